@@ -1,0 +1,227 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// Call is one call of a tool.
+type Call struct {
+	// Tool is the name by which the caller knows the tool.
+	Tool string
+	// Session is the session's name: one MCP connection, or the command
+	// line's --session.
+	Session string
+	// RequestID identifies the call in the record, unique in its session.
+	RequestID string
+	// Step counts the calls of a session from 1.
+	Step int
+	// Params is the parameter object as JSON, valid against the tool's schema
+	// and with its defaults filled in. Never nil: no parameters is "{}".
+	Params json.RawMessage
+	// Workspace is the absolute path of the workspace root.
+	Workspace string
+	// ArtifactDir is an absolute path of a directory for files that the call
+	// leaves behind for the reader, such as a command's whole output. It is
+	// made by whoever writes to it first. Empty means that none is kept.
+	ArtifactDir string
+	// Host lends the host's services. Nil means none; the methods of Call
+	// cope with that, so tools use those.
+	Host Services
+}
+
+// Decode stores the parameters in v, a pointer to a struct. Params have been
+// validated already, so an error means that the schema and v disagree.
+func (c *Call) Decode(v any) error {
+	if err := json.Unmarshal(c.Params, v); err != nil {
+		return Errorf(InvalidArgument, "cannot read the parameters of %s: %v", c.Tool, err).
+			Suggest("Give every parameter the type that the tool's schema names.")
+	}
+	return nil
+}
+
+// Services is what the host does for a tool during a call. Every method may
+// be called from any goroutine until the call has returned.
+type Services interface {
+	// Progress tells whoever waits how far the call is. It never blocks on a
+	// slow reader and never fails.
+	Progress(ctx context.Context, p Progress)
+	// Log writes a line to the host's log.
+	Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr)
+	// Emit adds an event to the session's record.
+	Emit(ctx context.Context, event string, payload any) error
+	// Ask asks the user. It gives the answer if this call carries one for
+	// key; otherwise it returns an error that errors.Is ErrInputRequired,
+	// which the tool returns at once, unchanged; the host then calls the tool
+	// again with the answer. So a tool asks before it acts. Where nobody can
+	// be asked, the error is an *Error with code unavailable.
+	Ask(ctx context.Context, key string, form Form) (Answer, error)
+	// Sample asks a language model. Where there is none the error is an
+	// *Error with code unavailable.
+	Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error)
+	// State gives the store of the given scope, private to the tool's source.
+	State(scope Scope) State
+	// CallTool calls another tool of the session, under the same policy.
+	CallTool(ctx context.Context, name string, params json.RawMessage) (*Result, error)
+}
+
+// Progress is how far a call is.
+type Progress struct {
+	// Done counts up to Total, in any unit. Total 0 means unknown.
+	Done, Total float64
+	Message     string
+}
+
+// Scope tells how long stored state lives.
+type Scope string
+
+// SessionScope ends with the session; PersistentScope lasts as long as the
+// workspace.
+const (
+	SessionScope    Scope = "session"
+	PersistentScope Scope = "persistent"
+)
+
+// State is a small key-value store. Values are any bytes.
+type State interface {
+	// Get returns the value of key, and false when there is none.
+	Get(ctx context.Context, key string) (value []byte, ok bool, err error)
+	// Set stores value under key.
+	Set(ctx context.Context, key string, value []byte) error
+	// Update replaces the value of key by what change makes of the old one,
+	// nil when there was none, as one step that no other writer, in any
+	// process, comes between. Returning nil deletes the key; returning an
+	// error leaves it as it was.
+	Update(ctx context.Context, key string, change func(old []byte) ([]byte, error)) error
+	// Delete removes key; a missing key is no error.
+	Delete(ctx context.Context, key string) error
+	// Keys lists the keys that begin with prefix, sorted.
+	Keys(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Form is a question to the user.
+type Form struct {
+	// Message is the question.
+	Message string `json:"message"`
+	// Schema is a flat JSON Schema object of the answer's fields. Empty means
+	// a bare confirmation.
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+// Answer is what the user said.
+type Answer struct {
+	// Action is "accept", "decline" or "cancel".
+	Action string `json:"action"`
+	// Content holds the form's fields when the action is accept.
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// Accepted reports whether the user agreed.
+func (a Answer) Accepted() bool { return a.Action == "accept" }
+
+// SampleRequest is a question to a language model.
+type SampleRequest struct {
+	System    string `json:"system,omitempty"`
+	Prompt    string `json:"prompt"`
+	MaxTokens int    `json:"max_tokens,omitempty"`
+}
+
+// SampleResponse is a model's answer.
+type SampleResponse struct {
+	Text  string `json:"text"`
+	Model string `json:"model,omitempty"`
+}
+
+// ErrInputRequired is what Services.Ask returns when the user has to be asked
+// first; see there.
+var ErrInputRequired = errors.New("input required")
+
+// InputRequired is the error that carries the question; it errors.Is
+// ErrInputRequired.
+type InputRequired struct {
+	Key  string
+	Form Form
+}
+
+// Error names the question.
+func (e *InputRequired) Error() string { return fmt.Sprintf("input required: %s", e.Form.Message) }
+
+// Is makes errors.Is(err, ErrInputRequired) hold.
+func (e *InputRequired) Is(target error) bool { return target == ErrInputRequired }
+
+// Progress is Services.Progress, doing nothing without a host.
+func (c *Call) Progress(ctx context.Context, p Progress) {
+	if c.Host != nil {
+		c.Host.Progress(ctx, p)
+	}
+}
+
+// Log is Services.Log, doing nothing without a host.
+func (c *Call) Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	if c.Host != nil {
+		c.Host.Log(ctx, level, message, attrs...)
+	}
+}
+
+// Emit is Services.Emit, doing nothing without a host.
+func (c *Call) Emit(ctx context.Context, event string, payload any) error {
+	if c.Host == nil {
+		return nil
+	}
+	return c.Host.Emit(ctx, event, payload)
+}
+
+// Ask is Services.Ask; without a host nobody can be asked.
+func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
+	if c.Host == nil {
+		return Answer{}, noService("nobody can be asked")
+	}
+	return c.Host.Ask(ctx, key, form)
+}
+
+// Sample is Services.Sample; without a host there is no model.
+func (c *Call) Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error) {
+	if c.Host == nil {
+		return nil, noService("there is no language model to ask")
+	}
+	return c.Host.Sample(ctx, request)
+}
+
+// State is Services.State; without a host every access fails as unavailable.
+func (c *Call) State(scope Scope) State {
+	if c.Host == nil {
+		return noState{}
+	}
+	return c.Host.State(scope)
+}
+
+// CallTool is Services.CallTool; without a host no tool is found.
+func (c *Call) CallTool(ctx context.Context, name string, params json.RawMessage) (*Result, error) {
+	if c.Host == nil {
+		return nil, noService("no other tool can be called")
+	}
+	return c.Host.CallTool(ctx, name, params)
+}
+
+func noService(what string) *Error {
+	return Errorf(Unavailable, "%s: the tool runs without a host", what).
+		Suggest("Call the tool through toolhost.")
+}
+
+// noState is the store of a call without a host.
+type noState struct{}
+
+func (noState) Get(context.Context, string) ([]byte, bool, error) {
+	return nil, false, noService("no state is kept")
+}
+func (noState) Set(context.Context, string, []byte) error { return noService("no state is kept") }
+func (noState) Update(context.Context, string, func([]byte) ([]byte, error)) error {
+	return noService("no state is kept")
+}
+func (noState) Delete(context.Context, string) error { return noService("no state is kept") }
+func (noState) Keys(context.Context, string) ([]string, error) {
+	return nil, noService("no state is kept")
+}

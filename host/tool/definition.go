@@ -1,0 +1,110 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Risk classes a tool by the worst it can do when it works as described.
+type Risk string
+
+// The three risk levels, from harmless to destructive.
+const (
+	// ReadOnly tools change nothing.
+	ReadOnly Risk = "read_only"
+	// SafeWrite tools change files in ways that are easily seen and undone,
+	// such as creating a file that did not exist.
+	SafeWrite Risk = "safe_write"
+	// Dangerous tools can destroy work or reach outside: they overwrite,
+	// delete, run commands or talk to a network.
+	Dangerous Risk = "dangerous"
+)
+
+// Valid reports whether r is one of the three levels.
+func (r Risk) Valid() bool { return r == ReadOnly || r == SafeWrite || r == Dangerous }
+
+// Permission names one kind of access that a tool needs.
+type Permission string
+
+// The permissions that the host knows. Tools may name others; policy rules
+// match them as text.
+const (
+	FileRead  Permission = "file_read"
+	FileWrite Permission = "file_write"
+	ShellExec Permission = "shell_exec"
+	Network   Permission = "network"
+	EnvRead   Permission = "env_read"
+	EnvWrite  Permission = "env_write"
+)
+
+// Definition is everything a tool says about itself before it is called.
+type Definition struct {
+	// Name is what callers use: letters, digits, '_' and '-', at most 64.
+	Name string `json:"name"`
+	// Title is a short label for people; empty means Name.
+	Title string `json:"title,omitempty"`
+	// Description says what the tool does, for a model that has to choose
+	// among tools. It ends in a "Returns:" clause.
+	Description string `json:"description"`
+	// Category groups tools in listings ("file", "web"). May be empty.
+	Category string `json:"category,omitempty"`
+	// Parameters is the JSON Schema of the parameters: an object schema.
+	// Empty means that the tool takes none.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Returns is the JSON Schema of Result.Structured. Empty means that the
+	// tool returns contents only.
+	Returns json.RawMessage `json:"returns,omitempty"`
+	Risk    Risk            `json:"risk"`
+	// Permissions lists what the tool needs to do its work.
+	Permissions []Permission `json:"permissions,omitempty"`
+	// Timeout bounds one call. Zero means the host's default.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Idempotent is true when a repeated identical call changes nothing more.
+	Idempotent bool `json:"idempotent,omitempty"`
+	// Examples are calls that work, shown by describe.
+	Examples []Example `json:"examples,omitempty"`
+}
+
+// Example is one call of a tool, with what it is for.
+type Example struct {
+	Description string          `json:"description,omitempty"`
+	Params      json.RawMessage `json:"params"`
+}
+
+// Tool is one callable tool. Call may run at the same time as other calls of
+// the same tool.
+type Tool interface {
+	// Definition describes the tool. It is cheap, has no side effects and
+	// always gives the same answer. The caller does not change what it gets.
+	Definition() *Definition
+	// Call does the work. An expected failure is an *Error; any other error
+	// is shown as code internal. Call honours ctx: when it ends, the tool
+	// stops what it started and returns. When the tool reports a failure that
+	// has a result too (a contract's own envelope), it returns a Result with
+	// Failed set and no error.
+	Call(ctx context.Context, call *Call) (*Result, error)
+}
+
+// Planner is offered by tools that can say beforehand what a call would do.
+type Planner interface {
+	// Plan checks the call as Call would and tells what it would change,
+	// without changing anything. Errors are those of Call.
+	Plan(ctx context.Context, call *Call) (*Plan, error)
+}
+
+// Plan is what a call is going to do.
+type Plan struct {
+	// FilesAffected are the files that would be created, changed or removed,
+	// relative to the workspace, sorted.
+	FilesAffected []string `json:"files_affected"`
+	// Preview shows the change to a person, usually as a unified diff.
+	Preview string `json:"preview,omitempty"`
+}
+
+// ErrorRenderer is offered by tools of a fixed contract, which turn an error
+// made by the host (unknown parameter, denied, timeout) into the contract's
+// own result object.
+type ErrorRenderer interface {
+	RenderError(call *Call, err *Error) *Result
+}

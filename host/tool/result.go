@@ -1,0 +1,113 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Result is what a call gives back.
+type Result struct {
+	// Contents is what the caller reads, in order.
+	Contents []Content `json:"contents,omitempty"`
+	// Structured is the result as data, valid against Definition.Returns.
+	// Nil means that there is none.
+	Structured json.RawMessage `json:"structured,omitempty"`
+	// FilesAffected are the files that the call created, changed or removed,
+	// relative to the workspace, sorted.
+	FilesAffected []string `json:"files_affected,omitempty"`
+	// Artifacts are files that the call left for the reader.
+	Artifacts []Artifact `json:"artifacts,omitempty"`
+	// Truncated is true when Contents is less than there was to say. The
+	// contents then tell how much is missing and where the whole is.
+	Truncated bool `json:"truncated,omitempty"`
+	// Failed is the error of a call that failed but has a result all the
+	// same: a contract's envelope, or the output of a command that exited
+	// with an error. Nil means success.
+	Failed *Error `json:"failed,omitempty"`
+	// Metadata is about the call rather than its outcome, such as the sandbox
+	// level it ran in. Never shown to a model.
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// Content is one piece of a result.
+type Content struct {
+	Kind ContentKind `json:"kind"`
+	// Text is the text of KindText and of a textual resource.
+	Text string `json:"text,omitempty"`
+	// Data is the content of an image, audio or binary resource.
+	Data []byte `json:"data,omitempty"`
+	// MIMEType belongs to Data, or to the resource.
+	MIMEType string `json:"mime_type,omitempty"`
+	// URI names a resource or link.
+	URI string `json:"uri,omitempty"`
+	// Name labels a link.
+	Name string `json:"name,omitempty"`
+}
+
+// ContentKind tells the pieces of a result apart.
+type ContentKind string
+
+// The kinds of content.
+const (
+	KindText     ContentKind = "text"
+	KindImage    ContentKind = "image"
+	KindAudio    ContentKind = "audio"
+	KindResource ContentKind = "resource"
+	KindLink     ContentKind = "link"
+)
+
+// Artifact is a file that a call left for the reader.
+type Artifact struct {
+	// Name tells artifacts of a call apart: "stdout", "patch".
+	Name string `json:"name"`
+	// Path is relative to the workspace where it lies inside, else absolute.
+	Path string `json:"path"`
+	// Bytes is the file's size.
+	Bytes int64 `json:"bytes"`
+}
+
+// Text makes a result of one text.
+func Text(s string) *Result {
+	return &Result{Contents: []Content{{Kind: KindText, Text: s}}}
+}
+
+// Textf makes a result of one formatted text.
+func Textf(format string, args ...any) *Result { return Text(fmt.Sprintf(format, args...)) }
+
+// JSON makes a result of data: v as Structured and, as the text, its compact
+// JSON without HTML escapes. It panics when v cannot be marshalled, which is a
+// mistake of the programmer.
+func JSON(v any) *Result {
+	data := MustMarshal(v)
+	return &Result{Contents: []Content{{Kind: KindText, Text: string(data)}}, Structured: data}
+}
+
+// MustMarshal gives v as compact JSON without HTML escapes. It panics when v
+// cannot be marshalled, which is a mistake of the programmer.
+func MustMarshal(v any) json.RawMessage {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("tool: cannot marshal %T: %v", v, err))
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// Affecting adds files to FilesAffected and returns r.
+func (r *Result) Affecting(files ...string) *Result {
+	r.FilesAffected = append(r.FilesAffected, files...)
+	return r
+}
+
+// Text joins the result's text contents with newlines.
+func (r *Result) Text() string {
+	var texts []string
+	for _, c := range r.Contents {
+		if c.Kind == KindText {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
