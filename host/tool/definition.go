@@ -108,3 +108,12 @@ type Plan struct {
 type ErrorRenderer interface {
 	RenderError(call *Call, err *Error) *Result
 }
+
+// Normalizer is offered by tools that accept more than their schema shows,
+// such as another name or form of a parameter.
+type Normalizer interface {
+	// Normalize rewrites the parameters, before they are validated, into the
+	// form that the schema describes. Params that it does not understand it
+	// returns as they are; it never fails.
+	Normalize(params json.RawMessage) json.RawMessage
+}
