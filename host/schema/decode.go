@@ -1,0 +1,259 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// maxDepth bounds the nesting of parameters.
+const maxDepth = 200
+
+// Violation is one thing that is wrong with the parameters.
+type Violation struct {
+	// Path names the place, "edits[1].old_string"; empty is the whole object.
+	Path string `json:"path"`
+	// Message says what is wrong and what is wanted.
+	Message string `json:"message"`
+}
+
+// String puts the place before the message.
+func (v Violation) String() string {
+	if v.Path == "" {
+		return v.Message
+	}
+	return v.Path + ": " + v.Message
+}
+
+// Decode reads a parameter object, fills in the defaults of what is missing
+// and checks it. It gives the object as JSON and decoded (numbers as
+// json.Number), or all violations. Empty raw and null count as {}.
+func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	value, err := parse(raw)
+	if err != nil {
+		return nil, nil, []Violation{{Message: err.Error()}}
+	}
+	args, ok := value.(map[string]any)
+	if !ok {
+		return nil, nil, []Violation{{Message: fmt.Sprintf("the parameters must be a JSON object, not %s", typeName(value))}}
+	}
+	raw = s.fillDefaults(raw, args)
+	v := validator{}
+	v.check(s.root, args, "")
+	if len(v.found) == 0 && s.full != nil {
+		v.checkFull(s.full, raw)
+	}
+	if len(v.found) > 0 {
+		return nil, nil, v.found
+	}
+	return raw, args, nil
+}
+
+// fillDefaults adds the defaults of missing properties to args and gives raw
+// with them. Top-level ones are spliced in, so that large values are not
+// written anew.
+func (s *Schema) fillDefaults(raw json.RawMessage, args map[string]any) json.RawMessage {
+	var added strings.Builder
+	for _, name := range s.root.order {
+		property := s.root.Properties[name].resolved()
+		if _, given := args[name]; given || property.Default == nil {
+			continue
+		}
+		value, err := parse(property.Default)
+		if err != nil {
+			continue
+		}
+		args[name] = value
+		key, _ := json.Marshal(name)
+		fmt.Fprintf(&added, ",%s:%s", key, property.Default)
+	}
+	if nested(s.root, args) {
+		return mustMarshal(args)
+	}
+	if added.Len() == 0 {
+		return raw
+	}
+	body, extra := raw[:len(raw)-1], added.String()
+	if len(bytes.TrimSpace(body)) == 1 {
+		extra = extra[1:]
+	}
+	return slices.Concat(body, json.RawMessage(extra), json.RawMessage("}"))
+}
+
+// nested fills defaults below the top level and reports whether there were any.
+func nested(n *node, object map[string]any) bool {
+	filled := false
+	for name, value := range object {
+		property := n.Properties[name]
+		if property == nil {
+			continue
+		}
+		filled = fillValue(property.resolved(), value) || filled
+	}
+	return filled
+}
+
+func fillValue(n *node, value any) bool {
+	filled := false
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range n.order {
+			property := n.Properties[name].resolved()
+			if _, given := value[name]; given || property.Default == nil {
+				continue
+			}
+			if v, err := parse(property.Default); err == nil {
+				value[name] = v
+				filled = true
+			}
+		}
+		filled = nested(n, value) || filled
+	case []any:
+		if n.Items == nil {
+			return false
+		}
+		for _, item := range value {
+			filled = fillValue(n.Items.resolved(), item) || filled
+		}
+	}
+	return filled
+}
+
+// resolved follows references; a cycle ends at its first node.
+func (n *node) resolved() *node {
+	for i := 0; n.target != nil && i < maxDepth; i++ {
+		n = n.target
+	}
+	return n
+}
+
+// parse decodes one JSON value and refuses what encoding/json lets pass:
+// a key given twice, text behind the value, boundless nesting.
+func parse(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	value, err := parseValue(dec, "", 0)
+	if err != nil {
+		return nil, describe(err, raw)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("the parameters hold text behind the JSON object, at byte %d", dec.InputOffset())
+	}
+	return value, nil
+}
+
+func parseValue(dec *json.Decoder, path string, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("%s is nested more than %d levels deep", path, maxDepth)
+	}
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		return parseObject(dec, path, depth)
+	case json.Delim('['):
+		return parseArray(dec, path, depth)
+	}
+	return token, nil
+}
+
+func parseObject(dec *json.Decoder, path string, depth int) (any, error) {
+	object := make(map[string]any)
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := token.(string)
+		at := join(path, key)
+		if _, twice := object[key]; twice {
+			return nil, fmt.Errorf("%s is given twice; give it once", at)
+		}
+		if object[key], err = parseValue(dec, at, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	_, err := dec.Token()
+	return object, err
+}
+
+func parseArray(dec *json.Decoder, path string, depth int) (any, error) {
+	array := []any{}
+	for dec.More() {
+		value, err := parseValue(dec, fmt.Sprintf("%s[%d]", path, len(array)), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		array = append(array, value)
+	}
+	_, err := dec.Token()
+	return array, err
+}
+
+// describe says where JSON is broken.
+func describe(err error, raw []byte) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line, column := position(raw, syntax.Offset)
+		return fmt.Errorf("the parameters are not valid JSON: line %d, column %d: %w", line, column, err)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the parameters are not valid JSON: they end too early, a bracket, brace or quote is not closed")
+	}
+	return err
+}
+
+// position turns a byte offset into line and column, both from 1.
+func position(raw []byte, offset int64) (line, column int) {
+	before := raw[:min(int(offset), len(raw))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	return line, len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// keys gives the keys of a JSON object in the order of writing.
+func keys(raw json.RawMessage) []string {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	var names []string
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return names
+		}
+		name, _ := token.(string)
+		names = append(names, name)
+		var skip json.RawMessage
+		if dec.Decode(&skip) != nil {
+			return names
+		}
+	}
+	return names
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func mustMarshal(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("schema: cannot marshal decoded JSON: %v", err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

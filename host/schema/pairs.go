@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// FromPairs builds a parameter object from key=value texts, as a command line
+// gives them. The schema decides what a value is: strings are taken as they
+// are; numbers, booleans, objects and null are read as JSON; an array is read
+// as JSON when it begins with '[', and otherwise every pair of that key adds
+// one item. key:=JSON gives any value as JSON. The object still has to be
+// checked by Decode.
+func (s *Schema) FromPairs(pairs []string) (json.RawMessage, []Violation) {
+	object := make(map[string]any)
+	var found []Violation
+	for _, pair := range pairs {
+		key, text, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			found = append(found, Violation{Path: pair, Message: "is not of the form key=value"})
+			continue
+		}
+		if err := s.setPair(object, key, text); err != nil {
+			found = append(found, Violation{Path: strings.TrimSuffix(key, ":"), Message: err.Error()})
+		}
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	return mustMarshal(object), nil
+}
+
+func (s *Schema) setPair(object map[string]any, key, text string) error {
+	name, isJSON := strings.CutSuffix(key, ":")
+	if isJSON {
+		if !json.Valid([]byte(text)) {
+			return fmt.Errorf("%s=... takes JSON, and this is none: %s", key, text)
+		}
+		return setOnce(object, name, json.RawMessage(text))
+	}
+	property := s.root.Properties[name]
+	if property == nil {
+		return setOnce(object, name, text)
+	}
+	property = property.resolved()
+	if slices.Contains(property.Type, "array") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+		item := scalar(property.Items, text)
+		items, _ := object[name].([]any)
+		object[name] = append(items, item)
+		return nil
+	}
+	return setOnce(object, name, scalar(property, text))
+}
+
+func setOnce(object map[string]any, name string, value any) error {
+	if _, twice := object[name]; twice {
+		return fmt.Errorf("is given twice; give it once")
+	}
+	object[name] = value
+	return nil
+}
+
+// scalar reads text as the type that n wants. Text that is not of that type
+// stays text, and Decode then says what is wrong with it.
+func scalar(n *node, text string) any {
+	if n == nil {
+		return text
+	}
+	n = n.resolved()
+	if len(n.Type) == 0 || slices.Contains(n.Type, "string") {
+		return text
+	}
+	trimmed := strings.TrimSpace(text)
+	value, err := parse([]byte(trimmed))
+	if err != nil || !slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) }) {
+		return text
+	}
+	return json.RawMessage(trimmed)
+}

@@ -1,0 +1,380 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// validator gathers violations.
+type validator struct {
+	found []Violation
+	depth int
+}
+
+func (v *validator) add(path, format string, args ...any) {
+	v.found = append(v.found, Violation{Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// check adds what is wrong with value at path.
+func (v *validator) check(n *node, value any, path string) {
+	if v.depth++; v.depth > 4*maxDepth {
+		v.add(path, "is nested too deeply")
+		return
+	}
+	defer func() { v.depth-- }()
+	if n.never {
+		v.add(path, "must not be given")
+		return
+	}
+	if n.target != nil {
+		v.check(n.target, value, path)
+	}
+	if !v.checkType(n, value, path) {
+		return
+	}
+	v.checkChoice(n, value, path)
+	switch value := value.(type) {
+	case map[string]any:
+		v.checkObject(n, value, path)
+	case []any:
+		v.checkArray(n, value, path)
+	case string:
+		v.checkString(n, value, path)
+	case json.Number:
+		v.checkNumber(n, value, path)
+	}
+	v.checkCombined(n, value, path)
+}
+
+func (v *validator) checkType(n *node, value any, path string) bool {
+	if len(n.Type) == 0 || slices.ContainsFunc(n.Type, func(t string) bool { return isType(t, value) }) {
+		return true
+	}
+	v.add(path, "must be %s, not %s", article(strings.Join(n.Type, " or ")), typeName(value))
+	return false
+}
+
+func isType(name string, value any) bool {
+	actual := typeName(value)
+	if name == "integer" {
+		number, ok := value.(json.Number)
+		if !ok {
+			return false
+		}
+		f, ok := parseNumber(string(number))
+		return ok && f.IsInt()
+	}
+	return actual == name
+}
+
+// typeName gives the JSON Schema type of a decoded value.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}
+
+func article(name string) string {
+	if strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+func (v *validator) checkChoice(n *node, value any, path string) {
+	if len(n.Enum) > 0 && !slices.ContainsFunc(n.Enum, func(e json.RawMessage) bool { return equal(e, value) }) {
+		v.add(path, "must be one of %s, not %s%s", list(n.Enum), show(value), nearestOf(n.Enum, value))
+	}
+	if n.Const != nil && !equal(n.Const, value) {
+		v.add(path, "must be %s, not %s", n.Const, show(value))
+	}
+}
+
+func (v *validator) checkObject(n *node, object map[string]any, path string) {
+	for _, name := range n.Required {
+		if _, ok := object[name]; !ok {
+			v.add(join(path, name), "is required%s", about(n.Properties[name]))
+		}
+	}
+	for _, name := range sortedKeys(object) {
+		property := n.Properties[name]
+		switch {
+		case property != nil:
+			v.check(property, object[name], join(path, name))
+		case n.AdditionalProperties == nil:
+		case n.AdditionalProperties.never:
+			v.add(join(path, name), "is not a known parameter%s", n.suggest(name))
+		default:
+			v.check(n.AdditionalProperties, object[name], join(path, name))
+		}
+	}
+}
+
+// suggest names the property that an unknown name was probably meant to be,
+// or all there are.
+func (n *node) suggest(name string) string {
+	if near := Nearest(name, n.order); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	if len(n.order) == 0 {
+		return "; there are none"
+	}
+	return "; known are " + strings.Join(n.order, ", ")
+}
+
+func about(n *node) string {
+	if n == nil || n.Description == "" {
+		return ""
+	}
+	return " (" + strings.TrimSuffix(firstSentence(n.Description), ".") + ")"
+}
+
+func firstSentence(s string) string {
+	if i := strings.Index(s, ". "); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func (v *validator) checkArray(n *node, array []any, path string) {
+	if n.MinItems != nil && len(array) < *n.MinItems {
+		v.add(path, "must have at least %s, not %d", count(*n.MinItems, "item"), len(array))
+	}
+	if n.MaxItems != nil && len(array) > *n.MaxItems {
+		v.add(path, "must have at most %s, not %d", count(*n.MaxItems, "item"), len(array))
+	}
+	if n.Items != nil {
+		for i, item := range array {
+			v.check(n.Items, item, fmt.Sprintf("%s[%d]", path, i))
+		}
+	}
+	if n.UniqueItems {
+		v.checkUnique(array, path)
+	}
+}
+
+func (v *validator) checkUnique(array []any, path string) {
+	first := make(map[string]int)
+	for i, item := range array {
+		key := string(mustMarshal(item))
+		if j, twice := first[key]; twice {
+			v.add(fmt.Sprintf("%s[%d]", path, i), "is the same as item %d; items must differ", j)
+			continue
+		}
+		first[key] = i
+	}
+}
+
+func (v *validator) checkString(n *node, s, path string) {
+	length := utf8.RuneCountInString(s)
+	if n.MinLength != nil && length < *n.MinLength {
+		if *n.MinLength == 1 {
+			v.add(path, "must not be empty")
+		} else {
+			v.add(path, "must have at least %d characters, not %d", *n.MinLength, length)
+		}
+	}
+	if n.MaxLength != nil && length > *n.MaxLength {
+		v.add(path, "must have at most %s, not %d", count(*n.MaxLength, "character"), length)
+	}
+	if n.pattern != nil && !n.pattern.MatchString(s) {
+		v.add(path, "must match the pattern %s", n.Pattern)
+	}
+}
+
+func (v *validator) checkNumber(n *node, number json.Number, path string) {
+	f, ok := parseNumber(string(number))
+	if !ok {
+		v.add(path, "is too large a number: %s", number)
+		return
+	}
+	bounds := []struct {
+		bound *json.Number
+		holds func(int) bool
+		want  string
+	}{
+		{n.Minimum, func(c int) bool { return c >= 0 }, "at least"},
+		{n.Maximum, func(c int) bool { return c <= 0 }, "at most"},
+		{n.ExclusiveMinimum, func(c int) bool { return c > 0 }, "more than"},
+		{n.ExclusiveMaximum, func(c int) bool { return c < 0 }, "less than"},
+	}
+	for _, b := range bounds {
+		if b.bound != nil && !b.holds(f.Cmp(n.limits[b.bound])) {
+			v.add(path, "must be %s %s, not %s", b.want, *b.bound, number)
+		}
+	}
+}
+
+// parseNumber reads a JSON number without losing digits of an integer.
+// Exponents beyond any use are refused: they would cost memory without bound.
+func parseNumber(s string) (*big.Float, bool) {
+	if len(s) > 400 {
+		return nil, false
+	}
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		if exponent, err := strconv.Atoi(s[i+1:]); err != nil || exponent > 1000 || exponent < -1000 {
+			return nil, false
+		}
+	}
+	f, _, err := big.ParseFloat(s, 10, 1024, big.ToNearestEven)
+	return f, err == nil
+}
+
+func (v *validator) checkCombined(n *node, value any, path string) {
+	for _, sub := range n.AllOf {
+		v.check(sub, value, path)
+	}
+	if len(n.AnyOf) > 0 && v.matching(n.AnyOf, value) == 0 {
+		v.closest(n.AnyOf, value, path)
+	}
+	if len(n.OneOf) > 0 {
+		switch matched := v.matching(n.OneOf, value); {
+		case matched == 0:
+			v.closest(n.OneOf, value, path)
+		case matched > 1:
+			v.add(path, "fits %d of the allowed forms, and must fit exactly one", matched)
+		}
+	}
+	if n.Not != nil && v.matching([]*node{n.Not}, value) == 1 {
+		v.add(path, "has a form that is not allowed")
+	}
+}
+
+// matching counts the schemas that value fits.
+func (v *validator) matching(schemas []*node, value any) int {
+	matched := 0
+	for _, s := range schemas {
+		trial := validator{depth: v.depth}
+		trial.check(s, value, "")
+		if len(trial.found) == 0 {
+			matched++
+		}
+	}
+	return matched
+}
+
+// closest adds what keeps value from the form that it fits best.
+func (v *validator) closest(schemas []*node, value any, path string) {
+	var best []Violation
+	for i, s := range schemas {
+		trial := validator{depth: v.depth}
+		trial.check(s, value, path)
+		if i == 0 || len(trial.found) < len(best) {
+			best = trial.found
+		}
+	}
+	v.found = append(v.found, best...)
+}
+
+// checkFull asks the library that knows every keyword.
+func (v *validator) checkFull(full *jsonschema.Resolved, raw json.RawMessage) {
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		v.add("", "%v", err)
+		return
+	}
+	if err := full.Validate(plain); err != nil {
+		v.add("", "%v", err)
+	}
+}
+
+// equal compares a JSON literal with a decoded value; 1 and 1.0 are equal.
+func equal(raw json.RawMessage, value any) bool {
+	want, err := parse(raw)
+	if err != nil {
+		return false
+	}
+	a, aok := want.(json.Number)
+	b, bok := value.(json.Number)
+	if aok && bok {
+		x, xok := parseNumber(string(a))
+		y, yok := parseNumber(string(b))
+		return xok && yok && x.Cmp(y) == 0
+	}
+	return string(mustMarshal(want)) == string(mustMarshal(value))
+}
+
+func list(values []json.RawMessage) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// show gives a value as JSON, cut where it is long.
+func show(value any) string {
+	text := string(mustMarshal(value))
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:60]) + "..."
+	}
+	return text
+}
+
+func nearestOf(values []json.RawMessage, value any) string {
+	s, ok := value.(string)
+	if !ok {
+		return ""
+	}
+	var names []string
+	for _, raw := range values {
+		var name string
+		if json.Unmarshal(raw, &name) == nil {
+			names = append(names, name)
+		}
+	}
+	if near := Nearest(s, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// Nearest gives the name that is most like s, or "" when none is alike.
+func Nearest(s string, names []string) string {
+	best, score := "", 0.0
+	for _, name := range names {
+		match := levenshtein.Match(strings.ToLower(s), strings.ToLower(name), nil)
+		if match > score {
+			best, score = name, match
+		}
+	}
+	if score < 0.6 {
+		return ""
+	}
+	return best
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func sortedKeys(m map[string]any) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
