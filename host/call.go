@@ -1,0 +1,385 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Call runs one call of a tool, from its name to its result. Every face goes
+// through here. It never fails as such: whatever goes wrong is in the outcome.
+func (s *Session) Call(ctx context.Context, request Request) *Outcome {
+	c := &call{host: s.host, session: s, request: request, started: time.Now()}
+	err := inOrder(ctx,
+		c.begin,   // count the step
+		c.resolve, // name -> tool
+		c.decode,  // params against the schema, all violations at once
+		c.judge,   // allow, ask or deny
+		c.plan,    // what would happen, where somebody wants to see it
+		c.approve, // the user's word, where the judge said ask
+		c.run,     // the tool itself, under deadline and recover
+	)
+	c.render(ctx, err) // the result in the toolset's own shape
+	c.record(ctx)
+	return &c.outcome
+}
+
+// errDryRun ends a dry run before the tool acts.
+var errDryRun = errors.New("dry run")
+
+// inOrder takes the steps one after the other until one fails.
+func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call is the state of one call on its way through the pipeline.
+type call struct {
+	host    *Host
+	session *Session
+	request Request
+	started time.Time
+	entry   *Entry
+	tool    tool.Call
+	outcome Outcome
+}
+
+func (c *call) begin(ctx context.Context) error {
+	step, err := c.host.options.Recorder.Step(ctx, c.session.name)
+	if err != nil {
+		c.host.logger.WarnContext(ctx, "the step was not counted", "error", err)
+	}
+	id := c.request.ID
+	if id == "" {
+		id = fmt.Sprintf("tool_step_%04d", step)
+	}
+	c.outcome = Outcome{Tool: c.request.Tool, RequestID: id, Step: step}
+	c.tool = tool.Call{
+		Tool:        c.request.Tool,
+		Session:     c.session.name,
+		RequestID:   id,
+		Step:        step,
+		Params:      c.request.Params,
+		Workspace:   c.host.options.Root,
+		ArtifactDir: c.host.options.Recorder.ArtifactDir(c.session.name),
+		Host:        &services{call: c},
+	}
+	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, jsonOrText(c.request.Params)})
+	return nil
+}
+
+func (c *call) resolve(context.Context) error {
+	entry, err := c.host.Catalog().Lookup(c.request.Tool)
+	if err != nil {
+		return err
+	}
+	c.entry = entry
+	c.outcome.Source = entry.Source
+	return nil
+}
+
+func (c *call) decode(context.Context) error {
+	schema, err := c.entry.Schema()
+	if err != nil {
+		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.entry.Name, err).
+			Suggest("Tell its author; %s cannot be called until it is mended.", c.entry.Name)
+	}
+	params := c.request.Params
+	if n, ok := c.entry.Tool.(tool.Normalizer); ok && len(params) > 0 {
+		params = n.Normalize(params)
+	}
+	params, _, violations := schema.Decode(params)
+	if len(violations) > 0 {
+		texts := make([]string, len(violations))
+		for i, v := range violations {
+			texts[i] = v.String()
+		}
+		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name, strings.Join(texts, "; ")).
+			Suggest("Mend every parameter named and call again.").
+			With("violations", violations)
+	}
+	c.tool.Params = params
+	return nil
+}
+
+func (c *call) judge(ctx context.Context) error {
+	decide := c.host.options.Judge
+	if decide == nil {
+		c.outcome.Decision = Decision{Action: Allow, Rule: "no policy"}
+		return nil
+	}
+	c.outcome.Decision = decide(ctx, c.proposal())
+	if a := c.outcome.Decision.Action; a != Allow && a != Ask && !c.request.DryRun {
+		return denied(c.entry.Name, c.outcome.Decision)
+	}
+	return nil
+}
+
+func (c *call) proposal() Proposal {
+	return Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+}
+
+func denied(name string, d Decision) *tool.Error {
+	return tool.Errorf(tool.Denied, "the call of %s is denied: %s", name, d.Reason).
+		Suggest("Do it another way, or ask the operator to change the policy.").
+		With("rule", d.Rule)
+}
+
+// plan runs for a dry run and before somebody is asked; a plain call pays
+// nothing for it.
+func (c *call) plan(ctx context.Context) error {
+	if !c.request.DryRun && c.outcome.Decision.Action != Ask {
+		return nil
+	}
+	planner, ok := c.entry.Tool.(tool.Planner)
+	if ok {
+		plan, err := guard(c.entry.Name, func() (*tool.Plan, error) { return planner.Plan(ctx, &c.tool) })
+		if err != nil && !isUnsupported(err) {
+			return err
+		}
+		c.outcome.Plan = plan
+	}
+	if c.request.DryRun {
+		return errDryRun
+	}
+	return nil
+}
+
+func isUnsupported(err error) bool { return tool.CodeOf(err) == tool.Unsupported }
+
+func (c *call) approve(ctx context.Context) error {
+	if c.outcome.Decision.Action != Ask {
+		return nil
+	}
+	answer, given := c.request.Answers[approvalKey]
+	switch {
+	case given && answer.Accepted():
+		c.remember(ctx, answer)
+		return nil
+	case given:
+		return tool.Errorf(tool.Denied, "the user did not approve the call of %s", c.entry.Name).
+			Suggest("Do not repeat the call; ask the user what to do instead.")
+	case !c.request.CanAsk:
+		how := c.request.HowToApprove
+		if how == "" {
+			how = "Ask the operator to allow it with a policy rule in agent.hcl."
+		}
+		return tool.Errorf(tool.Denied, "the call of %s needs approval and nobody can be asked: %s", c.entry.Name, c.outcome.Decision.Reason).
+			Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
+	}
+	return &tool.InputRequired{Key: approvalKey, Form: tool.Form{
+		Message: fmt.Sprintf("Approve the call of %s? %s", c.entry.Name, c.outcome.Decision.Reason),
+	}}
+}
+
+// remember stores a lasting approval; a failure is no reason to refuse the
+// call that was just approved.
+func (c *call) remember(ctx context.Context, answer tool.Answer) {
+	var content approvalContent
+	if len(answer.Content) > 0 {
+		_ = json.Unmarshal(answer.Content, &content)
+	}
+	if !content.Remember || c.host.options.Remember == nil {
+		return
+	}
+	if err := c.host.options.Remember(ctx, c.proposal()); err != nil {
+		c.host.logger.WarnContext(ctx, "the approval was not stored", "tool", c.entry.Name, "error", err)
+	}
+}
+
+func (c *call) run(ctx context.Context) error {
+	timeout := c.entry.Tool.Definition().Timeout
+	if timeout <= 0 {
+		timeout = c.host.options.Limits.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	release, err := c.host.slot(ctx)
+	if err != nil {
+		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	defer release()
+	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	if err != nil {
+		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	if result == nil {
+		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
+			Suggest("Tell its author.")
+	}
+	c.outcome.Result = result
+	return nil
+}
+
+// slot waits for one of the places for running calls. A call made by a tool
+// runs in its caller's place, or calls waiting for calls could lock up.
+func (h *Host) slot(ctx context.Context) (release func(), err error) {
+	if nestedIn(ctx) {
+		return func() {}, nil
+	}
+	select {
+	case h.slots <- struct{}{}:
+		return func() { <-h.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// guard turns a panic into an error.
+func guard[T any](name string, fn func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = tool.Errorf(tool.Internal, "the tool %s broke down: %v", name, p).
+				Suggest("Other tools work on. Tell the tool's author; the log has the stack.").
+				With("stack", string(debug.Stack()))
+		}
+	}()
+	return fn()
+}
+
+// timeoutOrCancel makes the end of a call's context a timeout or cancelled
+// error, unless the tool has said something better.
+func timeoutOrCancel(ctx context.Context, err error, name string, timeout time.Duration) error {
+	if _, own := errors.AsType[*tool.Error](err); own || ctx.Err() == nil || errors.Is(err, tool.ErrInputRequired) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return tool.Errorf(tool.Timeout, "%s did not finish within %s", name, timeout).
+			Suggest("Ask for less in one call, or have the operator raise the tool's timeout.")
+	}
+	return tool.Errorf(tool.Cancelled, "the call of %s was cancelled", name).
+		Suggest("Call again if the result is still wanted.")
+}
+
+// render brings what happened into the shape that the toolset's callers know.
+func (c *call) render(ctx context.Context, err error) {
+	c.outcome.Duration = time.Since(c.started)
+	c.outcome.Envelope = c.host.Catalog().Toolset().Envelope
+	if err == nil {
+		c.outcome.Err = c.outcome.Result.Failed
+		return
+	}
+	if errors.Is(err, errDryRun) {
+		return
+	}
+	if input, ok := errors.AsType[*tool.InputRequired](err); ok {
+		c.outcome.Input = input
+		return
+	}
+	c.outcome.Err = c.hideStack(ctx, tool.AsError(err))
+	if r := c.errorRenderer(); r != nil {
+		c.outcome.Result, err = guard(c.outcome.Tool, func() (*tool.Result, error) { return r.RenderError(&c.tool, c.outcome.Err), nil })
+		if err == nil && c.outcome.Result != nil {
+			return
+		}
+	}
+	c.outcome.Result = ErrorResult(c.outcome.Err)
+}
+
+// hideStack moves a panic's stack from the error, which callers see, to the
+// log, which operators see.
+func (c *call) hideStack(ctx context.Context, err *tool.Error) *tool.Error {
+	stack, ok := err.Details["stack"]
+	if !ok {
+		return err
+	}
+	c.host.logger.ErrorContext(ctx, "a tool panicked", "tool", c.outcome.Tool, "error", err.Message, "stack", stack)
+	shown := *err
+	shown.Details = nil
+	for key, value := range err.Details {
+		if key != "stack" {
+			_ = shown.With(key, value)
+		}
+	}
+	return &shown
+}
+
+func (c *call) errorRenderer() tool.ErrorRenderer {
+	if c.entry != nil {
+		if r, ok := c.entry.Tool.(tool.ErrorRenderer); ok {
+			return r
+		}
+	}
+	return c.host.Catalog().renderer()
+}
+
+// ErrorResult is the plain form of an error as a result: message and next
+// step as text.
+func ErrorResult(err *tool.Error) *tool.Result {
+	text := err.Message
+	if err.Suggestion != "" {
+		text += "\n" + err.Suggestion
+	}
+	result := tool.Text(text)
+	result.Failed = err
+	return result
+}
+
+func (c *call) record(ctx context.Context) {
+	o := &c.outcome
+	if o.Input != nil {
+		c.event(ctx, "input_required", inputEvent{o.RequestID, o.Tool, o.Input.Form.Message})
+		return
+	}
+	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(), Decision: o.Decision, DryRun: c.request.DryRun}
+	if o.Result != nil {
+		finished.Files = o.Result.FilesAffected
+	}
+	if o.Err != nil {
+		finished.Status, finished.Error = "error", o.Err.Code
+	}
+	c.event(ctx, "tool_call_finished", finished)
+}
+
+// event writes to the record; a record that cannot be written does not stop
+// the call.
+func (c *call) event(ctx context.Context, name string, payload any) {
+	if err := c.host.options.Recorder.Event(ctx, c.session.name, name, payload); err != nil {
+		c.host.logger.WarnContext(ctx, "an event was not recorded", "event", name, "error", err)
+	}
+}
+
+type startedEvent struct {
+	RequestID string `json:"request_id"`
+	Tool      string `json:"tool"`
+	Params    any    `json:"params"`
+}
+
+type inputEvent struct {
+	RequestID string `json:"request_id"`
+	Tool      string `json:"tool"`
+	Question  string `json:"question"`
+}
+
+type finishedEvent struct {
+	RequestID string    `json:"request_id"`
+	Tool      string    `json:"tool"`
+	Status    string    `json:"status"`
+	Duration  float64   `json:"duration_sec"`
+	Error     tool.Code `json:"error,omitempty"`
+	Files     []string  `json:"files_affected,omitempty"`
+	Decision  Decision  `json:"decision"`
+	DryRun    bool      `json:"dry_run,omitempty"`
+}
+
+// jsonOrText keeps parameters that are no JSON as text, so that the record
+// stays one JSON object a line.
+func jsonOrText(params json.RawMessage) any {
+	switch {
+	case len(params) == 0:
+		return json.RawMessage("{}")
+	case json.Valid(params):
+		return params
+	}
+	return string(params)
+}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Toolset is a selection of tools that is offered to a caller as one set.
+type Toolset struct {
+	// Name is what the caller asked for; for messages.
+	Name string
+	// Tools are the names to offer, in this order. Nil offers all.
+	Tools []string
+	// Rename gives tools other names in this set, old name to new.
+	Rename map[string]string
+	// Envelope is true for a fixed contract whose tools answer with the
+	// contract's own result object.
+	Envelope bool
+}
+
+// Entry is one tool of a catalog.
+type Entry struct {
+	// Name is what callers of this catalog use; the tool's own name may differ.
+	Name   string
+	Source string
+	Tool   tool.Tool
+
+	compile func() (*schema.Schema, error)
+}
+
+// Definition is the tool's definition under the name it has here.
+func (e *Entry) Definition() *tool.Definition {
+	def := e.Tool.Definition()
+	if def.Name == e.Name {
+		return def
+	}
+	renamed := *def
+	renamed.Name = e.Name
+	return &renamed
+}
+
+// Schema is the compiled schema of the parameters.
+func (e *Entry) Schema() (*schema.Schema, error) { return e.compile() }
+
+// Problem is a source that could not give its tools.
+type Problem struct {
+	Source string
+	Err    *tool.Error
+}
+
+// Catalog is an unchanging list of tools.
+type Catalog struct {
+	toolset  Toolset
+	entries  []*Entry
+	byName   map[string]*Entry
+	problems []Problem
+}
+
+// Entries lists the tools in the order of the toolset, or of the sources.
+// The caller does not change the slice.
+func (c *Catalog) Entries() []*Entry { return c.entries }
+
+// Problems lists the sources that gave no tools.
+func (c *Catalog) Problems() []Problem { return c.problems }
+
+// Toolset is the selection that the catalog was built for.
+func (c *Catalog) Toolset() Toolset { return c.toolset }
+
+// Lookup finds a tool by its name. The error is a *tool.Error of code
+// not_found, which names the tools that are most alike.
+func (c *Catalog) Lookup(name string) (*Entry, error) {
+	if e, ok := c.byName[name]; ok {
+		return e, nil
+	}
+	err := tool.Errorf(tool.NotFound, "there is no tool named %q", name)
+	if near := schema.Nearest(name, c.names()); near != "" {
+		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
+	}
+	for _, p := range c.problems {
+		return nil, err.Suggest("%s gives no tools now: %s %s", p.Source, p.Err.Message, p.Err.Suggestion)
+	}
+	return nil, err.Suggest("Use one of the listed tools; the list of tools names them all.")
+}
+
+func (c *Catalog) names() []string {
+	names := make([]string, len(c.entries))
+	for i, e := range c.entries {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// buildCatalog asks every source for its tools, at the same time, and selects.
+func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Catalog, error) {
+	c := &Catalog{toolset: toolset, byName: make(map[string]*Entry)}
+	lists, errs := gather(ctx, sources)
+	for i, source := range sources {
+		if errs[i] != nil {
+			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
+		}
+		for _, t := range lists[i] {
+			if err := c.add(source.Name(), t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, c.arrange()
+}
+
+func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
+	lists, errs := make([][]tool.Tool, len(sources)), make([]error, len(sources))
+	var wg sync.WaitGroup
+	for i, source := range sources {
+		wg.Go(func() { lists[i], errs[i] = source.Tools(ctx) })
+	}
+	wg.Wait()
+	return lists, errs
+}
+
+// add puts a selected tool into the catalog.
+func (c *Catalog) add(source string, t tool.Tool) error {
+	def := t.Definition()
+	name := def.Name
+	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) {
+		return nil
+	}
+	if renamed, ok := c.toolset.Rename[name]; ok {
+		name = renamed
+	}
+	if other, taken := c.byName[name]; taken {
+		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source, source).
+			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
+	}
+	e := &Entry{Name: name, Source: source, Tool: t}
+	e.compile = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(def.Parameters) })
+	c.entries = append(c.entries, e)
+	c.byName[name] = e
+	return nil
+}
+
+// arrange puts the entries in the order of the toolset and tells what the
+// toolset names in vain.
+func (c *Catalog) arrange() error {
+	if c.toolset.Tools == nil {
+		return nil
+	}
+	ordered := make([]*Entry, 0, len(c.entries))
+	for _, name := range c.toolset.Tools {
+		if renamed, ok := c.toolset.Rename[name]; ok {
+			name = renamed
+		}
+		if e, ok := c.byName[name]; ok {
+			ordered = append(ordered, e)
+			continue
+		}
+		if len(c.problems) == 0 {
+			return tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
+				Suggest("%s", fmt.Sprintf("Remove it from the toolset or declare it. Known tools: %v", c.names()))
+		}
+	}
+	c.entries = ordered
+	return nil
+}
+
+// renderer gives a tool that can put a host's error into the contract's form.
+func (c *Catalog) renderer() tool.ErrorRenderer {
+	for _, e := range c.entries {
+		if r, ok := e.Tool.(tool.ErrorRenderer); ok {
+			return r
+		}
+	}
+	return nil
+}

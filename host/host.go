@@ -1,0 +1,204 @@
+// Package host is the heart of toolhost: it gathers tools from their sources
+// into a catalog and runs calls of them through one pipeline, the same for
+// every face (command line, MCP, a Go program).
+//
+// A program embeds it by opening a workspace, making a Host with the sources
+// it wants, and calling tools in a Session; see the package example.
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Defaults of Limits.
+const (
+	DefaultTimeout  = 10 * time.Minute
+	DefaultInFlight = 64
+)
+
+// Source gives tools to a host: the builtins, the command tools of an
+// agent.hcl, one plugin, one upstream server.
+type Source interface {
+	// Name is unique among the sources of a host: "builtin", "plugin files".
+	Name() string
+	// Tools lists the source's tools in a stable order. When it fails, the
+	// host goes on without the source and tells callers why.
+	Tools(ctx context.Context) ([]tool.Tool, error)
+}
+
+// Limits bound what calls may use. Zero values mean the defaults.
+type Limits struct {
+	// Timeout bounds a call of a tool that names no timeout of its own.
+	Timeout time.Duration
+	// InFlight bounds the calls that run at one time; more wait.
+	InFlight int
+}
+
+// Options say what a host is made of. Root and Sources are needed, all else
+// has a working zero value.
+type Options struct {
+	// Root is the absolute path of the workspace.
+	Root string
+	// Sources give the tools, in order of listing.
+	Sources []Source
+	// Toolset selects among the tools; the zero value offers all.
+	Toolset Toolset
+	Limits  Limits
+	// Logger receives what operators may want to know. Nil discards.
+	Logger *slog.Logger
+	// Judge decides on every call before it runs. Nil allows all.
+	Judge Judge
+	// Remember stores a lasting approval of exactly this call, for a user who
+	// answers "always". Nil means that approvals are for one call only.
+	Remember func(ctx context.Context, p Proposal) error
+	// Recorder keeps the record. Nil counts steps in memory and keeps none.
+	Recorder Recorder
+	// State gives the store of a source's tools. Nil keeps state in memory.
+	State func(source string, scope tool.Scope, session string) tool.State
+	// Sample asks a language model for tools. Nil means there is none.
+	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
+}
+
+// Host runs tools. It is safe for use by several goroutines.
+type Host struct {
+	options Options
+	logger  *slog.Logger
+	catalog atomic.Pointer[Catalog]
+	slots   chan struct{}
+	memory  memoryState
+}
+
+// New makes a host and builds its catalog. It starts nothing. The error is a
+// *tool.Error of code conflict when two tools of one name are selected.
+func New(ctx context.Context, options Options) (*Host, error) {
+	if !filepath.IsAbs(options.Root) {
+		return nil, errors.New("host: Options.Root must be an absolute path")
+	}
+	if options.Limits.Timeout <= 0 {
+		options.Limits.Timeout = DefaultTimeout
+	}
+	if options.Limits.InFlight <= 0 {
+		options.Limits.InFlight = DefaultInFlight
+	}
+	h := &Host{options: options, logger: options.Logger, slots: make(chan struct{}, options.Limits.InFlight)}
+	if h.logger == nil {
+		h.logger = slog.New(slog.DiscardHandler)
+	}
+	if h.options.Recorder == nil {
+		h.options.Recorder = new(countingRecorder)
+	}
+	return h, h.Reload(ctx, options.Sources, options.Toolset)
+}
+
+// Reload replaces the catalog by one of other sources or another selection,
+// in one step. Running calls go on with the tools they have. On an error the
+// old catalog stays.
+func (h *Host) Reload(ctx context.Context, sources []Source, toolset Toolset) error {
+	catalog, err := buildCatalog(ctx, sources, toolset)
+	if err != nil {
+		return err
+	}
+	for _, p := range catalog.Problems() {
+		h.logger.WarnContext(ctx, "a source gives no tools", "source", p.Source, "error", p.Err)
+	}
+	h.catalog.Store(catalog)
+	return nil
+}
+
+// Catalog gives the tools that are offered now.
+func (h *Host) Catalog() *Catalog { return h.catalog.Load() }
+
+// Root is the absolute path of the workspace.
+func (h *Host) Root() string { return h.options.Root }
+
+// Session gives the session of that name. Sessions are cheap and are not
+// registered anywhere: two of one name share state, steps and record.
+func (h *Host) Session(name string) *Session { return &Session{host: h, name: name} }
+
+// Session is a sequence of calls that share state and a record.
+type Session struct {
+	host *Host
+	name string
+}
+
+// Name is the session's name.
+func (s *Session) Name() string { return s.name }
+
+// Request asks for one call of a tool.
+type Request struct {
+	// Tool is the name in the catalog.
+	Tool string
+	// Params is the parameter object. Empty is {}.
+	Params json.RawMessage
+	// ID is the caller's name for the call; empty makes one from the step.
+	ID string
+	// DryRun stops before the tool acts: the outcome carries the plan and the
+	// decision.
+	DryRun bool
+	// Answers are the user's answers to what an earlier outcome asked, by key.
+	Answers map[string]tool.Answer
+	// CanAsk is true when the face can put a question to the user; then an
+	// outcome may carry one in Input. Otherwise what needs an answer fails.
+	CanAsk bool
+	// HowToApprove tells, where nobody can be asked, what the caller can do
+	// to have the call approved. Empty gives a general hint.
+	HowToApprove string
+	// Progress receives the tool's progress. May be nil. It must not block.
+	Progress func(tool.Progress)
+
+	depth int // of calls made by tools
+}
+
+// Outcome is what became of a call.
+type Outcome struct {
+	Tool      string
+	Source    string
+	RequestID string
+	Step      int
+	Duration  time.Duration
+	// Result is what the tool, or the contract's renderer, gives the caller.
+	// It is nil only when Input is set or the call was a dry run.
+	Result *tool.Result
+	// Err is why the call failed, nil on success. Result tells it too.
+	Err *tool.Error
+	// Envelope is true when Result.Structured is the whole result object of a
+	// fixed contract, which faces give out as it is.
+	Envelope bool
+	// Input is the question that has to be answered before the call can run.
+	// The face asks, then calls again with the answer and the same ID.
+	Input *tool.InputRequired
+	// Plan is what the call would do, where the tool can tell and it was
+	// needed: on a dry run and when approval is asked.
+	Plan *tool.Plan
+	// Decision is what the judge said.
+	Decision Decision
+}
+
+// countingRecorder counts steps and keeps nothing.
+type countingRecorder struct {
+	mu    sync.Mutex
+	steps map[string]int
+}
+
+func (r *countingRecorder) Step(_ context.Context, session string) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.steps == nil {
+		r.steps = make(map[string]int)
+	}
+	r.steps[session]++
+	return r.steps[session], nil
+}
+
+func (*countingRecorder) Event(context.Context, string, string, any) error { return nil }
+
+func (*countingRecorder) ArtifactDir(string) string { return "" }

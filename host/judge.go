@@ -1,0 +1,71 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Action is what a judge decides.
+type Action string
+
+// The three decisions. The zero Action counts as Deny.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// Proposal is a call that is about to run.
+type Proposal struct {
+	Tool       string
+	Source     string
+	Definition *tool.Definition
+	// Params are valid and have their defaults.
+	Params json.RawMessage
+}
+
+// Decision is what a judge says of a proposal, and why.
+type Decision struct {
+	Action Action `json:"action"`
+	// Rule names the rule or default that decided.
+	Rule string `json:"rule,omitempty"`
+	// Reason says why, in a sentence for the caller.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Judge decides whether a call may run. It has no side effects and does not
+// ask anybody: an Ask makes the host ask.
+type Judge func(ctx context.Context, p Proposal) Decision
+
+// Recorder keeps the record of sessions. It is safe for concurrent use.
+type Recorder interface {
+	// Step counts the calls of a session, from 1.
+	Step(ctx context.Context, session string) (int, error)
+	// Event adds an event to the session's record.
+	Event(ctx context.Context, session, event string, payload any) error
+	// ArtifactDir is the absolute path for a session's artifacts, "" for none.
+	ArtifactDir(session string) string
+}
+
+// approvalKey is the key under which a request carries the user's approval.
+const approvalKey = "toolhost.approval"
+
+// Approval makes the answer that approves or refuses the call of an outcome
+// whose Input.Key it is given for. Remember true asks for a lasting approval
+// of exactly this call.
+func Approval(yes, remember bool) tool.Answer {
+	if !yes {
+		return tool.Answer{Action: "decline"}
+	}
+	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{remember})}
+}
+
+// IsApproval reports whether a question is the host's own, whether a call may
+// run, rather than one that the tool asks.
+func IsApproval(q *tool.InputRequired) bool { return q != nil && q.Key == approvalKey }
+
+type approvalContent struct {
+	Remember bool `json:"remember,omitempty"`
+}
