@@ -55,9 +55,12 @@ type call struct {
 }
 
 func (c *call) begin(ctx context.Context) error {
-	step, err := c.host.options.Recorder.Step(ctx, c.session.name)
-	if err != nil {
-		c.host.logger.WarnContext(ctx, "the step was not counted", "error", err)
+	step := c.request.Step
+	if step == 0 {
+		var err error
+		if step, err = c.host.options.Recorder.Step(ctx, c.session.name); err != nil {
+			c.host.logger.WarnContext(ctx, "the step was not counted", "error", err)
+		}
 	}
 	id := c.request.ID
 	if id == "" {

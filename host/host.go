@@ -141,6 +141,9 @@ type Request struct {
 	Params json.RawMessage
 	// ID is the caller's name for the call; empty makes one from the step.
 	ID string
+	// Step is that of the outcome which asked, when this request brings the
+	// answer; zero counts a new step.
+	Step int
 	// DryRun stops before the tool acts: the outcome carries the plan and the
 	// decision.
 	DryRun bool

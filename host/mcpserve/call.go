@@ -1,0 +1,131 @@
+package mcpserve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// call serves tools/call. Whatever the tool does is a result; only a broken
+// protocol is an error.
+func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.running.Add(1)
+	defer s.running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ended, cancel)()
+
+	asked, err := s.resume(request)
+	if err != nil {
+		return errorResult(tool.AsError(err)), nil
+	}
+	outcome := s.session.Call(ctx, host.Request{
+		Tool:         request.Params.Name,
+		Params:       request.Params.Arguments,
+		ID:           asked.ID,
+		Step:         asked.Step,
+		Answers:      asked.answers,
+		CanAsk:       canAsk(request),
+		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
+		Progress:     s.progress(ctx, request),
+	})
+	if outcome.Input != nil {
+		return s.ask(request, asked, outcome)
+	}
+	return result(outcome), nil
+}
+
+// progress reports to the client, where it has asked for that, and never
+// faster than it can read: a report that finds the last one still under way
+// is dropped.
+func (s *Server) progress(ctx context.Context, request *mcp.CallToolRequest) func(tool.Progress) {
+	token := request.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	pending := make(chan tool.Progress, 1)
+	go func() {
+		var last float64
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case p := <-pending:
+				last = max(last, p.Done)
+				_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: token, Progress: last, Total: p.Total, Message: p.Message,
+				})
+			}
+		}
+	}()
+	return func(p tool.Progress) {
+		select {
+		case pending <- p:
+		default:
+		}
+	}
+}
+
+// result turns an outcome into MCP's form.
+func result(outcome *host.Outcome) *mcp.CallToolResult {
+	r := outcome.Result
+	out := &mcp.CallToolResult{IsError: outcome.Err != nil, Content: contents(r.Contents)}
+	if len(r.Structured) > 0 {
+		out.StructuredContent = r.Structured
+	}
+	return out
+}
+
+func errorResult(err *tool.Error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: contents(host.ErrorResult(err).Contents)}
+}
+
+func contents(parts []tool.Content) []mcp.Content {
+	out := make([]mcp.Content, 0, len(parts))
+	for _, p := range parts {
+		switch p.Kind {
+		case tool.KindImage:
+			out = append(out, &mcp.ImageContent{Data: p.Data, MIMEType: p.MIMEType})
+		case tool.KindAudio:
+			out = append(out, &mcp.AudioContent{Data: p.Data, MIMEType: p.MIMEType})
+		case tool.KindResource:
+			out = append(out, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: p.URI, MIMEType: p.MIMEType, Text: p.Text, Blob: p.Data}})
+		case tool.KindLink:
+			out = append(out, &mcp.ResourceLink{URI: p.URI, Name: p.Name, MIMEType: p.MIMEType})
+		default:
+			out = append(out, textContent(p.Text))
+		}
+	}
+	return out
+}
+
+// textContent is a text as MCP content.
+func textContent(text string) mcp.Content { return &mcp.TextContent{Text: text} }
+
+// title is what a person sees: the tool's own title, or its name in words.
+func title(def *tool.Definition) string {
+	if def.Title != "" {
+		return def.Title
+	}
+	words := strings.NewReplacer("_", " ", "-", " ").Replace(def.Name)
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// inputSchema is the parameter schema; a tool without parameters has an
+// object schema all the same, which MCP requires.
+func inputSchema(def *tool.Definition) json.RawMessage {
+	if len(bytes.TrimSpace(def.Parameters)) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
+	return def.Parameters
+}
+
+// askTimeout bounds how long an asked question may wait for its answer.
+const askTimeout = 15 * time.Minute

@@ -1,0 +1,158 @@
+// Package mcpserve offers a host's tools over the Model Context Protocol
+// (https://modelcontextprotocol.io).
+package mcpserve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Options say how a Server presents a host.
+type Options struct {
+	// Name and Version introduce the server to clients.
+	Name, Version string
+	// Instructions tell a client's model how to use the tools. May be empty.
+	Instructions string
+	// Session names the host session of a connection. Empty makes a random
+	// name, so that every connection is a session of its own.
+	Session string
+	// Logger receives what operators may want to know. Nil discards.
+	Logger *slog.Logger
+}
+
+// Server is the MCP face of a host, for one connection.
+type Server struct {
+	host    *host.Host
+	session *host.Session
+	options Options
+	sdk     *mcp.Server
+
+	mu      sync.Mutex // guards offered
+	offered map[string]*host.Entry
+	running sync.WaitGroup
+	ended   context.Context
+	end     context.CancelFunc
+	secret  []byte // signs requestState
+}
+
+// New makes a server that offers the tools of h's catalog.
+func New(h *host.Host, options Options) *Server {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Session == "" {
+		options.Session = "mcp-" + rand.Text()[:10]
+	}
+	s := &Server{host: h, session: h.Session(options.Session), options: options, offered: make(map[string]*host.Entry)}
+	s.ended, s.end = context.WithCancel(context.Background())
+	s.secret = []byte(rand.Text())
+	s.sdk = mcp.NewServer(
+		&mcp.Implementation{Name: options.Name, Version: options.Version},
+		&mcp.ServerOptions{
+			Instructions: options.Instructions,
+			Logger:       options.Logger,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+			PageSize:     1000,
+		})
+	s.Refresh()
+	return s
+}
+
+// Refresh offers what the host's catalog holds now. Clients are told when the
+// list has changed.
+func (s *Server) Refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gone := s.offered
+	s.offered = make(map[string]*host.Entry)
+	for _, entry := range s.host.Catalog().Entries() {
+		if gone[entry.Name] != entry {
+			s.sdk.AddTool(describe(entry), s.call)
+		}
+		s.offered[entry.Name] = entry
+		delete(gone, entry.Name)
+	}
+	var names []string
+	for name := range gone {
+		names = append(names, name)
+	}
+	if len(names) > 0 {
+		s.sdk.RemoveTools(names...)
+	}
+}
+
+// Announce tells clients that the tools may have changed although their list
+// looks the same: a Taskfile was edited, say.
+func (s *Server) Announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entry := range s.host.Catalog().Entries() {
+		s.sdk.AddTool(describe(entry), s.call)
+		return
+	}
+}
+
+// ServeStdio serves one client over in and out until in ends or ctx is done.
+// When it returns, every call has ended. An end of input is no error.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	stop := context.AfterFunc(ctx, s.end)
+	defer stop()
+	connection, err := s.sdk.Connect(ctx, &lineTransport{in: in, out: out, onEOF: s.end}, nil)
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-s.ended.Done()
+		_ = connection.Close()
+	}()
+	err = connection.Wait()
+	s.end()
+	s.running.Wait()
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || ctx.Err() != nil || isClosed(err) {
+		return nil
+	}
+	return err
+}
+
+func isClosed(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) }
+
+// describe turns an entry into what MCP clients see.
+func describe(entry *host.Entry) *mcp.Tool {
+	def := entry.Definition()
+	t := &mcp.Tool{
+		Name:        def.Name,
+		Title:       title(def),
+		Description: def.Description,
+		InputSchema: inputSchema(def),
+		Annotations: annotations(def),
+	}
+	if len(def.Returns) > 0 {
+		t.OutputSchema = def.Returns
+	}
+	return t
+}
+
+// annotations are the hints of MCP for a tool's risk.
+func annotations(def *tool.Definition) *mcp.ToolAnnotations {
+	destructive := def.Risk == tool.Dangerous
+	open := false
+	for _, p := range def.Permissions {
+		open = open || p == tool.Network || p == tool.ShellExec
+	}
+	return &mcp.ToolAnnotations{
+		Title:           title(def),
+		ReadOnlyHint:    def.Risk == tool.ReadOnly,
+		DestructiveHint: &destructive,
+		IdempotentHint:  def.Idempotent || def.Risk == tool.ReadOnly,
+		OpenWorldHint:   &open,
+	}
+}

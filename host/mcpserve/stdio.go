@@ -1,0 +1,196 @@
+package mcpserve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// MaxMessage bounds one message that a client may send over stdio, in bytes.
+const MaxMessage = 8 << 20
+
+// lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's own
+// transport it outlives a broken or oversized message, which it answers with
+// an error, and it writes a response's result without encoding it again.
+type lineTransport struct {
+	in    io.Reader
+	out   io.Writer
+	onEOF func() // called once, when the client has closed its end
+}
+
+// Connect implements mcp.Transport.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{out: t.out, incoming: make(chan incoming), closed: make(chan struct{})}
+	go c.readLoop(bufio.NewReaderSize(t.in, 64<<10), t.onEOF)
+	return c, nil
+}
+
+// incoming is a message, or the reason why there are no more.
+type incoming struct {
+	message jsonrpc.Message
+	err     error
+}
+
+type lineConn struct {
+	incoming  chan incoming
+	closed    chan struct{}
+	closeOnce sync.Once
+
+	writing sync.Mutex
+	out     io.Writer
+}
+
+// SessionID implements mcp.Connection; a pipe has none.
+func (c *lineConn) SessionID() string { return "" }
+
+// Close implements mcp.Connection. A pending Read ends.
+func (c *lineConn) Close() error {
+	c.closeOnce.Do(func() { close(c.closed) })
+	return nil
+}
+
+// Read implements mcp.Connection.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case next := <-c.incoming:
+		return next.message, next.err
+	}
+}
+
+// Write implements mcp.Connection.
+func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
+	line, err := encode(message)
+	if err != nil {
+		return err
+	}
+	return c.writeLine(line)
+}
+
+func (c *lineConn) writeLine(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// encode is jsonrpc.EncodeMessage, but a successful response is assembled
+// around its result, which is valid JSON already: encoding a result of a
+// megabyte again costs more than everything else.
+func encode(message jsonrpc.Message) ([]byte, error) {
+	response, ok := message.(*jsonrpc.Response)
+	if !ok || response.Error != nil || len(response.Result) == 0 || bytes.IndexByte(response.Result, '\n') >= 0 {
+		return jsonrpc.EncodeMessage(message)
+	}
+	id, err := json.Marshal(response.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	line := make([]byte, 0, len(response.Result)+len(id)+40)
+	line = append(line, `{"jsonrpc":"2.0","id":`...)
+	line = append(append(line, id...), `,"result":`...)
+	return append(append(line, response.Result...), '}'), nil
+}
+
+// readLoop hands on messages until the input ends.
+func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
+	for {
+		line, err := readLine(in)
+		if errors.Is(err, errTooLong) {
+			c.refuse(err)
+			continue
+		}
+		for _, message := range c.decode(line) {
+			if !c.hand(incoming{message: message}) {
+				return
+			}
+		}
+		if err != nil {
+			onEOF()
+			c.hand(incoming{err: io.EOF})
+			return
+		}
+	}
+}
+
+func (c *lineConn) hand(next incoming) bool {
+	select {
+	case c.incoming <- next:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
+
+// readLine reads up to the next newline. A line beyond MaxMessage is skipped
+// whole, without being kept, and gives errTooLong.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if tooLong = tooLong || len(line)+len(part) > MaxMessage; tooLong {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == nil && tooLong:
+			return nil, errTooLong
+		default:
+			return line, err
+		}
+	}
+}
+
+// decode gives the messages of a line: one, those of a batch, or none for a
+// blank or broken line.
+func (c *lineConn) decode(line []byte) []jsonrpc.Message {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 {
+		return nil
+	}
+	parts := []json.RawMessage{line}
+	if line[0] == '[' {
+		if err := json.Unmarshal(line, &parts); err != nil {
+			c.refuse(err)
+			return nil
+		}
+	}
+	var messages []jsonrpc.Message
+	for _, part := range parts {
+		message, err := jsonrpc.DecodeMessage(part)
+		if err != nil {
+			c.refuse(err)
+			continue
+		}
+		messages = append(messages, message)
+	}
+	return messages
+}
+
+// refuse answers what is no message. Its id is unknown, hence null.
+func (c *lineConn) refuse(cause error) {
+	line, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"id":      nil,
+		"error":   map[string]any{"code": jsonrpc.CodeParseError, "message": "not a JSON-RPC message: " + cause.Error()},
+	})
+	if err == nil {
+		_ = c.writeLine(line)
+	}
+}
