@@ -1,0 +1,255 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// maxInline bounds how deep references are written out.
+const maxInline = 8
+
+// portable gives a tool's parameter schema in words that the API of the form
+// understands.
+func portable(def *tool.Definition, format Format) (object, error) {
+	raw := def.Parameters
+	if len(bytes.TrimSpace(raw)) == 0 {
+		raw = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
+	value, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := value.(object)
+	if !ok {
+		return nil, fmt.Errorf("it is no object schema")
+	}
+	defs, _ := root.get("$defs").(object)
+	r := rewriter{format: format, defs: defs}
+	out, _ := r.schema(root, 0).(object)
+	if out.get("type") == nil {
+		out = append(object{{"type", "object"}}, out...)
+	}
+	if out.get("properties") == nil {
+		out = append(out, member{"properties", object{}})
+	}
+	return out, nil
+}
+
+// rewriter makes schemas portable.
+type rewriter struct {
+	format Format
+	defs   object
+}
+
+// geminiKeywords are the keywords of Gemini's Schema type
+// (https://ai.google.dev/api/caching#Schema).
+var geminiKeywords = []string{
+	"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required",
+	"minProperties", "maxProperties", "minLength", "maxLength", "pattern", "example", "anyOf", "propertyOrdering",
+	"default", "items", "minimum", "maximum",
+}
+
+func (r rewriter) schema(value any, depth int) any {
+	if allowed, isBool := value.(bool); isBool {
+		if !allowed {
+			return false
+		}
+		return object{}
+	}
+	in, ok := value.(object)
+	if !ok {
+		return value
+	}
+	if target := r.target(in); target != nil {
+		if depth >= maxInline {
+			return object{{"type", "object"}}
+		}
+		return r.schema(target, depth+1)
+	}
+	var out object
+	for _, m := range in {
+		out = append(out, r.keyword(m, depth)...)
+	}
+	return out
+}
+
+// target is what a reference points to, with the reference's own description.
+func (r rewriter) target(in object) any {
+	ref, _ := in.get("$ref").(string)
+	name, ok := strings.CutPrefix(ref, "#/$defs/")
+	if !ok {
+		return nil
+	}
+	target, ok := r.defs.get(name).(object)
+	if !ok {
+		return object{}
+	}
+	if description := in.get("description"); description != nil {
+		target = append(target.without("description"), member{"description", description})
+	}
+	return target
+}
+
+// keyword rewrites one keyword and its value; none is left out of the schema.
+func (r rewriter) keyword(m member, depth int) object {
+	switch m.Key {
+	case "$defs", "$schema", "$id", "$comment":
+		return nil
+	case "type":
+		return r.types(m.Value)
+	case "properties":
+		return object{{m.Key, r.properties(m.Value, depth)}}
+	case "items", "additionalProperties", "not":
+		m.Value = r.sub(m.Key, m.Value, depth)
+	case "anyOf", "oneOf", "allOf":
+		m.Value = r.all(m.Value, depth)
+		if r.format == Gemini && m.Key == "oneOf" {
+			m.Key = "anyOf"
+		}
+	case "const":
+		if r.format == Gemini {
+			m = member{"enum", []any{m.Value}}
+		}
+	}
+	if r.format == Gemini && !slices.Contains(geminiKeywords, m.Key) {
+		return nil
+	}
+	return object{m}
+}
+
+// sub rewrites a schema below a keyword. additionalProperties may stay a
+// boolean: every API takes that.
+func (r rewriter) sub(key string, value any, depth int) any {
+	if _, isBool := value.(bool); isBool && key == "additionalProperties" {
+		return value
+	}
+	return r.schema(value, depth)
+}
+
+// types makes a list of types one type, or anyOf where there are several
+// besides null.
+func (r rewriter) types(value any) object {
+	names, isList := value.([]any)
+	if !isList {
+		return object{{"type", value}}
+	}
+	nullable := slices.Contains(names, any("null"))
+	names = slices.DeleteFunc(slices.Clone(names), func(n any) bool { return n == "null" })
+	var out object
+	switch len(names) {
+	case 0:
+		return object{{"type", "null"}}
+	case 1:
+		out = object{{"type", names[0]}}
+	default:
+		var any []any
+		for _, n := range names {
+			any = append(any, object{{"type", n}})
+		}
+		out = object{{"anyOf", any}}
+	}
+	if nullable && r.format == Gemini {
+		out = append(out, member{"nullable", true})
+	}
+	return out
+}
+
+func (r rewriter) properties(value any, depth int) object {
+	out := object{}
+	in, _ := value.(object)
+	for _, m := range in {
+		out = append(out, member{m.Key, r.schema(m.Value, depth)})
+	}
+	return out
+}
+
+func (r rewriter) all(value any, depth int) []any {
+	in, _ := value.([]any)
+	out := make([]any, len(in))
+	for i, v := range in {
+		out[i] = r.schema(v, depth)
+	}
+	return out
+}
+
+// object is a JSON object that keeps the order of its members.
+type object []member
+
+type member struct {
+	Key   string
+	Value any
+}
+
+func (o object) get(key string) any {
+	for _, m := range o {
+		if m.Key == key {
+			return m.Value
+		}
+	}
+	return nil
+}
+
+func (o object) without(key string) object {
+	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return m.Key == key })
+}
+
+// MarshalJSON writes the members in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, tool.MustMarshal(m.Key)...)
+		b = append(b, ':')
+		b = append(b, tool.MustMarshal(m.Value)...)
+	}
+	return append(b, '}'), nil
+}
+
+func decode(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	return decodeValue(dec)
+}
+
+func decodeValue(dec *json.Decoder) (any, error) {
+	token, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		out := object{}
+		for dec.More() {
+			key, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			value, err := decodeValue(dec)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, member{key.(string), value})
+		}
+		_, err := dec.Token()
+		return out, err
+	case json.Delim('['):
+		out := []any{}
+		for dec.More() {
+			value, err := decodeValue(dec)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, value)
+		}
+		_, err := dec.Token()
+		return out, err
+	}
+	return token, nil
+}
