@@ -1,0 +1,20 @@
+package record
+
+import "os"
+
+// lock waits for the lock named by a file of root.
+func lock(root *os.Root, name string) (unlock func(), err error) {
+	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	release, err := lockHandle(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return func() {
+		release()
+		file.Close()
+	}, nil
+}
