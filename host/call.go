@@ -212,6 +212,7 @@ func (c *call) run(ctx context.Context) error {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
 	defer release()
+	c.outcome.Ran = true
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)

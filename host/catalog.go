@@ -176,3 +176,16 @@ func (c *Catalog) renderer() tool.ErrorRenderer {
 	}
 	return nil
 }
+
+// Tools makes a source of given tools, for builtins and for programs that
+// embed a host.
+func Tools(name string, tools ...tool.Tool) Source { return given{name, tools} }
+
+type given struct {
+	name  string
+	tools []tool.Tool
+}
+
+func (g given) Name() string { return g.name }
+
+func (g given) Tools(context.Context) ([]tool.Tool, error) { return g.tools, nil }

@@ -62,6 +62,11 @@ func Approval(yes, remember bool) tool.Answer {
 	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{remember})}
 }
 
+// ApproveAll are the answers of a caller who approves its request beforehand.
+func ApproveAll() map[string]tool.Answer {
+	return map[string]tool.Answer{approvalKey: Approval(true, false)}
+}
+
 // IsApproval reports whether a question is the host's own, whether a call may
 // run, rather than one that the tool asks.
 func IsApproval(q *tool.InputRequired) bool { return q != nil && q.Key == approvalKey }

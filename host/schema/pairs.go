@@ -12,7 +12,7 @@ import (
 // are; numbers, booleans, objects and null are read as JSON; an array is read
 // as JSON when it begins with '[', and otherwise every pair of that key adds
 // one item. key:=JSON gives any value as JSON. The object still has to be
-// checked by Decode.
+// checked by Decode. The zero Schema takes every value as text.
 func (s *Schema) FromPairs(pairs []string) (json.RawMessage, []Violation) {
 	object := make(map[string]any)
 	var found []Violation
@@ -40,7 +40,10 @@ func (s *Schema) setPair(object map[string]any, key, text string) error {
 		}
 		return setOnce(object, name, json.RawMessage(text))
 	}
-	property := s.root.Properties[name]
+	var property *node
+	if s.root != nil {
+		property = s.root.Properties[name]
+	}
 	if property == nil {
 		return setOnce(object, name, text)
 	}

@@ -1,0 +1,51 @@
+# toolhost: build, show, test. Needs Go and nothing else.
+
+GO      ?= go
+BIN     := bin
+BINARY  := $(BIN)/toolhost
+PLUGINS := files
+
+.PHONY: all build plugins run test race lint fuzz bench cross clean
+
+all: build
+
+# build makes the two programs side by side, as they are to be installed.
+build:
+	$(GO) build -o $(BIN)/ ./cmd/toolhost ./cmd/toolhost-task
+
+# plugins makes the shipped plugins as binaries of their own.
+plugins:
+	$(GO) build -o $(BIN)/ ./plugins/shipped/...
+
+# run shows this repository's own agent.hcl at work, one call of each source.
+run: build
+	$(GO) run ./examples/demo $(BINARY)
+
+test:
+	$(GO) test ./...
+	cd examples/plugin-go && $(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+lint:
+	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	$(GO) vet ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+# fuzz runs every fuzz target for FUZZTIME.
+FUZZTIME ?= 1m
+fuzz:
+	FUZZTIME=$(FUZZTIME) GO="$(GO)" sh .ci/fuzz
+
+# bench prints ratios measured in one run.
+bench: build
+	$(GO) run ./cmd/toolhost-bench $(BINARY)
+
+cross:
+	GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
+	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
+
+clean:
+	rm -rf $(BIN)
