@@ -1,0 +1,167 @@
+// Package pluginclient speaks the plugin protocol from the host's side, in
+// terms of host/tool.
+package pluginclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/internal/fromproto"
+	"github.com/toolhost/toolhost/plugins/internal/toproto"
+	"github.com/toolhost/toolhost/plugins/toolpb"
+)
+
+// ErrConnection is wrapped by errors that say nothing of the call itself: the
+// connection broke, or the peer did not keep to the protocol.
+var ErrConnection = errors.New("plugin connection failed")
+
+// ErrHung is wrapped, beside ErrConnection, when a cancelled call did not
+// answer in time.
+var ErrHung = errors.New("plugin does not answer")
+
+// connectionError keeps the text of the cause out of what callers match.
+type connectionError struct {
+	cause error
+	hung  bool
+}
+
+func (e *connectionError) Error() string { return e.cause.Error() }
+func (e *connectionError) Unwrap() error { return e.cause }
+func (e *connectionError) Is(target error) bool {
+	return target == ErrConnection || e.hung && target == ErrHung
+}
+
+func broken(err error) error { return &connectionError{cause: err} }
+
+// Client is one connection to a plugin.
+type Client struct {
+	rpc   toolpb.PluginClient
+	grace time.Duration
+}
+
+// New makes a client. Grace is how long a cancelled call may take to answer.
+func New(conn grpc.ClientConnInterface, grace time.Duration) *Client {
+	return &Client{rpc: toolpb.NewPluginClient(conn), grace: grace}
+}
+
+// Description is what a plugin says of itself.
+type Description struct {
+	Name         string          `json:"name"`
+	Version      string          `json:"version"`
+	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	Tools        []Tool          `json:"tools"`
+	Features     []string        `json:"features,omitempty"`
+}
+
+// Tool is a definition and what else the tool offers.
+type Tool struct {
+	Definition    *tool.Definition `json:"definition"`
+	Plans         bool             `json:"plans,omitempty"`
+	RendersErrors bool             `json:"renders_errors,omitempty"`
+	Normalizes    bool             `json:"normalizes,omitempty"`
+}
+
+// Setup is what the host tells a plugin before its first call.
+type Setup struct {
+	Config      json.RawMessage
+	Root        string
+	Allow       []string
+	Protect     []string
+	Symlinks    string
+	HostVersion string
+}
+
+// Describe asks for the description.
+func (c *Client) Describe(ctx context.Context) (*Description, error) {
+	resp, err := c.rpc.Describe(ctx, &toolpb.DescribeRequest{})
+	if err != nil {
+		return nil, broken(err)
+	}
+	return description(resp.GetDescription()), nil
+}
+
+// Configure configures the plugin and gives the description that then holds.
+func (c *Client) Configure(ctx context.Context, s Setup) (*Description, error) {
+	resp, err := c.rpc.Configure(ctx, &toolpb.ConfigureRequest{
+		Config:      s.Config,
+		HostVersion: s.HostVersion,
+		Workspace:   &toolpb.Workspace{Root: s.Root, Allow: s.Allow, Protect: s.Protect, Symlinks: s.Symlinks},
+	})
+	if err != nil {
+		return nil, broken(err)
+	}
+	if e := fromproto.Error(resp.GetError()); e != nil {
+		return nil, e
+	}
+	return description(resp.GetDescription()), nil
+}
+
+func description(d *toolpb.Description) *Description {
+	out := &Description{
+		Name:         d.GetName(),
+		Version:      d.GetVersion(),
+		ConfigSchema: d.GetConfigSchema(),
+		Features:     d.GetFeatures(),
+	}
+	for _, t := range d.GetTools() {
+		out.Tools = append(out.Tools, Tool{
+			Definition:    fromproto.Definition(t),
+			Plans:         t.GetPlans(),
+			RendersErrors: t.GetRendersErrors(),
+			Normalizes:    t.GetNormalizes(),
+		})
+	}
+	return out
+}
+
+// Plan asks what a call would change.
+func (c *Client) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	resp, err := c.rpc.Plan(ctx, &toolpb.PlanRequest{Call: toproto.Call(ctx, call)})
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	return fromproto.Plan(resp)
+}
+
+// RenderError asks for the plugin's form of a failure; nil means none.
+func (c *Client) RenderError(ctx context.Context, call *tool.Call, failure *tool.Error) (*tool.Result, error) {
+	resp, err := c.rpc.RenderError(ctx, &toolpb.RenderErrorRequest{Call: toproto.Call(ctx, call), Error: toproto.Error(failure)})
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	return checked(fromproto.Result(resp.GetResult()))
+}
+
+// Normalize asks for the form of params that the tool's schema describes.
+func (c *Client) Normalize(ctx context.Context, name string, params json.RawMessage) (json.RawMessage, error) {
+	resp, err := c.rpc.Normalize(ctx, &toolpb.NormalizeRequest{Tool: name, Params: params})
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	if !json.Valid(resp.GetParams()) {
+		return nil, broken(errors.New("the plugin gave parameters that are no JSON"))
+	}
+	return resp.GetParams(), nil
+}
+
+// interrupted tells a request that the caller gave up from one that failed.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return broken(err)
+}
+
+// checked refuses a result that would break whoever writes it as JSON.
+func checked(r *tool.Result) (*tool.Result, error) {
+	if r == nil || r.Structured == nil || json.Valid(r.Structured) {
+		return r, nil
+	}
+	return nil, tool.Errorf(tool.Internal, "the plugin gave structured data that is no JSON").
+		Suggest("This is a mistake in the plugin; tell its author.")
+}

@@ -1,0 +1,136 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"reflect"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/internal/pluginserver"
+	"github.com/toolhost/toolhost/plugins/sdk/typed"
+)
+
+// Plugin is everything a plugin offers.
+type Plugin struct {
+	// Name is what the plugin calls itself. It is required.
+	Name string
+	// Version is the plugin's own, such as "1.2.0".
+	Version string
+	// Tools are what the plugin offers. A plugin whose tools need the
+	// configuration or the workspace makes them in Configure, and lists here
+	// what they will be, so that they can be described beforehand.
+	Tools []Tool
+	// ConfigSchema is the JSON Schema of the plugin's configuration, an object
+	// schema; [Schema] infers one from a struct. Empty means that the plugin
+	// takes none.
+	ConfigSchema json.RawMessage
+	// Configure is called once, before the first call of a tool. The tools it
+	// returns take the place of Tools; nil leaves them. An error keeps the
+	// plugin from being used, and is shown to the user. May be nil.
+	Configure func(ctx context.Context, env Env) ([]Tool, error)
+	// RenderError turns an error that the host made, such as an unknown
+	// parameter, into the plugin's own result shape; returning nil leaves it to
+	// the host. It serves all tools that are no [ErrorRenderer] themselves.
+	// May be nil.
+	RenderError func(call *Call, err *Error) *Result
+	// Logger is told of panics. Nil logs to standard error, which the host
+	// passes on to its own log.
+	Logger *slog.Logger
+}
+
+// Env is what a plugin learns when it is configured.
+type Env struct {
+	// Config is the configuration as a JSON object, "{}" when there is none.
+	Config json.RawMessage
+	// Workspace is the directory that the tools work in.
+	Workspace Workspace
+	// HostVersion is the version of toolhost.
+	HostVersion string
+}
+
+// Workspace is where tools may work.
+type Workspace struct {
+	// Root is the absolute path of the workspace.
+	Root string
+	// Allow are further directories, absolute.
+	Allow []string
+	// Protect are globs, relative to Root, of files that tools do not write.
+	Protect []string
+	// Symlinks says which symbolic links are followed: "inside" (the default)
+	// those that stay inside, "block" none.
+	Symlinks string
+}
+
+// Decode stores the configuration in v, a pointer to a struct. Unknown and
+// mistyped settings have been refused already where the plugin declares a
+// schema.
+func (e Env) Decode(v any) error {
+	if err := json.Unmarshal(e.Config, v); err != nil {
+		return tool.Errorf(tool.InvalidArgument, "cannot read the configuration: %w", err).
+			Suggest("Give every setting the type that the plugin asks for.")
+	}
+	return nil
+}
+
+// Schema infers the JSON Schema of T, for [Plugin.ConfigSchema]; see
+// [typed.Schema]. It panics where T has none, which is a mistake of the
+// programmer.
+func Schema[T any]() json.RawMessage {
+	schema, err := typed.Schema(reflect.TypeFor[T]())
+	if err != nil {
+		panic(err)
+	}
+	return schema
+}
+
+// Register adds the plugin to a gRPC server. [Serve] does so; tests may want
+// to, without a process of their own.
+func (p Plugin) Register(registrar grpc.ServiceRegistrar) error {
+	s, err := p.server()
+	if err != nil {
+		return err
+	}
+	s.Register(registrar)
+	return nil
+}
+
+// Describe gives the plugin's description as indented JSON.
+func (p Plugin) Describe() (json.RawMessage, error) {
+	s, err := p.server()
+	if err != nil {
+		return nil, err
+	}
+	return s.Describe(), nil
+}
+
+func (p Plugin) server() (*pluginserver.Server, error) {
+	s := pluginserver.Plugin{
+		Name:         p.Name,
+		Version:      p.Version,
+		ConfigSchema: p.ConfigSchema,
+		Tools:        p.Tools,
+		RenderError:  p.RenderError,
+		Logger:       p.Logger,
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	if p.Configure != nil {
+		s.Configure = func(ctx context.Context, setup pluginserver.Setup) ([]tool.Tool, error) {
+			return p.Configure(ctx, env(setup))
+		}
+	}
+	return pluginserver.New(s)
+}
+
+func env(s pluginserver.Setup) Env {
+	return Env{
+		Config:      s.Config,
+		HostVersion: s.HostVersion,
+		Workspace:   Workspace{Root: s.Root, Allow: s.Allow, Protect: s.Protect, Symlinks: s.Symlinks},
+	}
+}

@@ -1,0 +1,96 @@
+// Package typed makes tools from Go structs and functions. It knows nothing of
+// plugins, so tools inside the host can be made with it as well.
+package typed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Func makes a tool of a function. In is a struct whose fields are the
+// parameters; see [Schema] for the tags. Out decides what the caller gets:
+//
+//   - *tool.Result: that result, as it is. Nil is an empty result.
+//   - string: the text.
+//   - anything else: the value as JSON, as the text and as structured data.
+//
+// Parameters and Returns of the definition are inferred from In and Out, when
+// the definition is first asked for, unless they are set already. A type that
+// has no schema (a channel, a recursive struct) is a mistake of the programmer
+// and panics then.
+func Func[In, Out any](definition tool.Definition, fn func(context.Context, *tool.Call, In) (Out, error)) tool.Tool {
+	f := &function[In, Out]{fn: fn}
+	f.definition = sync.OnceValue(func() *tool.Definition { return infer[In, Out](definition) })
+	return f
+}
+
+type function[In, Out any] struct {
+	definition func() *tool.Definition
+	fn         func(context.Context, *tool.Call, In) (Out, error)
+}
+
+// Definition gives the definition with its schemas.
+func (f *function[In, Out]) Definition() *tool.Definition { return f.definition() }
+
+// Call decodes the parameters, runs the function and renders what it gives.
+func (f *function[In, Out]) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	var in In
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	out, err := f.fn(ctx, call, in)
+	if err != nil {
+		return nil, err
+	}
+	return render(out)
+}
+
+func render(out any) (*tool.Result, error) {
+	switch v := out.(type) {
+	case nil:
+		return &tool.Result{}, nil
+	case *tool.Result:
+		if v == nil {
+			v = &tool.Result{}
+		}
+		return v, nil
+	case string:
+		return tool.Text(v), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(withoutNil(reflect.ValueOf(out)).Interface()); err != nil {
+		return nil, tool.Errorf(tool.Internal, "cannot give the result as JSON: %w", err).
+			Suggest("This is a mistake in the tool; tell its author.")
+	}
+	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	r := tool.Text(string(data))
+	r.Structured = data
+	return r, nil
+}
+
+func infer[In, Out any](d tool.Definition) *tool.Definition {
+	if d.Parameters == nil {
+		d.Parameters = mustSchema(d.Name, reflect.TypeFor[In]())
+	}
+	out := reflect.TypeFor[Out]()
+	if d.Returns == nil && out != reflect.TypeFor[*tool.Result]() && out.Kind() != reflect.String {
+		d.Returns = mustSchema(d.Name, out)
+	}
+	return &d
+}
+
+func mustSchema(name string, t reflect.Type) json.RawMessage {
+	schema, err := Schema(t)
+	if err != nil {
+		panic(fmt.Sprintf("tool %q: %v", name, err))
+	}
+	return schema
+}
