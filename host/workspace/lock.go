@@ -1,0 +1,279 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// errLocked is what tryLock returns while another process holds the lock, and
+// errNoLocks where the file system knows no locks.
+var (
+	errLocked  = errors.New("locked by another process")
+	errNoLocks = errors.New("the file system has no locks")
+)
+
+// lockTable has one lock for each directory that is being written to.
+type lockTable struct {
+	mu    sync.Mutex
+	locks map[string]*dirLock
+}
+
+// dirLock is held by whoever put the token into the channel.
+type dirLock struct {
+	token chan struct{}
+	users int
+}
+
+func (t *lockTable) acquire(ctx context.Context, dir string) (release func(), err error) {
+	t.mu.Lock()
+	if t.locks == nil {
+		t.locks = make(map[string]*dirLock)
+	}
+	l := t.locks[dir]
+	if l == nil {
+		l = &dirLock{token: make(chan struct{}, 1)}
+		t.locks[dir] = l
+	}
+	l.users++
+	t.mu.Unlock()
+	select {
+	case l.token <- struct{}{}:
+		return func() { <-l.token; t.leave(dir, l) }, nil
+	case <-ctx.Done():
+		t.leave(dir, l)
+		return nil, ctx.Err()
+	}
+}
+
+func (t *lockTable) leave(dir string, l *dirLock) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(t.locks, dir)
+	}
+}
+
+// lockDir excludes all other writers of the directory, here and in other
+// processes. abs names it; dir is its handle. shared tells whether other
+// processes are excluded, which some network file systems cannot do.
+func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bool, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, w.lockWait)
+	defer cancel()
+	leave, err := w.locks.acquire(ctx, abs)
+	if err != nil {
+		return nil, false, w.lockError(abs, err)
+	}
+	unlock, err := flockWait(ctx, dir, abs)
+	if errors.Is(err, errNoLocks) {
+		return leave, false, nil
+	}
+	if err != nil {
+		leave()
+		return nil, false, w.lockError(abs, err)
+	}
+	return func() { unlock(); leave() }, true, nil
+}
+
+// flockWait asks again and again, as a blocking call could not be given up.
+func flockWait(ctx context.Context, dir *os.Root, abs string) (unlock func(), err error) {
+	pause := 200 * time.Microsecond
+	for {
+		unlock, err := tryLock(dir, abs)
+		if !errors.Is(err, errLocked) {
+			return unlock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 10*time.Millisecond)
+	}
+}
+
+func (w *Workspace) lockError(abs string, err error) error {
+	if w.ctx.Err() != nil {
+		return w.fail("write in", abs, err)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return tool.Errorf(tool.Timeout, "another writer has kept %s locked for %v", abs, w.lockWait).
+			Suggest("Try again; if it persists, see whether another toolhost hangs.")
+	}
+	return w.fail("lock", abs, err)
+}
+
+// held is a place whose directory is locked.
+type held struct {
+	*place
+	w       *Workspace
+	release func()
+}
+
+func (h *held) close() {
+	h.release()
+	h.place.close()
+}
+
+// hold resolves path, checks that access is allowed and locks its directory.
+// The place is as it was found once the lock was there, or below: other
+// toolhosts do not change it, and what others do is found by later checks.
+func (w *Workspace) hold(path string, access Access) (*held, error) {
+	for range maxRaces {
+		p, err := w.locate(path, access != Remove)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.permit(p, access); err != nil {
+			p.close()
+			return nil, err
+		}
+		h, err := w.holdPlace(p, access)
+		if err == nil {
+			return h, nil
+		}
+		if !errors.Is(err, errRaced) {
+			return nil, err
+		}
+	}
+	return nil, changing(path)
+}
+
+// holdPlace locks p's directory and looks again, since waiting takes time.
+func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
+	defer p.close()
+	release, shared, err := w.lockDir(p.dir, p.parent())
+	if err != nil {
+		return nil, err
+	}
+	now, err := w.locate(p.given, access != Remove)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	if !now.sameDir(p) {
+		release()
+		now.close()
+		return nil, errRaced
+	}
+	w.sweepOnce(now, shared)
+	return &held{place: now, w: w, release: release}, nil
+}
+
+// sameDir reports that p and q are the same name in the same directory.
+func (p *place) sameDir(q *place) bool {
+	if p.tree != q.tree || p.rel != q.rel || len(p.rest) != len(q.rest) {
+		return false
+	}
+	a, err := p.dir.Stat(".")
+	if err != nil {
+		return false
+	}
+	b, err := q.dir.Stat(".")
+	return err == nil && os.SameFile(a, b)
+}
+
+// holdAll locks the directories of several paths, always in the same order so
+// that no two callers wait for each other.
+func (w *Workspace) holdAll(paths []string, access []Access) ([]*held, error) {
+	for range maxRaces {
+		helds, err := w.tryHoldAll(paths, access)
+		if !errors.Is(err, errRaced) {
+			return helds, err
+		}
+	}
+	return nil, changing(paths[0])
+}
+
+func (w *Workspace) tryHoldAll(paths []string, access []Access) (_ []*held, err error) {
+	places := make([]*place, len(paths))
+	defer func() {
+		for _, p := range places {
+			if p != nil {
+				p.close()
+			}
+		}
+	}()
+	for i, path := range paths {
+		if places[i], err = w.locate(path, access[i] != Remove); err != nil {
+			return nil, err
+		}
+		if err := w.permit(places[i], access[i]); err != nil {
+			return nil, err
+		}
+	}
+	release, err := w.lockDirs(places)
+	if err != nil {
+		return nil, err
+	}
+	helds, err := w.lookAgain(places, access, release)
+	if err != nil {
+		release()
+	}
+	return helds, err
+}
+
+// lockDirs locks the directory of each place, once.
+func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
+	dirs := make(map[string]*place, len(places))
+	for _, p := range places {
+		dirs[p.parent()] = p
+	}
+	var names []string
+	for name := range dirs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var releases []func()
+	all := func() {
+		for _, r := range slices.Backward(releases) {
+			r()
+		}
+	}
+	for _, name := range names {
+		one, shared, err := w.lockDir(dirs[name].dir, name)
+		if err != nil {
+			all()
+			return nil, err
+		}
+		releases = append(releases, one)
+		w.sweepOnce(dirs[name], shared)
+	}
+	return all, nil
+}
+
+// lookAgain resolves all places anew under the lock; release goes with the
+// first, so closing all helds in order ends all.
+func (w *Workspace) lookAgain(places []*place, access []Access, release func()) ([]*held, error) {
+	helds := make([]*held, 0, len(places))
+	drop := func() {
+		for _, h := range helds {
+			h.place.close()
+		}
+	}
+	for i, p := range places {
+		now, err := w.locate(p.given, access[i] != Remove)
+		if err != nil {
+			drop()
+			return nil, err
+		}
+		helds = append(helds, &held{place: now, w: w, release: func() {}})
+		if !now.sameDir(p) {
+			drop()
+			return nil, errRaced
+		}
+	}
+	helds[len(helds)-1].release = release
+	return helds, nil
+}
+
+func closeAll(helds []*held) {
+	for _, h := range helds {
+		h.close()
+	}
+}

@@ -1,0 +1,82 @@
+//go:build unix
+
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags open a file so that a pipe or a terminal neither blocks nor takes
+// over.
+const openFlags = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+
+// inPlace allows to append to large files in place.
+const inPlace = true
+
+// links counts the names of a file.
+func links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}
+
+// keepOwner gives f the owner of the file that it is going to replace, where
+// that is permitted.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return
+	}
+	now, err := f.Stat()
+	if err != nil {
+		return
+	}
+	if mine, ok := now.Sys().(*syscall.Stat_t); ok && (mine.Uid != st.Uid || mine.Gid != st.Gid) {
+		if f.Chown(int(st.Uid), int(st.Gid)) != nil {
+			_ = f.Chown(-1, int(st.Gid)) // the group alone may be permitted
+		}
+	}
+}
+
+// mayWrite asks the system whether the file name in dir may be written to.
+// A file without any write bit is read-only for the superuser too.
+func mayWrite(dir *os.Root, name string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o222 == 0 {
+		return fs.ErrPermission
+	}
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Faccessat(int(f.Fd()), name, unix.W_OK, unix.AT_EACCESS)
+}
+
+// renameAt renames between two directory handles, each with a single name.
+func renameAt(from *place, to *place, replace bool) error {
+	a, err := from.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := to.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if replace {
+		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
+	}
+	return renameNoReplace(int(a.Fd()), from.name, int(b.Fd()), to)
+}
+
+// alive reports whether a process of that number exists.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || err == syscall.EPERM
+}

@@ -1,0 +1,55 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+const openFlags = os.O_RDONLY
+
+// inPlace is off, since links cannot tell.
+const inPlace = false
+
+// links counts the names of a file, which is not known from its FileInfo here.
+func links(fs.FileInfo) uint64 { return 1 }
+
+// keepOwner does nothing: a new file has the owner that its directory gives.
+func keepOwner(*os.File, fs.FileInfo) {}
+
+// mayWrite looks at the read-only attribute.
+func mayWrite(_ *os.Root, _ string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o200 == 0 {
+		return fs.ErrPermission
+	}
+	return nil
+}
+
+// renameAt renames inside one tree.
+func renameAt(from *place, to *place, replace bool) error {
+	if from.tree != to.tree {
+		return tool.Errorf(tool.Unsupported, "%s and %s are in different trees", from.given, to.given).
+			Suggest("Copy the file and remove the old one.")
+	}
+	if !replace {
+		if _, err := to.dir.Lstat(to.name); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, fs.ErrExist)
+		}
+	}
+	return from.tree.root.Rename(from.rel, to.rel)
+}
+
+// alive reports whether a process of that number exists.
+func alive(pid int) bool {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return errors.Is(err, windows.ERROR_ACCESS_DENIED)
+	}
+	defer windows.CloseHandle(h)
+	var code uint32
+	return windows.GetExitCodeProcess(h, &code) == nil && code == 259 // still active
+}

@@ -1,0 +1,198 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	tempPrefix = ".toolhost-tmp-"
+	// tempAge is how old a temporary file of a process that is gone has to be
+	// where no lock tells that nobody writes.
+	tempAge = time.Hour
+	// maxSweep bounds the entries looked at before the first write into a
+	// directory; Sweep has no such bound.
+	maxSweep = 20_000
+)
+
+func tempName() string {
+	return fmt.Sprintf("%s%d-%016x", tempPrefix, os.Getpid(), rand.Uint64())
+}
+
+// tempPid gives the process in the name of a temporary file.
+func tempPid(name string) (pid int, ok bool) {
+	rest, ok := strings.CutPrefix(name, tempPrefix)
+	if !ok {
+		return 0, false
+	}
+	digits, random, ok := strings.Cut(rest, "-")
+	if !ok || len(random) != 16 || strings.Trim(random, "0123456789abcdef") != "" {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(digits)
+	return pid, err == nil && pid > 0
+}
+
+func isTemp(name string) bool {
+	_, ok := tempPid(name)
+	return ok
+}
+
+// stage writes data into a new temporary file beside the place. mode is given
+// to a file that replaces old, or subject to the umask when old is nil.
+func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (name string, err error) {
+	name = tempName()
+	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			h.dir.Remove(name)
+		}
+	}()
+	if _, err := io.Copy(f, data); err != nil {
+		return "", err
+	}
+	if old != nil {
+		keepOwner(f, old)
+		if err := f.Chmod(mode.Perm()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return "", err
+		}
+	}
+	return name, f.Sync()
+}
+
+// firstMode keeps a replacement private until it has its owner and mode.
+func firstMode(old fs.FileInfo, mode fs.FileMode) fs.FileMode {
+	if old != nil {
+		return 0o600
+	}
+	return mode.Perm()
+}
+
+// SweepTemp removes temporary files that killed processes left in a
+// directory, and says how many. Errors are those of a write into it.
+func (w *Workspace) SweepTemp(dir string) (removed int, err error) {
+	h, err := w.hold(path.Join(dir, tempPrefix), Write)
+	if err != nil {
+		return 0, err
+	}
+	defer h.close()
+	if len(h.rest) > 0 {
+		return 0, notFound(dir)
+	}
+	return w.sweep(h.dir, true, 0)
+}
+
+// Sweep removes temporary files that killed processes left anywhere in the
+// workspace and the allowed directories, and says how many. Directories that
+// cannot be read are passed over.
+func (w *Workspace) Sweep(ctx context.Context) (removed int, err error) {
+	view := w.WithContext(ctx)
+	for _, t := range w.trees {
+		n, err := view.sweepTree(ctx, t.root, t.abs)
+		removed += n
+		if err != nil {
+			return removed, w.fail("sweep", t.abs, err)
+		}
+	}
+	return removed, nil
+}
+
+func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (removed int, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return 0, nil
+	}
+	entries, _ := f.ReadDir(-1)
+	f.Close()
+	found := false
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		if found = found || isTemp(e.Name()); !e.IsDir() {
+			continue
+		}
+		sub, err := dir.OpenRoot(e.Name())
+		if err != nil {
+			continue
+		}
+		n, err := w.sweepTree(ctx, sub, path.Join(abs, e.Name()))
+		sub.Close()
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	if !found {
+		return removed, nil
+	}
+	release, shared, err := w.lockDir(dir, abs)
+	if err != nil {
+		return removed, err
+	}
+	defer release()
+	n, err := w.sweep(dir, shared, 0)
+	return removed + n, err
+}
+
+// sweepOnce sweeps the place's directory unless this workspace has done so
+// already. Failing to tidy up is no reason not to write.
+func (w *Workspace) sweepOnce(p *place, shared bool) {
+	if _, done := w.swept.LoadOrStore(p.parent(), true); !done && len(p.rest) == 0 {
+		_, _ = w.sweep(p.dir, shared, maxSweep)
+	}
+}
+
+// sweep removes stale temporary files from dir, whose lock is held. Whoever
+// has a temporary file holds that lock, so with the lock all of them are
+// stale; without one their process has to be gone for long.
+func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	for seen := 0; limit == 0 || seen < limit; {
+		entries, err := f.ReadDir(1024)
+		seen += len(entries)
+		for _, e := range entries {
+			if stale(dir, e.Name(), shared) && dir.Remove(e.Name()) == nil {
+				removed++
+			}
+		}
+		if err == io.EOF {
+			return removed, nil
+		}
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func stale(dir *os.Root, name string, shared bool) bool {
+	pid, ok := tempPid(name)
+	if !ok {
+		return false
+	}
+	info, err := dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	return shared || !alive(pid) && time.Since(info.ModTime()) > tempAge
+}
