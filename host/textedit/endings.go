@@ -1,0 +1,155 @@
+package textedit
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+)
+
+const (
+	lf   = "\n"
+	crlf = "\r\n"
+	cr   = "\r"
+)
+
+// endings knows a text with all its line endings made alike, as "\n".
+type endings struct {
+	alike []byte
+	// dropped holds the offsets in alike, ascending, of the newlines that
+	// are two bytes in the text.
+	dropped []int
+	// old is true for a text whose only line ending is "\r".
+	old bool
+}
+
+func makeEndings(body []byte) *endings {
+	if bytes.IndexByte(body, '\r') < 0 {
+		return &endings{alike: body}
+	}
+	if bytes.IndexByte(body, '\n') < 0 {
+		return &endings{alike: bytes.ReplaceAll(body, []byte(cr), []byte(lf)), old: true}
+	}
+	e := &endings{alike: make([]byte, 0, len(body))}
+	for {
+		i := bytes.Index(body, []byte(crlf))
+		if i < 0 {
+			e.alike = append(e.alike, body...)
+			return e
+		}
+		e.alike = append(e.alike, body[:i]...)
+		e.dropped = append(e.dropped, len(e.alike))
+		e.alike = append(e.alike, '\n')
+		body = body[i+2:]
+	}
+}
+
+// raw turns an offset in e.alike into one in the text. The offset of a
+// newline is that of the whole line ending.
+func (e *endings) raw(offset int) int {
+	return offset + sort.SearchInts(e.dropped, offset)
+}
+
+// folds is the inverse of raw.
+func (e *endings) folds(offset int) int {
+	return offset - sort.Search(len(e.dropped), func(i int) bool { return e.dropped[i]+i >= offset })
+}
+
+// foldEndings makes the endings of a given text "\n".
+func foldEndings(s string, old bool) string {
+	s = strings.ReplaceAll(s, crlf, lf)
+	if old {
+		s = strings.ReplaceAll(s, cr, lf)
+	}
+	return s
+}
+
+// hasEnding reports whether s has a line ending. A lone "\r" is one only
+// where the file knows no other.
+func (t *Text) hasEnding(s string) bool {
+	return strings.Contains(s, lf) || t.folded().old && strings.Contains(s, cr)
+}
+
+// folded gives the text with its endings made alike.
+func (t *Text) folded() *endings {
+	if t.ends == nil {
+		t.ends = makeEndings(t.body)
+	}
+	return t.ends
+}
+
+// endingsIn lists the line endings of the text from start to end.
+func (t *Text) endingsIn(start, end int) []string {
+	if t.folded().old {
+		return repeat(cr, bytes.Count(t.body[start:end], []byte(cr)))
+	}
+	var list []string
+	for i := start; i < end; i++ {
+		j := bytes.IndexByte(t.body[i:end], '\n')
+		if j < 0 {
+			break
+		}
+		i += j
+		if i > 0 && t.body[i-1] == '\r' {
+			list = append(list, crlf)
+		} else {
+			list = append(list, lf)
+		}
+	}
+	return list
+}
+
+func repeat(s string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = s
+	}
+	return list
+}
+
+// endingNear gives the ending of the line that holds offset or, on the last
+// line, of the one before it. It is "" in a text of one line.
+func (t *Text) endingNear(offset int) string {
+	if t.folded().old {
+		return cr
+	}
+	i := bytes.IndexByte(t.body[offset:], '\n')
+	if i >= 0 {
+		i += offset
+	} else {
+		i = bytes.LastIndexByte(t.body[:offset], '\n')
+	}
+	switch {
+	case i < 0:
+		return ""
+	case i > 0 && t.body[i-1] == '\r':
+		return crlf
+	default:
+		return lf
+	}
+}
+
+// adapt gives s, whose endings are "\n", the endings of list one after the
+// other, and near to those that the list has none for.
+func adapt(s string, list []string, near string) string {
+	if len(list) > 0 {
+		near = list[len(list)-1]
+	}
+	if near == "" || !strings.Contains(s, lf) {
+		return s
+	}
+	var b strings.Builder
+	for n := 0; ; n++ {
+		i := strings.IndexByte(s, '\n')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		if n < len(list) {
+			b.WriteString(list[n])
+		} else {
+			b.WriteString(near)
+		}
+		s = s[i+1:]
+	}
+}

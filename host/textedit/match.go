@@ -1,0 +1,150 @@
+package textedit
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// span is one occurrence in a text's body.
+type span struct {
+	start, end int
+	// folded is true when the occurrence was found, wholly or at its edge,
+	// only by making line endings alike.
+	folded bool
+}
+
+// matches are the occurrences of one string.
+type matches struct {
+	spans []span
+	// latin is true when the string was found in its Latin-1 form.
+	latin bool
+}
+
+// find gives the occurrences of old that do not overlap, in order: the
+// literal ones or, when there are none, those with line endings made alike.
+func (t *Text) find(old string) matches {
+	if rest, ok := strings.CutPrefix(old, utf8BOM); ok && t.bom {
+		return t.findAtStart(rest)
+	}
+	if spans := t.findForm(old); spans != nil {
+		return matches{spans: spans}
+	}
+	if form, ok := latin1(old); ok && t.enc == Bytes {
+		return matches{spans: t.findForm(form), latin: true}
+	}
+	return matches{}
+}
+
+// findAtStart finds a string that was given with the byte order mark, which
+// is not part of the body.
+func (t *Text) findAtStart(rest string) matches {
+	m := t.find(rest)
+	if len(m.spans) == 0 || m.spans[0].start != 0 {
+		return matches{}
+	}
+	m.spans = m.spans[:1]
+	return m
+}
+
+func (t *Text) findForm(old string) []span {
+	if old == "" {
+		return nil
+	}
+	if spans := t.findLiteral(old); spans != nil {
+		return spans
+	}
+	return t.findFolded(old)
+}
+
+func (t *Text) findLiteral(old string) []span {
+	var spans []span
+	splits := old[0] == '\n' && !strings.HasSuffix(old, cr)
+	for _, i := range indexes(t.body, []byte(old)) {
+		s := span{start: i, end: i + len(old)}
+		// An occurrence that begins inside of "\r\n" takes in the whole ending.
+		if splits && i > 0 && t.body[i-1] == '\r' && (len(spans) == 0 || spans[len(spans)-1].end < i) {
+			s.start, s.folded = i-1, true
+		}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+func (t *Text) findFolded(old string) []span {
+	e := t.folded()
+	if !strings.Contains(old, lf) && !strings.Contains(old, cr) {
+		return nil
+	}
+	old = foldEndings(old, e.old)
+	var spans []span
+	for _, i := range indexes(e.alike, []byte(old)) {
+		spans = append(spans, span{start: e.raw(i), end: e.raw(i + len(old)), folded: true})
+	}
+	return spans
+}
+
+// indexes gives the offsets of sep in data, without overlaps.
+func indexes(data, sep []byte) []int {
+	var list []int
+	for from := 0; ; {
+		i := bytes.Index(data[from:], sep)
+		if i < 0 {
+			return list
+		}
+		list = append(list, from+i)
+		from += i + len(sep)
+	}
+}
+
+// latin1 gives s in Latin-1, and false when s is plain ASCII or has other
+// characters.
+func latin1(s string) (string, bool) {
+	var b strings.Builder
+	wide := false
+	for i, r := range s {
+		if r > 0xff || r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
+			return "", false
+		}
+		wide = wide || r >= utf8.RuneSelf
+		b.WriteByte(byte(r))
+	}
+	return b.String(), wide
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// hasUTF8 reports whether b has a character of several bytes in valid UTF-8.
+func hasUTF8(b []byte) bool {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if size > 1 && r != utf8.RuneError {
+			return true
+		}
+		b = b[size:]
+	}
+	return false
+}
+
+// lines gives the 1-based line on which each span starts.
+func (t *Text) lines(spans []span) []int {
+	newline := []byte(lf)
+	if t.folded().old {
+		newline = []byte(cr)
+	}
+	list := make([]int, 0, len(spans))
+	line, at := 1, 0
+	for _, s := range spans {
+		line += bytes.Count(t.body[at:s.start], newline)
+		at = s.start
+		list = append(list, line)
+	}
+	return list
+}

@@ -1,0 +1,198 @@
+package textedit
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Which says which occurrences are replaced.
+type Which int
+
+const (
+	// Exactly replaces all occurrences, of which there must be N.
+	Exactly Which = iota
+	// First replaces the first occurrence.
+	First
+	// All replaces every occurrence.
+	All
+	// Nth replaces the N-th occurrence.
+	Nth
+)
+
+// ReplaceOptions say which occurrences are replaced. The zero value replaces
+// the only occurrence and fails when there are more.
+type ReplaceOptions struct {
+	Which Which
+	// N counts from 1 and belongs to Exactly and Nth. 0 means 1.
+	N int
+}
+
+// Replacement is the outcome of Replace.
+type Replacement struct {
+	// Data is the whole new content.
+	Data []byte
+	// Count is how many occurrences were replaced, Total how many there were.
+	Count, Total int
+	// Lines are the lines on which the replaced occurrences began, from 1.
+	Lines []int
+}
+
+// Replace puts new in the place of old in the bytes of a file. Both are plain
+// text: nothing in new refers to what was matched.
+//
+// The literal old is looked for first; where it does not occur, line endings
+// are made alike. Text that replaces such an occurrence, or one without line
+// endings, takes the line endings of that place; otherwise it goes in as given.
+//
+// Errors are those of Decode and *MatchError, which wraps a *tool.Error of
+// code no_match, not_unique, no_change or invalid_argument.
+func Replace(data []byte, old, new string, opts ReplaceOptions) (*Replacement, error) {
+	t, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.Replace(old, new, opts)
+	if err != nil {
+		return nil, err
+	}
+	r.Data = t.Encode()
+	return r, nil
+}
+
+// Count tells how often old occurs in the bytes of a file, in the way in which
+// Replace looks for it, and on which lines, from 1. A binary file has none.
+func Count(data []byte, old string) (n int, lines []int) {
+	t, err := Decode(data)
+	if err != nil {
+		return 0, nil
+	}
+	return t.Count(old)
+}
+
+// Count is the function Count for a text.
+func (t *Text) Count(old string) (n int, lines []int) {
+	m := t.find(old)
+	return len(m.spans), t.lines(m.spans)
+}
+
+// Replace is the function Replace for a text, which it changes; on an error
+// the text is as it was. Replacement.Data is left nil: see Encode.
+func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, error) {
+	if old == "" {
+		return nil, emptyOld()
+	}
+	if old == new {
+		return nil, noChange("the text to find and its replacement are the same")
+	}
+	found := t.find(old)
+	chosen, err := t.choose(old, found, opts)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := latin1(new); found.latin && !ok && !isASCII(new) {
+		return nil, notLatin1()
+	}
+	body := t.substitute(old, new, found.latin, chosen)
+	if bytes.Equal(body, t.body) {
+		return nil, noChange("the file already reads like the replacement")
+	}
+	r := &Replacement{Count: len(chosen), Total: len(found.spans), Lines: t.lines(chosen)}
+	t.setBody(body)
+	return r, nil
+}
+
+// choose picks the spans that opts mean.
+func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, error) {
+	spans, n := found.spans, max(opts.N, 1)
+	switch {
+	case len(spans) == 0:
+		return nil, t.noMatch(old, n)
+	case opts.Which == First:
+		return spans[:1], nil
+	case opts.Which == Nth && n <= len(spans):
+		return spans[n-1 : n], nil
+	case opts.Which == Nth, opts.Which == Exactly && n != len(spans):
+		return nil, miscounted(opts.Which, n, t.lines(spans))
+	}
+	return spans, nil
+}
+
+func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {
+	if t.bom && strings.HasPrefix(old, utf8BOM) {
+		old, new = strings.TrimPrefix(old, utf8BOM), strings.TrimPrefix(new, utf8BOM)
+	}
+	old, new = t.form(old, latin), t.form(new, latin)
+	var out bytes.Buffer
+	out.Grow(len(t.body) + len(spans)*max(0, len(new)-len(old)))
+	at := 0
+	for _, s := range spans {
+		out.Write(t.body[at:s.start])
+		t.insert(&out, s, old, new)
+		at = s.end
+	}
+	out.Write(t.body[at:])
+	return out.Bytes()
+}
+
+// form gives s as it is stored in a file that is not UTF-8: as Latin-1 where
+// old was found so, or where nothing in the file looks like UTF-8.
+func (t *Text) form(s string, latin bool) string {
+	if t.enc != Bytes {
+		return s
+	}
+	if short, ok := latin1(s); ok && (latin || !hasUTF8(t.body)) {
+		return short
+	}
+	return s
+}
+
+// insert writes what takes the place of span s.
+func (t *Text) insert(out *bytes.Buffer, s span, old, new string) {
+	switch {
+	case s.folded:
+		t.insertFolded(out, s, old, new)
+	case t.hasEnding(old):
+		out.WriteString(new)
+	default:
+		out.WriteString(t.fit(new, s.start))
+	}
+}
+
+// fit gives s the line endings of the line that holds offset.
+func (t *Text) fit(s string, offset int) string {
+	near := t.endingNear(offset)
+	if near == "" {
+		return s
+	}
+	return adapt(foldEndings(s, t.folded().old), nil, near)
+}
+
+// insertFolded keeps the bytes of what old and new have in common at both
+// ends, and gives the rest the endings of what it replaces.
+func (t *Text) insertFolded(out *bytes.Buffer, s span, old, new string) {
+	e := t.folded()
+	old, new = foldEndings(old, e.old), foldEndings(new, e.old)
+	pre := commonPrefix(old, new)
+	post := commonSuffix(old[pre:], new[pre:])
+	from := e.folds(s.start)
+	start, end := e.raw(from+pre), e.raw(from+len(old)-post)
+	out.Write(t.body[s.start:start])
+	out.WriteString(adapt(new[pre:len(new)-post], t.endingsIn(start, end), t.endingNear(start)))
+	out.Write(t.body[end:s.end])
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func commonSuffix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
