@@ -1,0 +1,45 @@
+package plugins
+
+import (
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// A plugin that failed is started again by the next call at once, after
+// further failures in a row only some time later: the wait doubles from
+// firstBackoff to maxBackoff. A call waits for its turn up to maxBackoffWait
+// and is refused where it would take longer.
+const (
+	firstBackoff   = 100 * time.Millisecond
+	maxBackoff     = 30 * time.Second
+	maxBackoffWait = 500 * time.Millisecond
+)
+
+// breaker counts failures in a row.
+type breaker struct {
+	failures int
+	last     time.Time
+}
+
+func (b *breaker) fail(now time.Time) { b.failures++; b.last = now }
+func (b *breaker) reset()             { b.failures = 0 }
+
+// wait is how long it is until the next start is allowed.
+func (b *breaker) wait(now time.Time) time.Duration {
+	if b.failures < 2 {
+		return 0
+	}
+	backoff := maxBackoff
+	if shift := b.failures - 2; shift < 9 {
+		backoff = min(maxBackoff, firstBackoff<<shift)
+	}
+	return max(0, b.last.Add(backoff).Sub(now))
+}
+
+// tripped is the error of a call that comes too early. The lock is held.
+func (p *plugin) tripped(wait time.Duration) *tool.Error {
+	e := tool.Errorf(tool.Unavailable, "plugin %s failed %d times in a row and rests for another %s; the last failure: %s",
+		p.spec.Name, p.breaker.failures, wait.Round(100*time.Millisecond), p.lastError.Message)
+	return e.Suggest("Mend the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
+}

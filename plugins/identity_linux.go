@@ -1,0 +1,38 @@
+package plugins
+
+import (
+	"os"
+	"syscall"
+)
+
+// identity tells one state of a file from any other, without reading it. The
+// change time cannot be set by the file's owner.
+type identity struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+	Size   int64  `json:"size"`
+	MTime  int64  `json:"mtime"` // nanoseconds since 1970
+	CTime  int64  `json:"ctime"`
+}
+
+func identify(f *os.File) (identity, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return identity{}, err
+	}
+	return identityOf(info), nil
+}
+
+func identityOf(info os.FileInfo) identity {
+	id := identity{Size: info.Size(), MTime: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.Device, id.Inode, id.CTime = uint64(st.Dev), st.Ino, st.Ctim.Nano()
+	}
+	return id
+}
+
+// strong reports whether an equal identity means an equal content.
+func (id identity) strong() bool { return id.CTime != 0 }
+
+// changed is the latest time that id names.
+func (id identity) changed() int64 { return max(id.MTime, id.CTime) }

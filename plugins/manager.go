@@ -1,0 +1,227 @@
+// Package plugins starts plugins, talks to them and ends them. It gives the
+// tools of a plugin as tools of the host, starts the process at the first
+// call, and keeps everything that a plugin may do wrong from reaching the host
+// or another plugin.
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/internal/handshake"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// ProtocolVersion is the newest version of the plugin protocol that the
+// manager speaks.
+const ProtocolVersion = handshake.ProtocolVersion
+
+// DefaultStartTimeout is how long a plugin may take from its start to being
+// configured.
+const DefaultStartTimeout = 10 * time.Second
+
+// Options say how plugins are run. The zero value works, without shipped
+// plugins and without a schema cache.
+type Options struct {
+	// Logger receives what plugins print and log, and what happens to them.
+	// Nil discards.
+	Logger *slog.Logger
+	// Dir is where the private directory of the sockets is made. Empty means
+	// the system's directory for temporary files.
+	Dir string
+	// CacheDir keeps what plugins said of themselves, so that listing their
+	// tools starts none. Empty keeps nothing.
+	CacheDir string
+	// Workspace is what the plugins work on.
+	Workspace sdk.Workspace
+	// HostVersion is told to the plugins.
+	HostVersion string
+	// HostBinary is the program that runs a shipped plugin when it is given
+	// the arguments "internal", "plugin" and the plugin's name. Empty means
+	// the program that is running.
+	HostBinary string
+	// Shipped finds a plugin that is part of the host binary. Nil means none.
+	Shipped func(name string) (sdk.Plugin, bool)
+	// Prepare changes the command of a plugin before it starts, such as to
+	// confine it. An error keeps the plugin from starting. Nil leaves it be.
+	Prepare func(Launch) error
+	// OnChange is told when a plugin turns out to have other tools than
+	// those that were listed from the cache. Nil tells nobody.
+	OnChange func(name string)
+}
+
+// Spec declares one plugin.
+type Spec struct {
+	// Name is the plugin's name in the configuration, unique in a manager.
+	Name string
+	// Path is the plugin's program. Ignored for shipped plugins.
+	Path string
+	// Shipped is true for a plugin that is part of the host binary.
+	Shipped bool
+	// Args are further arguments of the program.
+	Args []string
+	// Env are environment variables of the plugin, beside a few of the host's
+	// that every program needs.
+	Env map[string]string
+	// SHA256 is the checksum that the program must have, in hexadecimal.
+	// Empty accepts any.
+	SHA256 string
+	// Config is the plugin's configuration, a JSON object. Empty means {}.
+	Config json.RawMessage
+	// StartTimeout bounds the start. Zero means DefaultStartTimeout.
+	StartTimeout time.Duration
+	// CallTimeout bounds a call of any of the plugin's tools, in place of
+	// what the tools say themselves. Zero leaves it to them.
+	CallTimeout time.Duration
+}
+
+// Manager runs plugins. It is safe for use by several goroutines.
+type Manager struct {
+	options Options
+	logger  *slog.Logger
+	sockets *socketDir
+	cache   *schemaCache
+
+	mu      sync.Mutex
+	plugins map[string]*plugin
+	order   []*plugin
+	closed  bool
+}
+
+// NewManager makes a manager. It starts nothing and touches no file.
+func NewManager(options Options) *Manager {
+	logger := options.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Manager{
+		options: options,
+		logger:  logger,
+		sockets: &socketDir{base: options.Dir},
+		cache:   &schemaCache{dir: options.CacheDir},
+		plugins: make(map[string]*plugin),
+	}
+}
+
+// Add declares a plugin. The error is a *tool.Error: invalid_argument for a
+// spec that cannot be used, conflict for a name that is taken.
+func (m *Manager) Add(spec Spec) error {
+	p, err := newPlugin(m, spec)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return closedError(spec.Name)
+	}
+	if m.plugins[spec.Name] != nil {
+		return tool.Errorf(tool.Conflict, "two plugins are named %q", spec.Name).
+			Suggest("Give one of them another name.")
+	}
+	m.plugins[spec.Name] = p
+	m.order = append(m.order, p)
+	return nil
+}
+
+// Remove ends a plugin and forgets it. Removing an unknown one does nothing.
+func (m *Manager) Remove(name string) {
+	m.mu.Lock()
+	p := m.plugins[name]
+	delete(m.plugins, name)
+	m.order = slices.DeleteFunc(m.order, func(q *plugin) bool { return q == p })
+	m.mu.Unlock()
+	if p != nil {
+		p.close()
+	}
+}
+
+// Source gives the plugin's tools to a host. An unknown name gives a source
+// whose Tools fails.
+func (m *Manager) Source(name string) *Source {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Source{name: name, plugin: m.plugins[name]}
+}
+
+// Sources gives the sources of all plugins, in the order in which they were
+// added.
+func (m *Manager) Sources() []*Source {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*Source, len(m.order))
+	for i, p := range m.order {
+		out[i] = &Source{name: p.spec.Name, plugin: p}
+	}
+	return out
+}
+
+// Status tells how each plugin is, sorted by name. It starts none.
+func (m *Manager) Status() []Status {
+	m.mu.Lock()
+	list := slices.Clone(m.order)
+	m.mu.Unlock()
+	out := make([]Status, len(list))
+	for i, p := range list {
+		out[i] = p.status()
+	}
+	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Close ends all plugins with everything that they started, and returns when
+// none is left. It takes a few seconds at most. The manager is of no use
+// afterwards.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	list := slices.Clone(m.order)
+	m.mu.Unlock()
+	var all sync.WaitGroup
+	for _, p := range list {
+		all.Go(p.close)
+	}
+	all.Wait()
+	return m.sockets.remove()
+}
+
+// Source is the tools of one plugin, as a host wants them.
+type Source struct {
+	name   string
+	plugin *plugin
+}
+
+// Name is "plugin" and the plugin's name.
+func (s *Source) Name() string { return "plugin " + s.name }
+
+// Tools lists the tools: from the host binary for a shipped plugin, from the
+// cache where it holds what this very program said under this configuration,
+// and otherwise by starting the plugin. A plugin that cannot be started keeps
+// the tools it last had; calling them says why they are unavailable. The error
+// is a *tool.Error, of code unavailable as a rule.
+func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
+	if s.plugin == nil {
+		return nil, tool.Errorf(tool.NotFound, "there is no plugin named %q", s.name).
+			Suggest("Declare it in a plugin block of agent.hcl.")
+	}
+	return s.plugin.tools(ctx)
+}
+
+// Describe gives what the plugin says of itself, starting it if need be.
+func (s *Source) Describe(ctx context.Context) (*Description, error) {
+	if _, err := s.Tools(ctx); err != nil {
+		return nil, err
+	}
+	return s.plugin.describe(ctx)
+}
+
+func closedError(name string) *tool.Error {
+	return tool.Errorf(tool.Unavailable, "plugin %s was ended with the host", name).
+		Suggest("Start toolhost again.")
+}

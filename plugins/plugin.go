@@ -1,0 +1,255 @@
+package plugins
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// plugin is one declared plugin: its description, the process that runs it if
+// any, and its history.
+type plugin struct {
+	manager *Manager
+	spec    Spec
+	shipped *sdk.Plugin
+
+	mu          sync.Mutex
+	current     *instance // being started or running
+	description *pluginclient.Description
+	sha256      string
+	closed      bool
+	breaker     breaker
+	lastError   *tool.Error
+	startTook   time.Duration
+	starts      int
+	crashes     int
+	calls       int
+}
+
+func newPlugin(m *Manager, spec Spec) (*plugin, error) {
+	p := &plugin{manager: m, spec: spec}
+	switch {
+	case spec.Name == "":
+		return nil, invalidSpec(spec, "has no name", "Give it one.")
+	case spec.SHA256 != "" && !isSHA256(spec.SHA256):
+		return nil, invalidSpec(spec, "has a checksum that is no SHA-256", "Give 64 hexadecimal digits.")
+	case len(spec.Config) > 0 && !isObject(spec.Config):
+		return nil, invalidSpec(spec, "has a configuration that is no JSON object", "Give an object.")
+	case spec.Shipped:
+		return p, p.findShipped()
+	case spec.Path == "":
+		return nil, invalidSpec(spec, "names no program", "Give the path of the plugin's program as its source.")
+	}
+	return p, nil
+}
+
+func (p *plugin) findShipped() error {
+	if p.manager.options.Shipped != nil {
+		if shipped, ok := p.manager.options.Shipped(p.spec.Name); ok {
+			p.shipped = &shipped
+			return nil
+		}
+	}
+	return invalidSpec(p.spec, "is not one of those that come with toolhost", "Give the path of its program as its source.")
+}
+
+func invalidSpec(spec Spec, what, next string) *tool.Error {
+	return tool.Errorf(tool.InvalidArgument, "plugin %q %s", spec.Name, what).Suggest("%s", next)
+}
+
+func isSHA256(s string) bool {
+	data, err := hex.DecodeString(s)
+	return err == nil && len(data) == 32
+}
+
+func isObject(data json.RawMessage) bool {
+	var m map[string]json.RawMessage
+	return json.Unmarshal(data, &m) == nil && m != nil
+}
+
+// acquire gives the running process, starting it if need be. Callers that
+// come while it starts wait for the same start.
+func (p *plugin) acquire(ctx context.Context) (*instance, error) {
+	for {
+		in, wait, err := p.pick()
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			if err := sleep(ctx, wait); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		select {
+		case <-in.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if in.failure != nil {
+			return nil, in.failure
+		}
+		if !in.dead() {
+			return in, nil
+		}
+		p.ended(in)
+	}
+}
+
+// pick gives the current process, or starts one, or says how long to wait
+// before one may be started.
+func (p *plugin) pick() (*instance, time.Duration, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, 0, closedError(p.spec.Name)
+	}
+	if p.current != nil {
+		return p.current, 0, nil
+	}
+	if wait := p.breaker.wait(time.Now()); wait > maxBackoffWait {
+		return nil, 0, p.tripped(wait)
+	} else if wait > 0 {
+		return nil, wait, nil
+	}
+	in := newInstance(p)
+	p.current = in
+	p.starts++
+	go p.run(in)
+	return in, 0, nil
+}
+
+// run starts the process, watches it and notes its end.
+func (p *plugin) run(in *instance) {
+	began := time.Now()
+	in.failure = in.start()
+	p.mu.Lock()
+	p.startTook = time.Since(began)
+	if in.failure != nil {
+		p.failed(in, in.failure)
+		p.mu.Unlock()
+		close(in.ready)
+		return
+	}
+	close(in.ready)
+	p.mu.Unlock()
+	p.manager.logger.Debug("plugin started", "plugin", p.spec.Name, "pid", in.runner.pid(), "took", time.Since(began))
+	<-in.runner.exited
+	p.ended(in)
+}
+
+// failed notes that in is of no use. The lock is held.
+func (p *plugin) failed(in *instance, err *tool.Error) {
+	if p.current == in {
+		p.current = nil
+	}
+	if !p.closed {
+		p.lastError = err
+		p.breaker.fail(time.Now())
+	}
+}
+
+// ended notes the end of a process that had started. The first to see it does
+// so, be it a call or the watch.
+func (p *plugin) ended(in *instance) {
+	in.endOnce.Do(func() {
+		p.mu.Lock()
+		expected := p.closed || in.stopping.Load()
+		if expected && p.current == in {
+			p.current = nil
+		}
+		if !expected {
+			p.crashes++
+			p.failed(in, in.crashError("ended"))
+		}
+		p.mu.Unlock()
+		if !expected {
+			p.manager.logger.Warn("plugin ended unexpectedly", "plugin", p.spec.Name, "status", in.runner.exitStatus())
+		}
+		go in.release()
+	})
+}
+
+func (p *plugin) succeeded() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.breaker.reset()
+	p.lastError = nil
+}
+
+func (p *plugin) countCall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls++
+}
+
+func (p *plugin) close() {
+	p.mu.Lock()
+	p.closed = true
+	in := p.current
+	p.current = nil
+	p.mu.Unlock()
+	if in != nil {
+		in.stop()
+	}
+}
+
+func (p *plugin) status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Status{
+		Name: p.spec.Name, Path: p.path(), Shipped: p.spec.Shipped, SHA256: p.sha256, State: p.state(),
+		StartTook: p.startTook, Starts: p.starts, Crashes: p.crashes, Calls: p.calls, LastError: p.lastError,
+	}
+	if wait := p.breaker.wait(time.Now()); wait > 0 {
+		s.RetryAt = time.Now().Add(wait)
+	}
+	switch {
+	case p.description != nil:
+		s.Version, s.Tools = p.description.Version, len(p.description.Tools)
+	case p.shipped != nil:
+		s.Version, s.Tools = p.shipped.Version, len(p.shipped.Tools)
+	}
+	if s.State == Running {
+		s.PID, s.StartedAt = p.current.runner.pid(), p.current.readyAt
+	}
+	return s
+}
+
+func (p *plugin) state() State {
+	switch {
+	case p.closed:
+		return Closed
+	case p.current != nil && p.current.isReady():
+		return Running
+	case p.current != nil:
+		return Starting
+	case p.lastError != nil:
+		return Failed
+	}
+	return Idle
+}
+
+func (p *plugin) path() string {
+	if p.spec.Shipped {
+		return p.manager.options.HostBinary
+	}
+	return p.spec.Path
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package plugins
+
+import "syscall"
+
+// tieToHost does nothing here; the lifeline tells the process that the host
+// died.
+func tieToHost(*syscall.SysProcAttr) {}
+
+// awaitExit leaves the waiting to the caller.
+func (g *processGroup) awaitExit() bool { return false }
+
+// killMarked does nothing here: a process that left the group is not found.
+func killMarked(string) {}

@@ -1,0 +1,223 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
+)
+
+// exitWait is how long a call that lost its connection waits for the process
+// to end, to tell how it did.
+const exitWait = 2 * time.Second
+
+// renderTimeout bounds what has no context of its own.
+const renderTimeout = 10 * time.Second
+
+// tools lists the plugin's tools; see Source.Tools.
+func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {
+	if p.shipped != nil {
+		return p.shippedTools(), nil
+	}
+	d, err := p.describeTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tool.Tool, len(d.Tools))
+	for i, t := range d.Tools {
+		out[i] = p.remote(t)
+	}
+	return out, nil
+}
+
+// describeTools takes the description from the running process, the cache, or
+// a process started for it, in this order.
+func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, error) {
+	p.mu.Lock()
+	running, known := p.current != nil && p.current.isReady(), p.description
+	p.mu.Unlock()
+	if running {
+		return known, nil
+	}
+	entry, fresh := p.manager.cache.fresh(p.spec)
+	if fresh {
+		p.recall(entry)
+		return entry.Description, nil
+	}
+	_, err := p.acquire(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err == nil || p.description != nil:
+		return p.description, nil
+	case entry != nil:
+		p.description = entry.Description
+		return p.description, nil
+	}
+	return nil, err
+}
+
+func (p *plugin) recall(e *cacheEntry) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.description, p.sha256 = e.Description, e.SHA256
+}
+
+// describe gives the description for people.
+func (p *plugin) describe(ctx context.Context) (*Description, error) {
+	if p.shipped != nil {
+		out := &Description{Name: p.shipped.Name, Version: p.shipped.Version, ConfigSchema: p.shipped.ConfigSchema}
+		for _, t := range p.shipped.Tools {
+			out.Tools = append(out.Tools, t.Definition())
+		}
+		return out, nil
+	}
+	d, err := p.describeTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Description{Name: d.Name, Version: d.Version, ConfigSchema: d.ConfigSchema}
+	for _, t := range d.Tools {
+		out.Tools = append(out.Tools, t.Definition)
+	}
+	return out, nil
+}
+
+// remoteTool is a tool that runs in the plugin's process.
+type remoteTool struct {
+	plugin     *plugin
+	definition *tool.Definition
+}
+
+// Definition is what the plugin said.
+func (t *remoteTool) Definition() *tool.Definition { return t.definition }
+
+// Unavailable gives the reason why a call would fail now, nil when none is
+// known.
+func (t *remoteTool) Unavailable() *tool.Error {
+	t.plugin.mu.Lock()
+	defer t.plugin.mu.Unlock()
+	return t.plugin.lastError
+}
+
+// Call runs the tool in the plugin's process, starting it if need be.
+func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	in, err := t.plugin.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.plugin.countCall()
+	result, err := in.client.Call(ctx, t.named(call))
+	if errors.Is(err, pluginclient.ErrConnection) {
+		return nil, t.plugin.lost(ctx, in, err)
+	}
+	t.plugin.succeeded()
+	return result, err
+}
+
+// named gives call under the name that the plugin knows; a toolset may have
+// given the tool another.
+func (t *remoteTool) named(call *tool.Call) *tool.Call {
+	if call.Tool == t.definition.Name {
+		return call
+	}
+	renamed := *call
+	renamed.Tool = t.definition.Name
+	return &renamed
+}
+
+// lost ends a process that lost its connection or does not answer, and says
+// what happened.
+func (p *plugin) lost(ctx context.Context, in *instance, err error) *tool.Error {
+	if errors.Is(err, pluginclient.ErrHung) {
+		return p.hung(ctx, in)
+	}
+	select {
+	case <-in.runner.exited:
+	case <-time.After(exitWait):
+	}
+	if p.isClosed() {
+		return closedError(p.spec.Name)
+	}
+	if in.dead() {
+		p.ended(in)
+		return in.crashError("died during the call")
+	}
+	p.abandon(in, in.explain(tool.Unavailable, fmt.Sprintf("the connection to plugin %s broke: %v", p.spec.Name, err), ""))
+	return in.explain(tool.Unavailable, fmt.Sprintf("the connection to plugin %s broke: %v", p.spec.Name, err),
+		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
+}
+
+func (p *plugin) hung(ctx context.Context, in *instance) *tool.Error {
+	code, what := tool.Cancelled, "was cancelled"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		code, what = tool.Timeout, "ran out of time"
+	}
+	e := in.explain(code, fmt.Sprintf("the call %s and plugin %s did not stop, so it was ended", what, p.spec.Name),
+		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
+	p.abandon(in, e)
+	return e
+}
+
+// abandon takes in out of use and ends it. Its other calls fail with it.
+func (p *plugin) abandon(in *instance, err *tool.Error) {
+	in.stopping.Store(true)
+	p.mu.Lock()
+	if p.current == in {
+		p.crashes++
+		p.failed(in, err)
+	}
+	p.mu.Unlock()
+	p.manager.logger.Warn("plugin ended because it does not answer", "plugin", p.spec.Name, "pid", in.runner.pid())
+	in.runner.stop()
+	in.release()
+}
+
+// Plan asks the plugin what a call would change.
+func (t *remoteTool) plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	in, err := t.plugin.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := in.client.Plan(ctx, t.named(call))
+	if errors.Is(err, pluginclient.ErrConnection) {
+		return nil, t.plugin.lost(ctx, in, err)
+	}
+	return plan, err
+}
+
+// renderError asks the plugin for its form of a failure. Nil means that the
+// plugin has none or cannot be asked.
+func (t *remoteTool) renderError(call *tool.Call, failure *tool.Error) *tool.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
+	defer cancel()
+	in, err := t.plugin.acquire(ctx)
+	if err != nil {
+		return nil
+	}
+	result, err := in.client.RenderError(ctx, t.named(call), failure)
+	if err != nil {
+		t.plugin.manager.logger.Warn("the plugin did not render an error", "plugin", t.plugin.spec.Name, "error", err)
+		return nil
+	}
+	return result
+}
+
+// normalize asks the plugin for the form of params that the schema describes.
+func (t *remoteTool) normalize(params json.RawMessage) json.RawMessage {
+	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
+	defer cancel()
+	in, err := t.plugin.acquire(ctx)
+	if err != nil {
+		return params
+	}
+	out, err := in.client.Normalize(ctx, t.definition.Name, params)
+	if err != nil {
+		return params
+	}
+	return out
+}
