@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -49,30 +48,40 @@ func isTemp(name string) bool {
 
 // stage writes data into a new temporary file beside the place. mode is given
 // to a file that replaces old, or subject to the umask when old is nil.
-func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (name string, err error) {
-	name = tempName()
+func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string, error) {
+	name := tempName()
 	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
-		if err != nil {
-			h.dir.Remove(name)
-		}
-	}()
-	if _, err := io.Copy(f, data); err != nil {
+	err = fill(f, data, old, mode)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		h.dir.Remove(name)
 		return "", err
+	}
+	return name, nil
+}
+
+func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
+	if _, err := io.Copy(f, data); err != nil {
+		return err
 	}
 	if old != nil {
 		keepOwner(f, old)
-		if err := f.Chmod(mode.Perm()); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return "", err
+		if err := f.Chmod(mode.Perm()); err != nil && !hasMode(f, mode) {
+			return err
 		}
 	}
-	return name, f.Sync()
+	return f.Sync()
+}
+
+// hasMode is for file systems that have no modes of their own.
+func hasMode(f *os.File, mode fs.FileMode) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().Perm() == mode.Perm()
 }
 
 // firstMode keeps a replacement private until it has its owner and mode.

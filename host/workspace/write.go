@@ -89,8 +89,11 @@ func (p *place) writable(exclusive bool) error {
 		return err
 	}
 	err := mayWrite(p.dir, p.name, p.info)
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return readOnly(p.given)
+	case errors.Is(err, fs.ErrNotExist):
+		return changing(p.given)
 	}
 	return err
 }
