@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/go-task/task/v3"
+
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+// describe prints the listing. A Taskfile that cannot be read is an answer
+// too, so the exit code is 0 whenever there is one.
+func describe(ctx context.Context, req *request, stdout io.Writer) int {
+	enc := json.NewEncoder(stdout)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(listing(ctx, req)) != nil {
+		return 1
+	}
+	return 0
+}
+
+func listing(ctx context.Context, req *request) (listing protocol.Listing) {
+	defer func() {
+		if p := recover(); p != nil {
+			listing.Kind = protocol.Internal
+			listing.Problem = &protocol.Problem{Message: fmt.Sprintf("go-task failed unexpectedly: %v", p)}
+		}
+	}()
+	l, err := load(ctx, req)
+	listing = protocol.Listing{Kind: protocol.OK, Commands: []protocol.Command{}, Files: l.sortedFiles()}
+	if err == nil {
+		listing.Commands, err = l.commands()
+	}
+	if err != nil {
+		report := classify(err)
+		listing.Kind, listing.Commands, listing.Problem = report.Kind, []protocol.Command{}, report.Problem
+		if listing.Problem == nil {
+			listing.Problem = &protocol.Problem{Message: report.Message}
+		}
+	}
+	return listing
+}
+
+// commands are what `task --list` shows.
+func (l *loaded) commands() ([]protocol.Command, error) {
+	tasks, err := l.executor.GetTaskList(task.FilterOutInternal, task.FilterOutNoDesc)
+	if err != nil {
+		return nil, err
+	}
+	commands := make([]protocol.Command, len(tasks))
+	for i, t := range tasks {
+		commands[i] = protocol.Command{Name: t.Task, Description: t.Desc, Aliases: t.Aliases}
+	}
+	return commands, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	taskerrors "github.com/go-task/task/v3/errors"
+
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+var errNoPrompt = errors.New("there is nobody to ask")
+
+// classify turns an error of go-task into a report.
+func classify(err error) protocol.Report {
+	report := protocol.Report{Kind: kindOf(err), ExitCode: exitCode(err), Message: plain(err)}
+	if report.Kind == protocol.Broken {
+		report.Problem = problem(err)
+	}
+	return report
+}
+
+func kindOf(err error) protocol.Kind {
+	switch {
+	case is[*noTaskfileError](err):
+		return protocol.NoTaskfile
+	case is[*taskerrors.TaskRunError](err):
+		return runKind(err)
+	case is[*taskerrors.TaskCancelledNoTerminalError](err), is[*taskerrors.TaskCancelledByUserError](err):
+		return protocol.Prompt
+	case is[*taskerrors.TaskMissingRequiredVarsError](err), is[*taskerrors.TaskNotAllowedVarsError](err):
+		return protocol.Missing
+	case errors.Is(err, context.Canceled):
+		return protocol.Cancelled
+	case is[*taskerrors.TaskCalledTooManyTimesError](err):
+		return protocol.Failed
+	}
+	return protocol.Broken
+}
+
+// runKind looks into the error of a command for what stopped it.
+func runKind(err error) protocol.Kind {
+	switch {
+	case is[*taskerrors.TaskCancelledNoTerminalError](err), is[*taskerrors.TaskCancelledByUserError](err):
+		return protocol.Prompt
+	case is[*taskerrors.TaskMissingRequiredVarsError](err), is[*taskerrors.TaskNotAllowedVarsError](err):
+		return protocol.Missing
+	case errors.Is(err, context.Canceled):
+		return protocol.Cancelled
+	}
+	return protocol.Failed
+}
+
+func is[E error](err error) bool {
+	var target E
+	return errors.As(err, &target)
+}
+
+// exitCode is that of the command that failed, else go-task's own.
+func exitCode(err error) int {
+	var run *taskerrors.TaskRunError
+	if errors.As(err, &run) {
+		return run.TaskExitCode()
+	}
+	if is[*noTaskfileError](err) {
+		return taskerrors.CodeTaskfileNotFound
+	}
+	var coded taskerrors.TaskError
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return taskerrors.CodeUnknown
+}
+
+// problem says where a Taskfile is wrong.
+func problem(err error) *protocol.Problem {
+	var decode *taskerrors.TaskfileDecodeError
+	if errors.As(err, &decode) {
+		return &protocol.Problem{Message: decodeMessage(decode), File: decode.Location, Line: decode.Line, Column: decode.Column}
+	}
+	p := &protocol.Problem{Message: plain(err)}
+	var invalid taskerrors.TaskfileInvalidError
+	var invalidPointer *taskerrors.TaskfileInvalidError
+	switch {
+	case errors.As(err, &invalid):
+		p.File, p.Message = invalid.URI, plain(invalid.Err)
+	case errors.As(err, &invalidPointer):
+		p.File, p.Message = invalidPointer.URI, plain(invalidPointer.Err)
+	}
+	if abs, err := filepath.Abs(p.File); err == nil && p.File != "" {
+		p.File = abs
+	}
+	p.Line = lineIn(p.Message)
+	return p
+}
+
+// decodeMessage is the sentence of a decoding error without its snippet.
+func decodeMessage(err *taskerrors.TaskfileDecodeError) string {
+	if err.Message != "" {
+		return stripColours(err.Message)
+	}
+	if err.Err != nil {
+		return plain(err.Err)
+	}
+	return "the value has the wrong type"
+}
+
+// lineIn finds the line that the YAML library names in its text: it has no
+// other place for it. Without one the text stands as it is.
+func lineIn(message string) int {
+	_, rest, found := strings.Cut(message, "line ")
+	digits, _, _ := strings.Cut(rest, ":")
+	if line, err := strconv.Atoi(digits); found && err == nil {
+		return line
+	}
+	return 0
+}
+
+// plain is an error's text in toolhost's form: no colours, no "task: ".
+func plain(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) && err == error(path) {
+		return path.Path + ": " + path.Err.Error()
+	}
+	text := stripColours(err.Error())
+	return strings.TrimSpace(strings.TrimPrefix(text, "task: "))
+}
+
+// stripColours takes the escape sequences out that go-task colours with.
+func stripColours(s string) string {
+	if !strings.Contains(s, "\x1b") {
+		return s
+	}
+	return regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]").ReplaceAllString(s, "")
+}

@@ -1,0 +1,68 @@
+// Command toolhost-task lists and runs the commands of a Taskfile. It is the
+// only program of toolhost that links go-task, whose weight would slow every
+// other start down; toolhost starts it once for each listing and each run.
+//
+// Two forms are toolhost's own:
+//
+//	toolhost-task --describe --dir DIR --taskfile FILE
+//	toolhost-task --exact NAME --dir DIR --taskfile FILE [--report fd:3|FILE] [-- ARGS...]
+//
+// The first prints the listing as JSON and runs nothing of the Taskfile. The
+// second runs one command: its output passes through untouched, the exit code
+// is that of the command, and how the run ended goes as JSON to the report.
+//
+// In every other form it reads its arguments as task does, for the options
+// that usage names, so that a Taskfile whose commands call {{.TASK_EXE}} works.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run does what args say and gives the exit code.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	req, err := parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "toolhost-task: %v\n", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
+	defer stop()
+	if req.describe {
+		return describe(ctx, req, stdout)
+	}
+	keepReport(req.report)
+	report := execute(ctx, req, stdout, stderr)
+	if err := send(req.report, report); err != nil {
+		fmt.Fprintf(stderr, "toolhost-task: cannot send the report: %v\n", err)
+	}
+	return report.ExitCode
+}
+
+// execute runs what req asks for. Nothing that goes wrong in the library ends
+// the program without a report.
+func execute(ctx context.Context, req *request, stdout, stderr io.Writer) (report protocol.Report) {
+	defer func() {
+		if p := recover(); p != nil {
+			report = protocol.Report{Kind: protocol.Internal, ExitCode: 1, Message: fmt.Sprintf("go-task failed unexpectedly: %v", p)}
+			fmt.Fprintln(stderr, "toolhost-task:", report.Message)
+		}
+	}()
+	e := &execution{request: req, stdout: stdout, stderr: stderr}
+	return e.run(ctx)
+}

@@ -1,0 +1,80 @@
+// Package protocol is what toolhost and its child process toolhost-task say to
+// each other: the JSON of a listing and of a run's report. It depends on the
+// standard library only.
+package protocol
+
+// Kind says how a listing or a run ended.
+type Kind string
+
+// The kinds of end.
+const (
+	// OK: the listing is complete; the command ended with exit code 0.
+	OK Kind = "ok"
+	// Failed: the command ran and ended with another exit code.
+	Failed Kind = "failed"
+	// NoTaskfile: there is no file at the given path.
+	NoTaskfile Kind = "no_taskfile"
+	// Broken: a Taskfile, or a file that it needs, cannot be read.
+	Broken Kind = "broken"
+	// NotFound: no command has the given name; nothing ran.
+	NotFound Kind = "not_found"
+	// Prompt: the command wants a yes from a person and was not run.
+	Prompt Kind = "prompt"
+	// Missing: the command needs variables that were not given, or has been
+	// given values that it does not take.
+	Missing Kind = "missing_variables"
+	// Refused: the arguments are none that toolhost-task takes.
+	Refused Kind = "refused"
+	// Cancelled: the run was stopped from outside.
+	Cancelled Kind = "cancelled"
+	// Internal: go-task failed in a way that it should not.
+	Internal Kind = "internal"
+)
+
+// Listing is what --describe prints.
+type Listing struct {
+	Kind Kind `json:"kind"`
+	// Commands are the described commands that are not internal, in Taskfile
+	// order.
+	Commands []Command `json:"commands"`
+	// Files are the absolute paths that the listing depends on: Taskfiles,
+	// includes, dotenv files, and where an optional one that is missing would
+	// lie.
+	Files []string `json:"files"`
+	// Problem says what is wrong when Kind is not OK.
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// Command is one command of a Taskfile.
+type Command struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Aliases     []string `json:"aliases,omitempty"`
+}
+
+// Problem is a mistake in a Taskfile.
+type Problem struct {
+	Message string `json:"message"`
+	// File is an absolute path, empty where it is not known. Line and Column
+	// count from 1; 0 is unknown.
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// Report is what a run leaves on the report's file.
+type Report struct {
+	Kind Kind `json:"kind"`
+	// ExitCode is that of the command that failed, or go-task's own where no
+	// command ran.
+	ExitCode int `json:"exit_code"`
+	// Message says what happened, without colours.
+	Message string `json:"message,omitempty"`
+	// Problem is set with kind Broken.
+	Problem *Problem `json:"problem,omitempty"`
+	// Near are existing commands with names like the one not found.
+	Near []string `json:"near,omitempty"`
+	// Notes say what a reader of the output would miss, such as a command
+	// that is not for this platform and so did nothing.
+	Notes []string `json:"notes,omitempty"`
+}
