@@ -1,0 +1,30 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts the process into a group of its own, which dies with us.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+}
+
+func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// exitStatus reads how a process ended.
+func exitStatus(state *os.ProcessState) (code int, signal string) {
+	if state == nil {
+		return -1, ""
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), status.Signal().String()
+	}
+	return state.ExitCode(), ""
+}

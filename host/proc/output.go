@@ -1,0 +1,243 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Output is what a process wrote to one stream.
+type Output struct {
+	// Bytes and Lines count everything that was written. A last line without
+	// a newline counts.
+	Bytes, Lines int64
+	// Head and Tail are what was kept. Tail is empty when nothing was left out.
+	Head, Tail []byte
+	// Omitted and OmittedLines count what lies between Head and Tail.
+	Omitted, OmittedLines int64
+	// Path is the file with the whole output, where that was kept.
+	Path string
+	// SpillErr tells why the whole output could not be kept, if so.
+	SpillErr error
+}
+
+// Truncated reports whether some of the output was left out.
+func (o Output) Truncated() bool { return o.Omitted > 0 }
+
+// String is the whole output, or its head and tail with a line between them
+// that says how much is missing and where the whole is.
+func (o Output) String() string {
+	if o.Omitted == 0 {
+		return string(o.Head)
+	}
+	where := "it was not kept"
+	switch {
+	case o.SpillErr != nil:
+		where = "it could not be kept: " + o.SpillErr.Error()
+	case o.Path != "":
+		where = "the whole output is in " + o.Path
+	}
+	var b strings.Builder
+	b.Write(o.Head)
+	if len(o.Head) > 0 && o.Head[len(o.Head)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "[... %d bytes (%d lines) left out; %s ...]\n", o.Omitted, o.OmittedLines, where)
+	b.Write(o.Tail)
+	return b.String()
+}
+
+// maxLine bounds a line handed to a line callback; longer ones come in parts.
+const maxLine = 8 << 10
+
+// capture keeps the head and the tail of a stream in bounded memory, and all
+// of it in a file once it is longer than that.
+type capture struct {
+	limit     int
+	spillPath string
+	onLine    func(string)
+
+	mu       sync.Mutex
+	bytes    int64
+	newlines int64
+	last     byte
+	buf      []byte // everything, until it is longer than limit
+	tail     ring
+	spill    *os.File
+	spillErr error
+	line     []byte
+}
+
+// Write implements io.Writer. It never fails: output that cannot be kept must
+// not break the process that writes it.
+func (c *capture) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	c.bytes += int64(len(p))
+	c.newlines += int64(bytes.Count(p, []byte{'\n'}))
+	c.last = p[len(p)-1]
+	c.lines(p)
+	c.keep(p)
+	return len(p), nil
+}
+
+func (c *capture) keep(p []byte) {
+	if c.tail.size == 0 && len(c.buf)+len(p) <= c.limit {
+		c.buf = append(c.buf, p...)
+		return
+	}
+	if c.tail.size == 0 {
+		c.overflow()
+	}
+	c.toSpill(p)
+	half := c.limit / 2
+	if room := half - len(c.buf); room > 0 {
+		n := min(room, len(p))
+		c.buf, p = append(c.buf, p[:n]...), p[n:]
+	}
+	c.tail.write(p)
+}
+
+// overflow goes over from keeping everything to keeping head and tail.
+func (c *capture) overflow() {
+	c.openSpill()
+	c.toSpill(c.buf)
+	half := c.limit / 2
+	c.tail.size = max(1, c.limit-half)
+	if len(c.buf) > half {
+		c.tail.write(c.buf[half:])
+		c.buf = c.buf[:half:half]
+	}
+}
+
+func (c *capture) openSpill() {
+	if c.spillPath == "" {
+		return
+	}
+	if c.spillErr = os.MkdirAll(filepath.Dir(c.spillPath), 0o700); c.spillErr == nil {
+		c.spill, c.spillErr = os.OpenFile(c.spillPath, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	}
+}
+
+func (c *capture) toSpill(p []byte) {
+	if c.spill == nil {
+		return
+	}
+	if _, err := c.spill.Write(p); err != nil {
+		c.spillErr = err
+		_ = c.spill.Close()
+		c.spill = nil
+	}
+}
+
+// lines hands complete lines to the callback.
+func (c *capture) lines(p []byte) {
+	if c.onLine == nil {
+		return
+	}
+	for len(p) > 0 {
+		i := bytes.IndexByte(p, '\n')
+		if i < 0 {
+			c.line = append(c.line, p...)
+			if len(c.line) >= maxLine {
+				c.flushLine()
+			}
+			return
+		}
+		c.line = append(c.line, p[:i]...)
+		c.flushLine()
+		p = p[i+1:]
+	}
+}
+
+func (c *capture) flushLine() {
+	c.onLine(strings.TrimSuffix(string(c.line), "\r"))
+	c.line = c.line[:0]
+}
+
+// output is the result so far, cut at the borders of characters.
+func (c *capture) output() Output {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.line) > 0 {
+		c.flushLine()
+	}
+	o := Output{Bytes: c.bytes, Lines: c.newlines, Head: c.buf, SpillErr: c.spillErr}
+	if c.bytes > 0 && c.last != '\n' {
+		o.Lines++
+	}
+	if c.tail.size == 0 {
+		return o
+	}
+	o.Head, o.Tail = cutEnd(c.buf), cutStart(c.tail.bytes())
+	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
+	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
+	if c.spillErr == nil {
+		o.Path = c.spillPath
+	}
+	return o
+}
+
+func (c *capture) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.spill != nil {
+		_ = c.spill.Close()
+		c.spill = nil
+	}
+}
+
+// cutEnd drops the beginning of a character at the end of b.
+func cutEnd(b []byte) []byte {
+	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			return b
+		}
+	}
+	return b
+}
+
+// cutStart drops the rest of a character at the start of b.
+func cutStart(b []byte) []byte {
+	for i := 0; i < utf8.UTFMax-1 && i < len(b); i++ {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
+}
+
+// ring keeps the last size bytes written to it.
+type ring struct {
+	size int
+	buf  []byte
+	next int
+}
+
+func (r *ring) write(p []byte) {
+	if len(p) > r.size {
+		p = p[len(p)-r.size:]
+	}
+	if room := r.size - len(r.buf); room > 0 {
+		n := min(room, len(p))
+		r.buf, p = append(r.buf, p[:n]...), p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.next:], p)
+		r.next, p = (r.next+n)%r.size, p[n:]
+	}
+}
+
+func (r *ring) bytes() []byte {
+	return append(append(make([]byte, 0, len(r.buf)), r.buf[r.next:]...), r.buf[:r.next]...)
+}
