@@ -3,7 +3,6 @@ package textedit
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -115,32 +114,31 @@ func blank(r rune) bool {
 // sameButWhitespace finds runs of whole lines that are old but for whitespace.
 // Blank lines around old do not count.
 func sameButWhitespace(lines [][]byte, old string, limit int) []Near {
-	var want [][]byte
-	for _, line := range strings.Split(old, lf) {
-		want = append(want, squeeze(nil, []byte(line)))
-	}
-	for len(want[0]) == 0 {
-		want = want[1:]
-	}
-	for len(want[len(want)-1]) == 0 {
-		want = want[:len(want)-1]
-	}
+	want := squeezeLines(bytes.Split([]byte(old), []byte(lf)))
+	want = append([]byte(lf), append(bytes.Trim(want, lf), '\n')...)
+	count := bytes.Count(want, []byte(lf)) - 1
+	text := squeezeLines(lines)
 	var list []Near
-	var buf []byte
-	for i := 0; i+len(want) <= len(lines) && len(list) < limit; i++ {
-		if buf = squeeze(buf[:0], lines[i]); bytes.Equal(buf, want[0]) && sameRun(lines[i:], want) {
-			list = append(list, place(i, bytes.Join(lines[i:i+len(want)], []byte(lf)), true))
+	for line := 0; len(list) < limit; {
+		i := bytes.Index(text, want)
+		if i < 0 {
+			return list
 		}
+		line += bytes.Count(text[:i+1], []byte(lf))
+		list = append(list, place(line-1, bytes.Join(lines[line-1:line-1+count], []byte(lf)), true))
+		text = text[i+1:]
 	}
 	return list
 }
 
-func sameRun(lines, want [][]byte) bool {
-	return !slices.ContainsFunc(want, func(w []byte) bool {
-		line := lines[0]
-		lines = lines[1:]
-		return !bytes.Equal(squeeze(nil, line), w)
-	})
+// squeezeLines gives the lines without whitespace, with a newline before each
+// and one at the end.
+func squeezeLines(lines [][]byte) []byte {
+	text := []byte(lf)
+	for _, line := range lines {
+		text = append(squeeze(text, line), '\n')
+	}
+	return text
 }
 
 func place(index int, text []byte, whitespaceOnly bool) Near {

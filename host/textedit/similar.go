@@ -12,7 +12,7 @@ const (
 	// compared, in bytes.
 	pieceSize = 200
 	// closeEnough is the least likeness, of 1, that is worth showing.
-	closeEnough = 0.5
+	closeEnough = 0.45
 	// comparisons bounds how many pieces are compared exactly.
 	comparisons = 50_000
 )

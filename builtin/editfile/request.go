@@ -1,0 +1,175 @@
+package editfile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/fileedit"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// The codes of the contract that have to do with the text.
+const (
+	noOccurrence = "EDIT_NO_OCCURRENCE_FOUND"
+	mismatch     = "EDIT_EXPECTED_OCCURRENCE_MISMATCH"
+	noChange     = "EDIT_NO_CHANGE"
+)
+
+// pair is one reading of old_str and new_str.
+type pair struct {
+	old, new string
+	// note is added to the message when this reading is used.
+	note string
+}
+
+// request is one call.
+type request struct {
+	Path                 string `json:"path"`
+	OldStr               string `json:"old_str"`
+	NewStr               string `json:"new_str"`
+	ExpectedReplacements *int   `json:"expected_replacements"`
+
+	// readings are tried in order.
+	readings []pair
+
+	// replaced and note tell what change did.
+	replaced int
+	note     string
+}
+
+// request reads the parameters and refuses what needs no look at the file.
+func (e *editor) request(call *tool.Call) (*request, error) {
+	r := &request{}
+	if err := call.Decode(r); err != nil {
+		return nil, err
+	}
+	r.readings = readings(e.unescape, r.OldStr, r.NewStr)
+	switch {
+	case r.Path == "":
+		return nil, fileedit.Coded(fileedit.InvalidPath, tool.InvalidArgument, "", "the path is empty").
+			Suggest("Name the file, relative to the workspace.")
+	case r.OldStr == r.NewStr && r.OldStr != "":
+		return nil, r.unchanged()
+	case r.ExpectedReplacements != nil && *r.ExpectedReplacements < 1:
+		return nil, fileedit.Coded(mismatch, tool.InvalidArgument, r.Path, "expected_replacements is %d", *r.ExpectedReplacements).
+			Suggest("Give the number of occurrences to replace, 1 or more, or leave it out for one.")
+	}
+	return r, nil
+}
+
+func (r *request) unchanged() error {
+	return fileedit.Coded(noChange, tool.NoChange, r.Path, "old_str and new_str are the same, nothing would change").
+		Suggest("Give a new_str that differs from old_str.")
+}
+
+// readings lists how the strings may be meant, the preferred reading first.
+func readings(mode, old, new string) []pair {
+	raw := pair{old: old, new: new}
+	plain := pair{old: unescape(old), new: unescape(new)}
+	if mode == Never || plain == raw {
+		return []pair{raw}
+	}
+	if mode == Fallback {
+		plain.note = " The strings were unescaped as Go string literals, since old_str does not occur as given."
+		return []pair{raw, plain}
+	}
+	raw.note = " The strings were taken as given, since old_str does not occur when it is unescaped as a Go string literal."
+	return []pair{plain, raw}
+}
+
+// unescape reads s as the inside of a Go string literal; what is none stays
+// as it is.
+func unescape(s string) string {
+	if plain, err := strconv.Unquote(`"` + s + `"`); err == nil {
+		return plain
+	}
+	return s
+}
+
+func (r *request) edit() fileedit.Edit {
+	if r.OldStr == "" {
+		return fileedit.Edit{Path: r.Path, Create: true, Change: func([]byte) ([]byte, error) {
+			r.replaced = 1
+			return []byte(r.readings[0].new), nil
+		}}
+	}
+	return fileedit.Edit{Path: r.Path, Change: r.change}
+}
+
+// message says what was done.
+func (r *request) message() string {
+	if r.OldStr == "" {
+		return fmt.Sprintf("Created new file: %s with provided content.", r.Path)
+	}
+	return fmt.Sprintf("Successfully modified file: %s (%d replacement(s)).%s", r.Path, r.replaced, r.note)
+}
+
+func (r *request) change(data []byte) ([]byte, error) {
+	text, err := textedit.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.choose(text)
+	if err != nil {
+		return nil, err
+	}
+	want := 1
+	if r.ExpectedReplacements != nil {
+		want = *r.ExpectedReplacements
+	}
+	done, err := text.Replace(p.old, p.new, textedit.ReplaceOptions{Which: textedit.Exactly, N: want})
+	if err != nil {
+		return nil, r.failure(err)
+	}
+	r.replaced, r.note = done.Count, p.note
+	return text.Encode(), nil
+}
+
+// choose takes the first reading that changes something and whose old text
+// occurs; if none does, the first, so that the error is about that.
+func (r *request) choose(text *textedit.Text) (pair, error) {
+	var same bool
+	for _, p := range r.readings {
+		if p.old == p.new || p.old == "" {
+			same = true
+		} else if n, _ := text.Count(p.old); n > 0 {
+			return p, nil
+		}
+	}
+	if same {
+		return pair{}, r.unchanged()
+	}
+	return r.readings[0], nil
+}
+
+// failure puts an error of the edit engine into the contract's form.
+func (r *request) failure(err error) error {
+	var m *textedit.MatchError
+	if !errors.As(err, &m) {
+		return err
+	}
+	switch m.Code {
+	case tool.NoMatch:
+		return r.missed(m)
+	case tool.NotUnique:
+		return fileedit.Coded(mismatch, m.Code, r.Path, "expected %s of old_str but found %d, at %s",
+			textedit.Occurrences(m.Want), m.Count, textedit.AtLines(m.Lines)).
+			Suggest("Take more of the surrounding lines into old_str, or set expected_replacements to %d to replace all.", m.Count).
+			With("count", m.Count).With("lines", m.Lines)
+	case tool.NoChange:
+		return fileedit.Coded(noChange, m.Code, r.Path, "the file already reads like new_str there").
+			Suggest("Give a new_str that differs from what is in the file in more than line endings.")
+	}
+	return err
+}
+
+func (r *request) missed(m *textedit.MatchError) error {
+	e := fileedit.Coded(noOccurrence, m.Code, r.Path, "old_str does not occur in the file")
+	if len(m.Nearest) > 0 {
+		e.Message += "\n" + textedit.Explain(m.Nearest)
+		e.With("nearest", m.Nearest)
+	}
+	return e.Suggest("%s", textedit.MissSuggestion(m.Nearest))
+}
