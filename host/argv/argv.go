@@ -1,0 +1,128 @@
+// Package argv turns what an agent gives into the argument list of a program:
+// an args text by the grammar of a wrapper, typed parameters by a template.
+// It checks, it runs nothing, and no shell has a part in it.
+package argv
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Kind says what an option's value or an operand is.
+type Kind string
+
+// The kinds. Paths are checked against the workspace.
+const (
+	None   Kind = "none"   // there is none
+	String Kind = "string" // any text
+	Number Kind = "number" // a number, perhaps with sign and unit: -5, +10, 4K
+	Read   Kind = "read"   // a path that is read
+	Write  Kind = "write"  // a path that is written or made
+	Remove Kind = "remove" // a path that is removed or moved away
+)
+
+// IsPath reports whether values of the kind are paths.
+func (k Kind) IsPath() bool { return k == Read || k == Write || k == Remove }
+
+// Paths checks paths and expands globs; a workspace does that.
+type Paths interface {
+	// Check refuses a path that may not be used in the given way.
+	Check(path string, use Kind) error
+	// Glob gives the paths that match a pattern, sorted.
+	Glob(pattern string) ([]string, error)
+	// IsDir reports whether path is a directory.
+	IsDir(path string) bool
+}
+
+// Spec declares a command tool.
+type Spec struct {
+	Name, Title, Description string
+	Risk                     tool.Risk
+	Permissions              []tool.Permission
+	// Passthrough or Command is set, and only one of them.
+	Passthrough *Wrapper
+	Command     *Template
+	// Params are the parameters of Command.
+	Params []Param
+	// Examples are calls that must be accepted, Rejects ones that must be
+	// refused.
+	Examples, Rejects []Example
+	// Pos is where the spec was written, "agent.hcl:12", for messages.
+	Pos string
+	// Access is what the sandbox grants the tool's process.
+	Access Access
+}
+
+// Access is what a tool's process may reach beyond the workspace.
+type Access struct {
+	Network     bool
+	Read, Write []string // further absolute paths
+}
+
+// Example is a call of a command tool. Args belongs to a passthrough, Params
+// to a typed command.
+type Example struct {
+	Description string
+	Args        string
+	Params      json.RawMessage
+	Pos         string
+}
+
+// Run is what remains to be run.
+type Run struct {
+	Argv  []string
+	Env   map[string]string
+	Stdin []byte
+	// Reads, Writes and Removes are the paths named in the call.
+	Reads, Writes, Removes []string
+}
+
+// Settings are what a wrapper and a template have in common.
+type Settings struct {
+	Timeout time.Duration
+	// Success are the exit codes that count as success; none means 0 alone.
+	Success []int
+}
+
+// Timeout of the spec's process, zero where none is set.
+func (s *Spec) Timeout() time.Duration { return s.settings().Timeout }
+
+// Succeeded reports whether an exit code counts as success.
+func (s *Spec) Succeeded(code int) bool {
+	if len(s.settings().Success) == 0 {
+		return code == 0
+	}
+	for _, ok := range s.settings().Success {
+		if code == ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Spec) settings() Settings {
+	if s.Passthrough != nil {
+		return s.Passthrough.Settings
+	}
+	return s.Command.Settings
+}
+
+// Resolve makes the argument list of a call from its decoded parameters, and
+// checks every path in it. The error is a *tool.Error.
+func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
+	if s.Passthrough != nil {
+		args, _ := params["args"].(string)
+		return s.Passthrough.Resolve(args, paths)
+	}
+	return s.Command.Resolve(s.Params, params, paths)
+}
+
+// Schema is the JSON Schema of the spec's parameters.
+func (s *Spec) Schema() json.RawMessage {
+	if s.Passthrough != nil {
+		return json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","description":"The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and variables do not.","default":""}},"additionalProperties":false}`)
+	}
+	return paramSchema(s.Params)
+}

@@ -1,0 +1,152 @@
+package argv
+
+import (
+	"path"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// checkOperands checks number and kind of the operands.
+func (p *parse) checkOperands() error {
+	o, n := p.wrapper.Operands, len(p.operands)
+	switch {
+	case o.Type == None && n > 0:
+		return p.operandError("takes no operands, and %q is one", p.operands[0])
+	case n < o.Min:
+		return p.operandError("needs at least %d operands and has %d", o.Min, n)
+	case o.Max > 0 && n > o.Max:
+		return p.operandError("takes at most %d operands and has %d", o.Max, n)
+	}
+	for i, operand := range p.operands {
+		kind := o.Type
+		if kind == "" {
+			kind = Read
+		}
+		if i == n-1 && o.Last != "" {
+			if err := p.last(operand, p.operands[:i]); err != nil {
+				return err
+			}
+			continue
+		}
+		if kind.IsPath() {
+			if err := p.path(operand, kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// last checks the last operand, which may be a directory that receives the
+// others. Then it is the places inside it that are written.
+func (p *parse) last(target string, others []string) error {
+	o := p.wrapper.Operands
+	if !o.Last.IsPath() {
+		return nil
+	}
+	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
+		return p.path(target, o.Last)
+	}
+	if err := p.paths.Check(target, Read); err != nil {
+		return err
+	}
+	for _, other := range others {
+		name := path.Base(strings.TrimRight(other, "/"))
+		if name == "." || name == ".." || name == "/" {
+			return p.operandError("cannot put %q into %q: what would be written there cannot be told", other, target)
+		}
+		if err := p.path(strings.TrimRight(target, "/")+"/"+name, o.Last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parse) operandError(format string, args ...any) *tool.Error {
+	return tool.Errorf(tool.InvalidArgument, p.wrapper.Command+" "+format, args...).
+		Suggest("Look at the tool's description for its arguments.")
+}
+
+// openly passes on what is not forbidden, in the order given, and checks
+// whatever looks like a path.
+func (p *parse) openly(args []arg) (*Run, error) {
+	options := true
+	for _, a := range args {
+		text := a.text
+		switch {
+		case options && !a.match && text == "--":
+			options = false
+		case options && !a.match && len(text) > 1 && text[0] == '-':
+			if err := p.openOption(text); err != nil {
+				return nil, err
+			}
+		default:
+			if a.match && options && strings.HasPrefix(text, "-") {
+				text = "./" + text
+			}
+			if err := p.openOperand(text); err != nil {
+				return nil, err
+			}
+		}
+		p.run.Argv = append(p.run.Argv, text)
+	}
+	o := p.wrapper.Operands
+	if n := len(p.operands); n < o.Min || o.Max > 0 && n > o.Max {
+		return nil, p.operandError("has %d operands, and takes from %d to %d", n, o.Min, o.Max)
+	}
+	return p.run, nil
+}
+
+// openOption refuses forbidden options, also cut short or in a cluster, and
+// checks a value that looks like a path.
+func (p *parse) openOption(text string) error {
+	name, value, _ := strings.Cut(text, "=")
+	for _, forbidden := range p.wrapper.Forbid {
+		long := strings.HasPrefix(forbidden, "--")
+		switch {
+		case name == forbidden,
+			long && len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(forbidden, name),
+			!long && len(forbidden) == 2 && !strings.HasPrefix(name, "--") && strings.Contains(name[1:], forbidden[1:]):
+			return p.wrapper.optionError(text, "is refused here: it is or contains "+forbidden)
+		}
+	}
+	if value == "" && !strings.HasPrefix(text, "--") && len(text) > 2 {
+		value = text[2:]
+	}
+	if looksLikePath(value) {
+		return p.path(value, p.openKind())
+	}
+	return nil
+}
+
+func (p *parse) openOperand(text string) error {
+	p.operands = append(p.operands, text)
+	declared := p.wrapper.Operands.Type
+	switch {
+	case declared.IsPath():
+		return p.path(text, declared)
+	case declared == "" && (looksLikePath(text) || p.leadsOut(text)):
+		return p.path(text, p.openKind())
+	}
+	return nil
+}
+
+// leadsOut reports whether text, which does not look like a path, is one that
+// may not be used: a plain name can be a symlink that leads out.
+func (p *parse) leadsOut(text string) bool {
+	return text != "" && p.paths != nil && p.paths.Check(text, p.openKind()) != nil
+}
+
+// openKind is how an undeclared path is taken to be used.
+func (p *parse) openKind() Kind {
+	if t := p.wrapper.Operands.Type; t.IsPath() {
+		return t
+	}
+	return Read
+}
+
+// looksLikePath is true for anything that could lead out of the directory.
+func looksLikePath(s string) bool {
+	return strings.HasPrefix(s, "/") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/..") || strings.Contains(s, "/")
+}

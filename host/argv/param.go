@@ -1,0 +1,121 @@
+package argv
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Type is the type of a parameter, or of the items of a list.
+type Type string
+
+// The types.
+const (
+	TypeString  Type = "string"
+	TypeInteger Type = "integer"
+	TypeNumber  Type = "number"
+	TypeBool    Type = "bool"
+	TypeList    Type = "list"
+)
+
+// Param is a parameter of a typed command.
+type Param struct {
+	Name, Description string
+	Type              Type
+	// Item is the type of a list's items.
+	Item Type
+	// Enum lists the only values, as texts, of a string or of list items.
+	Enum []string
+	// Pattern is a regular expression (RE2) that a string must match.
+	Pattern string
+	// Min and Max bound a number's value, a string's length in characters and
+	// a list's number of items.
+	Min, Max *float64
+	// Default is used when the parameter is missing; null leaves out the
+	// argument it stands in. Nil makes the parameter required.
+	Default json.RawMessage
+	// Path is Read, Write or Remove for a path, else empty.
+	Path Kind
+	// Dash allows values that begin with a dash in a place where the program
+	// takes them for an option.
+	Dash bool
+	// Pos is where the parameter was written, for messages.
+	Pos string
+}
+
+// Required reports whether a call must give the parameter.
+func (p *Param) Required() bool { return p.Default == nil }
+
+// paramSchema is the JSON Schema for a list of parameters.
+func paramSchema(params []Param) json.RawMessage {
+	var properties strings.Builder
+	required := []string{}
+	for i := range params {
+		if i > 0 {
+			properties.WriteByte(',')
+		}
+		fmt.Fprintf(&properties, "%s:%s", tool.MustMarshal(params[i].Name), params[i].schema())
+		if params[i].Required() {
+			required = append(required, params[i].Name)
+		}
+	}
+	list := ""
+	if len(required) > 0 {
+		list = `,"required":` + string(tool.MustMarshal(required))
+	}
+	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}` + list + `,"additionalProperties":false}`)
+}
+
+// paramJSON fixes the order of a parameter's keywords.
+type paramJSON struct {
+	Type        string          `json:"type"`
+	Description string          `json:"description,omitempty"`
+	Enum        []string        `json:"enum,omitempty"`
+	Pattern     string          `json:"pattern,omitempty"`
+	Minimum     *float64        `json:"minimum,omitempty"`
+	Maximum     *float64        `json:"maximum,omitempty"`
+	MinLength   *float64        `json:"minLength,omitempty"`
+	MaxLength   *float64        `json:"maxLength,omitempty"`
+	MinItems    *float64        `json:"minItems,omitempty"`
+	MaxItems    *float64        `json:"maxItems,omitempty"`
+	Items       *paramJSON      `json:"items,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+}
+
+func (p *Param) schema() json.RawMessage {
+	s := paramJSON{Type: jsonType(p.Type), Description: p.Description}
+	if p.Default != nil && string(p.Default) != "null" {
+		s.Default = p.Default
+	}
+	switch p.Type {
+	case TypeInteger, TypeNumber:
+		s.Minimum, s.Maximum = p.Min, p.Max
+	case TypeString:
+		s.Enum, s.Pattern, s.MinLength, s.MaxLength = p.Enum, p.Pattern, p.Min, p.Max
+	case TypeList:
+		s.MinItems, s.MaxItems = p.Min, p.Max
+		s.Items = &paramJSON{Type: jsonType(p.Item), Enum: p.Enum, Pattern: p.Pattern}
+	}
+	return tool.MustMarshal(s)
+}
+
+func jsonType(t Type) string {
+	switch t {
+	case TypeBool:
+		return "boolean"
+	case TypeList:
+		return "array"
+	}
+	return string(t)
+}
+
+// CheckPattern reports what is wrong with a pattern, "" for a good one.
+func CheckPattern(pattern string) string {
+	if _, err := regexp.Compile(pattern); err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,229 @@
+package argv
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Bounds of an args text.
+const (
+	maxArgs  = 128 << 10 // bytes
+	maxWords = 4096      // after globs are expanded
+)
+
+// Word is one word of an args text.
+type Word struct {
+	// Text is the word with its quotes and escapes resolved.
+	Text string
+	// Pattern is set when the word has unquoted glob characters: the glob, in
+	// which every quoted character is escaped by a backslash.
+	Pattern string
+}
+
+// prefix makes the first word of the args an argument, so that it is neither a
+// keyword nor an assignment.
+const prefix = "x "
+
+// Split splits a text into words as a POSIX shell does. Quotes and escapes are
+// resolved and unquoted globs recognized. Whatever would need a shell is
+// refused, with an *tool.Error of code invalid_argument that names it:
+// operators, redirections, expansions, substitutions, comments, a tilde.
+func Split(args string) ([]Word, error) {
+	if len(args) > maxArgs {
+		return nil, tool.Errorf(tool.TooLarge, "args is %d bytes long, more than %d", len(args), maxArgs).
+			Suggest("Split the work into several calls.")
+	}
+	if i := strings.IndexByte(args, 0); i >= 0 {
+		return nil, refused("a NUL byte", i+1, "Remove it.")
+	}
+	if strings.TrimSpace(args) == "" {
+		return nil, nil
+	}
+	parser := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true))
+	file, err := parser.Parse(strings.NewReader(prefix+args), "")
+	if err != nil {
+		return nil, parseError(err)
+	}
+	call, err := plainCall(file)
+	if err != nil {
+		return nil, err
+	}
+	words := make([]Word, 0, len(call.Args)-1)
+	for _, w := range call.Args[1:] {
+		word, err := readWord(w)
+		if err != nil {
+			return nil, err
+		}
+		words = append(words, word)
+	}
+	return words, nil
+}
+
+// column is a position in the args, from 1.
+func column(pos syntax.Pos) int { return max(1, int(pos.Offset())-len(prefix)+1) }
+
+func refused(what string, column int, suggestion string) *tool.Error {
+	return tool.Errorf(tool.InvalidArgument, "args has %s at column %d; the tool runs one program and no shell", what, column).
+		Suggest("%s", suggestion)
+}
+
+const quoteIt = "If you mean the character itself, put it into single quotes."
+
+func parseError(err error) error {
+	if parse, ok := errors.AsType[syntax.ParseError](err); ok {
+		return tool.Errorf(tool.InvalidArgument, "args cannot be split into words: %s at column %d", parse.Text, column(parse.Pos)).
+			Suggest("Close every quote, and put operators such as | ; & < > ( ) into single quotes if you mean the characters.")
+	}
+	return tool.Errorf(tool.InvalidArgument, "args cannot be split into words: %w", err).
+		Suggest("Write them as for a POSIX shell, without operators.")
+}
+
+// plainCall gives the one simple command that the text must be.
+func plainCall(file *syntax.File) (*syntax.CallExpr, error) {
+	if comment := firstComment(file); comment != nil {
+		return nil, refused("a comment (#)", column(comment.Hash), quoteIt)
+	}
+	if len(file.Stmts) != 1 {
+		return nil, refused("a command separator (; or a line break)", column(file.Stmts[1].Position), "Make one call for each command.")
+	}
+	stmt := file.Stmts[0]
+	switch {
+	case len(stmt.Redirs) > 0:
+		r := stmt.Redirs[0]
+		return nil, refused(fmt.Sprintf("a redirection (%s)", r.Op), column(r.OpPos), "Use another tool to read or write files. "+quoteIt)
+	case stmt.Background:
+		return nil, refused("a background operator (&)", column(stmt.Semicolon), "Calls run in the foreground. "+quoteIt)
+	case stmt.Semicolon.IsValid():
+		return nil, refused("a command separator (;)", column(stmt.Semicolon), "Make one call for each command. "+quoteIt)
+	}
+	switch cmd := stmt.Cmd.(type) {
+	case *syntax.CallExpr:
+		return cmd, nil
+	case *syntax.BinaryCmd:
+		what := "an operator"
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
+			what = "a pipe"
+		}
+		return nil, refused(fmt.Sprintf("%s (%s)", what, cmd.Op), column(cmd.OpPos), "Make one call for each command. "+quoteIt)
+	}
+	return nil, refused("shell syntax", 1, quoteIt)
+}
+
+func firstComment(file *syntax.File) *syntax.Comment {
+	var found *syntax.Comment
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok && found == nil {
+			found = c
+		}
+		return found == nil
+	})
+	return found
+}
+
+// readWord resolves the quotes of one word.
+func readWord(w *syntax.Word) (Word, error) {
+	var text, pattern strings.Builder
+	glob := false
+	for i, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if i == 0 && strings.HasPrefix(part.Value, "~") {
+				return Word{}, refused("a tilde (~)", column(part.Pos()), "Give paths relative to the workspace. "+quoteIt)
+			}
+			glob = bare(part.Value, &text, &pattern) || glob
+		case *syntax.SglQuoted:
+			quoted(part.Value, &text, &pattern)
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return Word{}, refusedPart(inner)
+				}
+				quoted(unescape(lit.Value, "$`\"\\"), &text, &pattern)
+			}
+		default:
+			return Word{}, refusedPart(part)
+		}
+	}
+	word := Word{Text: text.String()}
+	if glob {
+		word.Pattern = pattern.String()
+	}
+	return word, nil
+}
+
+// bare adds unquoted text, in which a backslash escapes any character, and
+// reports whether it has glob characters.
+func bare(value string, text, pattern *strings.Builder) (glob bool) {
+	for i := 0; i < len(value); i++ {
+		c := value[i]
+		switch {
+		case c == '\\' && i+1 < len(value):
+			i++
+			if value[i] != '\n' {
+				quoted(value[i:i+1], text, pattern)
+			}
+			continue
+		case c == '*' || c == '?' || c == '[':
+			glob = true
+		case c == '{' || c == '}' || c == '\\':
+			// The glob matcher knows these, a POSIX shell does not.
+			pattern.WriteByte('\\')
+		}
+		text.WriteByte(c)
+		pattern.WriteByte(c)
+	}
+	return glob
+}
+
+// quoted adds text that stands for itself.
+func quoted(value string, text, pattern *strings.Builder) {
+	text.WriteString(value)
+	for i := 0; i < len(value); i++ {
+		if strings.IndexByte(`*?[]{}\-!^`, value[i]) >= 0 {
+			pattern.WriteByte('\\')
+		}
+		pattern.WriteByte(value[i])
+	}
+}
+
+// unescape resolves the escapes of double quotes.
+func unescape(value, special string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			switch next := value[i+1]; {
+			case next == '\n':
+				i++
+				continue
+			case strings.IndexByte(special, next) >= 0:
+				i++
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+func refusedPart(part syntax.WordPart) error {
+	what := "shell syntax"
+	switch part := part.(type) {
+	case *syntax.ParamExp:
+		what = "a variable"
+		if part.Param != nil {
+			what = "a variable ($" + part.Param.Value + ")"
+		}
+	case *syntax.CmdSubst:
+		what = "a command substitution ($(...) or `...`)"
+	case *syntax.ArithmExp:
+		what = "an arithmetic expansion ($((...)))"
+	case *syntax.ProcSubst:
+		what = "a process substitution"
+	}
+	return refused(what, column(part.Pos()), "Give the value itself. "+quoteIt)
+}

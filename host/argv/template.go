@@ -1,0 +1,205 @@
+package argv
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Template is the argument list of a typed command, with places for values.
+type Template struct {
+	Argv  []Expr
+	Env   map[string]Expr
+	Stdin *Expr
+	Settings
+}
+
+// Expr is a text with places for parameter values. Values are filled in as
+// the bytes that the caller gave: nothing normalizes, quotes or expands them.
+// Exactly one of the fields is set; the zero Expr is the empty text.
+type Expr struct {
+	// Literal is plain text.
+	Literal string
+	// Param names a parameter. Alone as an argument, a list gives one argument
+	// for each item and null gives none.
+	Param string
+	// Concat joins expressions. A null among them makes the whole null.
+	Concat []Expr
+	// When chooses by a bool parameter.
+	When *When
+	// Null leaves out the argument.
+	Null bool
+}
+
+// When chooses between two expressions.
+type When struct {
+	Param      string
+	Then, Else Expr
+}
+
+// Params lists the parameters that an expression names, in order.
+func (e *Expr) Params() []string {
+	switch {
+	case e.Param != "":
+		return []string{e.Param}
+	case e.When != nil:
+		return append(append([]string{e.When.Param}, e.When.Then.Params()...), e.When.Else.Params()...)
+	}
+	var names []string
+	for i := range e.Concat {
+		names = append(names, e.Concat[i].Params()...)
+	}
+	return names
+}
+
+// Resolve fills a template with decoded parameters and checks the paths among
+// them.
+func (t *Template) Resolve(params []Param, values map[string]any, paths Paths) (*Run, error) {
+	f := fill{values: values, run: new(Run), params: make(map[string]*Param)}
+	for i := range params {
+		f.params[params[i].Name] = &params[i]
+		if err := f.checkPaths(&params[i], paths); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range t.Argv {
+		if err := f.argument(e); err != nil {
+			return nil, err
+		}
+	}
+	for name, e := range t.Env {
+		text, ok := f.text(e)
+		if !ok {
+			continue
+		}
+		if f.run.Env == nil {
+			f.run.Env = make(map[string]string)
+		}
+		f.run.Env[name] = text
+	}
+	if t.Stdin != nil {
+		text, _ := f.text(*t.Stdin)
+		f.run.Stdin = []byte(text)
+	}
+	return f.run, f.noNUL()
+}
+
+// fill is a template being filled.
+type fill struct {
+	values   map[string]any
+	params   map[string]*Param
+	run      *Run
+	operands bool // a literal -- has been passed
+}
+
+func (f *fill) checkPaths(p *Param, paths Paths) error {
+	if !p.Path.IsPath() {
+		return nil
+	}
+	for _, path := range texts(f.values[p.Name]) {
+		if path == "" {
+			return tool.Errorf(tool.InvalidArgument, "%s is an empty path", p.Name).Suggest("Name a file or directory of the workspace.")
+		}
+		if paths != nil {
+			if err := paths.Check(path, p.Path); err != nil {
+				return err
+			}
+		}
+		f.run.note(path, p.Path)
+	}
+	return nil
+}
+
+// argument adds what an expression stands for to the argument list.
+func (f *fill) argument(e Expr) error {
+	if e.When != nil {
+		return f.argument(f.choose(e.When))
+	}
+	if e.Param == "" {
+		if text, ok := f.text(e); ok {
+			f.operands = f.operands || text == "--" && e.Literal == "--"
+			f.run.Argv = append(f.run.Argv, text)
+		}
+		return nil
+	}
+	param := f.params[e.Param]
+	for _, text := range texts(f.values[e.Param]) {
+		if strings.HasPrefix(text, "-") && !f.operands && !isNumeric(param) && (param == nil || !param.Dash) {
+			if param == nil || !param.Path.IsPath() {
+				return tool.Errorf(tool.InvalidArgument, "%s is %q, which the program would take for an option", e.Param, text).
+					Suggest("Give a value that does not begin with a dash.")
+			}
+			text = "./" + text
+		}
+		f.run.Argv = append(f.run.Argv, text)
+	}
+	return nil
+}
+
+func isNumeric(p *Param) bool { return p != nil && (p.Type == TypeInteger || p.Type == TypeNumber) }
+
+func (f *fill) choose(w *When) Expr {
+	if on, _ := f.values[w.Param].(bool); on {
+		return w.Then
+	}
+	return w.Else
+}
+
+// text is what an expression stands for as one text, and false for null.
+func (f *fill) text(e Expr) (string, bool) {
+	switch {
+	case e.Null:
+		return "", false
+	case e.When != nil:
+		return f.text(f.choose(e.When))
+	case e.Param != "":
+		value := f.values[e.Param]
+		return strings.Join(texts(value), " "), value != nil
+	case e.Concat == nil:
+		return e.Literal, true
+	}
+	var b strings.Builder
+	for _, part := range e.Concat {
+		text, ok := f.text(part)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+	}
+	return b.String(), true
+}
+
+// texts gives a value as the texts it is on a command line: none for null,
+// several for a list.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case string:
+		return []string{v}
+	case bool:
+		return []string{strconv.FormatBool(v)}
+	case json.Number:
+		return []string{v.String()}
+	case []any:
+		var all []string
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+		return all
+	}
+	return []string{fmt.Sprint(value)}
+}
+
+// noNUL refuses what no argument list can hold.
+func (f *fill) noNUL() error {
+	for _, arg := range f.run.Argv {
+		if strings.IndexByte(arg, 0) >= 0 {
+			return tool.Errorf(tool.InvalidArgument, "an argument holds a NUL byte").Suggest("Remove it.")
+		}
+	}
+	return nil
+}

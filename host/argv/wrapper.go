@@ -1,0 +1,370 @@
+package argv
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Wrapper is the grammar of a passthrough: which options a program may be
+// given and what they and the operands are. In agent.hcl:
+//
+//	passthrough {
+//	  command = "cp"
+//	  prepend = []                        # arguments before the agent's
+//	  forbid  = ["--symbolic-link"]       # options refused, by any of their names
+//	  unknown = "refuse"                  # or "allow": options not declared here
+//	  number  = false                     # whether -5 stands for a count, as in head -5
+//	  option "-r" "--recursive" {}
+//	  option "-S" "--suffix" { value = "string" }
+//	  option "-t" "--target-directory" { value = "write" }
+//	  option "--backup" { value = "string", optional = true }
+//	  option "-f" "--follow" { refuse = "it never ends" }
+//	  operands {
+//	    type = "read"                     # string, read, write, remove or none
+//	    last = "write"                    # the last operand, where it differs
+//	    into = true                       # the last may be a directory that receives the others
+//	    min  = 2
+//	    max  = 9
+//	  }
+//	  timeout = "30s"
+//	  success = [0, 1]
+//	}
+//
+// Once an option is declared, options that are not are refused unless unknown
+// is "allow". Where nothing is declared, any option passes that is not
+// forbidden, and whatever looks like a path is checked as one.
+type Wrapper struct {
+	Command string
+	Prepend []string
+	Options []Option
+	Forbid  []string
+	// Unknown is "refuse", "allow", or empty for the rule above.
+	Unknown  string
+	Number   bool
+	Operands Operands
+	Settings
+}
+
+// Option declares an option of a wrapped program.
+type Option struct {
+	// Names are all spellings: "-n", "--lines".
+	Names []string
+	// Value is what follows; None (or empty) for a switch.
+	Value Kind
+	// Optional values count only when attached: --backup=numbered, -bX.
+	Optional bool
+	// Refuse, when set, is why the option may not be used.
+	Refuse string
+}
+
+// Operands declare the arguments that are no options.
+type Operands struct {
+	// Type is what they are. Empty is Read where options are declared, and
+	// otherwise any text, checked when it looks like a path.
+	Type Kind
+	// Last is what the last one is, where it differs.
+	Last Kind
+	// Into is true when the last may be a directory that receives the others
+	// under their own names.
+	Into bool
+	// Min and Max bound their number; Max 0 is no bound.
+	Min, Max int
+}
+
+// Resolve makes the argument list for an args text.
+func (w *Wrapper) Resolve(args string, paths Paths) (*Run, error) {
+	words, err := Split(args)
+	if err != nil {
+		return nil, err
+	}
+	p := parse{wrapper: w, paths: paths, run: &Run{Argv: append([]string{w.Command}, w.Prepend...)}}
+	texts, err := p.expand(words)
+	if err != nil {
+		return nil, err
+	}
+	if w.open() {
+		return p.openly(texts)
+	}
+	return p.strictly(texts)
+}
+
+// open reports whether options that are not declared may pass.
+func (w *Wrapper) open() bool {
+	return w.Unknown == "allow" || w.Unknown == "" && len(w.Options) == 0
+}
+
+// parse is one args text on its way to an argument list.
+type parse struct {
+	wrapper  *Wrapper
+	paths    Paths
+	run      *Run
+	operands []string
+}
+
+// arg is a word after globs are expanded. An expanded one is always an
+// operand: a file named -rf is no option.
+type arg struct {
+	text  string
+	match bool
+}
+
+// expand replaces globs by what they match; one that matches nothing stays as
+// it is written, as in a shell.
+func (p *parse) expand(words []Word) ([]arg, error) {
+	var args []arg
+	for _, word := range words {
+		var matches []string
+		if word.Pattern != "" && p.paths != nil {
+			var err error
+			if matches, err = p.paths.Glob(word.Pattern); err != nil {
+				return nil, err
+			}
+		}
+		if len(matches) == 0 {
+			args = append(args, arg{text: word.Text})
+		}
+		for _, m := range matches {
+			args = append(args, arg{m, true})
+		}
+		if len(args) > maxWords {
+			return nil, tool.Errorf(tool.TooLarge, "args has more than %d words", maxWords).
+				Suggest("Use a narrower glob, or split the work into several calls.")
+		}
+	}
+	return args, nil
+}
+
+// strictly takes declared options only. The result is put into one form:
+// options under their full names, then --, then the operands, so that the
+// program can read it in no other way than it was checked.
+func (p *parse) strictly(args []arg) (*Run, error) {
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		var err error
+		switch {
+		case a.match || a.text == "-" || !strings.HasPrefix(a.text, "-"):
+			p.operands = append(p.operands, a.text)
+		case a.text == "--":
+			for _, rest := range args {
+				p.operands = append(p.operands, rest.text)
+			}
+			args = nil
+		case strings.HasPrefix(a.text, "--"):
+			args, err = p.long(a.text, args)
+		case p.wrapper.Number && isCount(a.text[1:]):
+			p.run.Argv = append(p.run.Argv, "-n", a.text[1:])
+		default:
+			args, err = p.cluster(a.text, args)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkOperands(); err != nil {
+		return nil, err
+	}
+	p.run.Argv = append(append(p.run.Argv, "--"), p.operands...)
+	return p.run, nil
+}
+
+func isCount(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// long takes --name, --name=value or --name value. As with getopt_long, a
+// name may be cut short as long as it is unambiguous.
+func (p *parse) long(text string, rest []arg) ([]arg, error) {
+	name, value, attached := strings.Cut(text, "=")
+	option, full, err := p.wrapper.findLong(name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case option.Value == "" || option.Value == None:
+		if attached {
+			return nil, p.wrapper.optionError(full, "takes no value")
+		}
+		p.run.Argv = append(p.run.Argv, full)
+		return rest, nil
+	case !attached && option.Optional:
+		p.run.Argv = append(p.run.Argv, full)
+		return rest, nil
+	case !attached:
+		if value, rest, err = p.wrapper.next(full, rest); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.value(full, option.Value, value); err != nil {
+		return nil, err
+	}
+	p.run.Argv = append(p.run.Argv, full+"="+value)
+	return rest, nil
+}
+
+// cluster takes -x, -xyz, -nVALUE or -n VALUE.
+func (p *parse) cluster(text string, rest []arg) ([]arg, error) {
+	letters := []rune(text[1:])
+	for i, letter := range letters {
+		name := "-" + string(letter)
+		option, err := p.wrapper.find(name)
+		if err != nil {
+			return nil, err
+		}
+		if option.Value == "" || option.Value == None {
+			p.run.Argv = append(p.run.Argv, name)
+			continue
+		}
+		value := string(letters[i+1:])
+		if value == "" && option.Optional {
+			p.run.Argv = append(p.run.Argv, name)
+			return rest, nil
+		}
+		if value == "" {
+			if value, rest, err = p.wrapper.next(name, rest); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.value(name, option.Value, value); err != nil {
+			return nil, err
+		}
+		if option.Optional {
+			p.run.Argv = append(p.run.Argv, name+value)
+		} else {
+			p.run.Argv = append(p.run.Argv, name, value)
+		}
+		return rest, nil
+	}
+	return rest, nil
+}
+
+func (w *Wrapper) next(name string, rest []arg) (string, []arg, error) {
+	if len(rest) == 0 {
+		return "", nil, w.optionError(name, "needs a value")
+	}
+	return rest[0].text, rest[1:], nil
+}
+
+func (w *Wrapper) optionError(name, what string) *tool.Error {
+	return tool.Errorf(tool.InvalidArgument, "the option %s of %s %s", name, w.Command, what).
+		Suggest("%s", w.help())
+}
+
+// find gives a declared option that may be used.
+func (w *Wrapper) find(name string) (Option, error) {
+	if slices.Contains(w.Forbid, name) {
+		return Option{}, w.optionError(name, "is refused here")
+	}
+	for _, o := range w.Options {
+		if !slices.Contains(o.Names, name) {
+			continue
+		}
+		for _, alias := range o.Names {
+			if o.Refuse == "" && slices.Contains(w.Forbid, alias) {
+				return Option{}, w.optionError(name, "is refused here")
+			}
+		}
+		if o.Refuse != "" {
+			return Option{}, w.optionError(name, "is refused here: "+o.Refuse)
+		}
+		return o, nil
+	}
+	what := "is not among those that may be used"
+	if near := schema.Nearest(name, w.names()); near != "" {
+		what += "; did you mean " + near + "?"
+	}
+	return Option{}, w.optionError(name, what)
+}
+
+// findLong finds a long option by its name or the beginning of it.
+func (w *Wrapper) findLong(name string) (Option, string, error) {
+	full := []string{}
+	for _, known := range append(w.names(), w.Forbid...) {
+		if known == name {
+			full = []string{known}
+			break
+		}
+		if strings.HasPrefix(known, name) && len(name) > 2 && !slices.Contains(full, known) {
+			full = append(full, known)
+		}
+	}
+	switch len(full) {
+	case 0:
+		full = []string{name}
+	case 1:
+	default:
+		return Option{}, "", w.optionError(name, "is ambiguous: "+strings.Join(full, ", "))
+	}
+	o, err := w.find(full[0])
+	return o, full[0], err
+}
+
+func (w *Wrapper) names() []string {
+	var names []string
+	for _, o := range w.Options {
+		names = append(names, o.Names...)
+	}
+	return names
+}
+
+// help names the options that may be used.
+func (w *Wrapper) help() string {
+	var names []string
+	for _, o := range w.Options {
+		if o.Refuse == "" {
+			names = append(names, strings.Join(o.Names, "/"))
+		}
+	}
+	if len(names) == 0 {
+		return "Leave the option out."
+	}
+	return "Options that may be used: " + strings.Join(names, " ") + "."
+}
+
+// value checks the value of an option.
+func (p *parse) value(name string, kind Kind, value string) error {
+	switch {
+	case kind.IsPath():
+		return p.path(value, kind)
+	case kind == Number && !isNumber(value):
+		return p.wrapper.optionError(name, "takes a number, not "+value)
+	}
+	return nil
+}
+
+// isNumber accepts what head, tail and their likes take: a sign, digits and a
+// unit of letters.
+func isNumber(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	digits := strings.TrimLeft(s, "0123456789")
+	return len(digits) < len(s) && len(digits) <= 3 && strings.Trim(digits, "bkKMGTPEZYRQiB") == ""
+}
+
+// path checks a path and notes its use.
+func (p *parse) path(path string, use Kind) error {
+	if path == "" {
+		return tool.Errorf(tool.InvalidArgument, "an argument of %s is an empty path", p.wrapper.Command).
+			Suggest("Name a file or directory of the workspace.")
+	}
+	if p.paths != nil {
+		if err := p.paths.Check(path, use); err != nil {
+			return err
+		}
+	}
+	p.run.note(path, use)
+	return nil
+}
+
+func (r *Run) note(path string, use Kind) {
+	switch use {
+	case Read:
+		r.Reads = append(r.Reads, path)
+	case Write:
+		r.Writes = append(r.Writes, path)
+	case Remove:
+		r.Removes = append(r.Removes, path)
+	}
+}
