@@ -1,0 +1,227 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is read: longer lines and deeper nesting ask.
+const (
+	maxLine  = 64 << 10
+	maxDepth = 8
+)
+
+// line is everything that a command line would run.
+type line struct {
+	commands []command
+	// assigns is true when variables are set, writes when output goes to a
+	// file: both make more of a command than its words say.
+	assigns, writes bool
+	// unreadable says why the line cannot be read for certain, "" if it can.
+	unreadable string
+}
+
+// command is one program with its arguments.
+type command struct {
+	words []word
+	// transparent marks a wrapper that adds nothing to what it runs.
+	transparent bool
+}
+
+// word is one word of a command.
+type word struct {
+	text string
+	// dynamic is true when the shell would put something in its place that
+	// the text does not show.
+	dynamic bool
+}
+
+// String gives the command for people.
+func (c *command) String() string {
+	texts := make([]string, len(c.words))
+	for i, w := range c.words {
+		texts[i] = w.text
+	}
+	text := strings.Join(texts, " ")
+	if len(text) > 200 {
+		text = text[:200] + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// line reads the command of a request, nil if it has none.
+func (r *Request) line() *line {
+	l := new(line)
+	switch {
+	case len(r.Argv) > 0:
+		words := make([]word, len(r.Argv))
+		for i, arg := range r.Argv {
+			words[i] = word{text: arg}
+		}
+		l.add(words, 0)
+	case r.Shell != "":
+		l.parse(r.Shell, 0)
+	default:
+		return nil
+	}
+	return l
+}
+
+// cannotRead notes the first reason.
+func (l *line) cannotRead(format string, args ...any) {
+	if l.unreadable == "" {
+		l.unreadable = fmt.Sprintf(format, args...)
+	}
+}
+
+// parse reads a shell line and adds every command in it.
+func (l *line) parse(source string, depth int) {
+	if len(source) > maxLine || depth > maxDepth {
+		l.cannotRead("it is too long or too deeply nested")
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(source), "")
+	if err != nil {
+		l.cannotRead("%v", err)
+		return
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		l.visit(node, depth)
+		return true
+	})
+}
+
+func (l *line) visit(node syntax.Node, depth int) {
+	switch n := node.(type) {
+	case *syntax.CallExpr:
+		l.assigns = l.assigns || len(n.Assigns) > 0
+		if len(n.Args) == 0 {
+			return
+		}
+		words := make([]word, len(n.Args))
+		for i, w := range n.Args {
+			words[i] = wordOf(w)
+		}
+		l.add(words, depth)
+	case *syntax.DeclClause:
+		l.assigns = true
+	case *syntax.FuncDecl:
+		// A function may take the name of a program that a rule allows.
+		l.assigns = true
+	case *syntax.Redirect:
+		l.writes = l.writes || writesFile(n)
+	}
+}
+
+func writesFile(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return false
+	case syntax.DplOut:
+		// ">&2" copies a descriptor, ">&file" writes.
+		return strings.Trim(wordOf(r.Word).text, "0123456789-") != ""
+	}
+	target := wordOf(r.Word)
+	return target.dynamic || target.text != "/dev/null"
+}
+
+// add notes one command and what it runs in turn.
+func (l *line) add(words []word, depth int) {
+	if words[0].dynamic {
+		l.cannotRead("what %q runs is known to the shell only", words[0].text)
+	}
+	at := len(l.commands)
+	l.commands = append(l.commands, command{words: words})
+	if depth > maxDepth {
+		l.cannotRead("it is too deeply nested")
+		return
+	}
+	l.commands[at].transparent = l.unwrap(words, depth+1)
+}
+
+// program is the name under which a wrapper is known.
+func program(w word) string {
+	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
+}
+
+// wordOf takes a word's quotes off.
+func wordOf(w *syntax.Word) (out word) {
+	if w == nil {
+		return out
+	}
+	var text strings.Builder
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text.WriteString(unescape(p.Value, ""))
+			out.dynamic = out.dynamic || expands(p.Value)
+		case *syntax.SglQuoted:
+			text.WriteString(p.Value)
+			out.dynamic = out.dynamic || p.Dollar && strings.Contains(p.Value, `\`)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				lit, plain := inner.(*syntax.Lit)
+				if !plain {
+					out.dynamic = true
+					text.WriteString(source(inner))
+					continue
+				}
+				text.WriteString(unescape(lit.Value, "$`\"\\"))
+			}
+		default:
+			out.dynamic = true
+			text.WriteString(source(part))
+		}
+	}
+	out.text = text.String()
+	return out
+}
+
+// expands reports whether the shell makes file names or several words of an
+// unquoted text.
+func expands(lit string) bool {
+	escaped := false
+	for _, c := range lit {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case strings.ContainsRune("*?[{", c):
+			return true
+		}
+	}
+	return false
+}
+
+// unescape takes backslashes off: before any character, or before those of
+// only.
+func unescape(s, only string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			if next := s[i+1]; next == '\n' {
+				i++
+				continue
+			} else if only == "" || strings.IndexByte(only, next) >= 0 {
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func source(node syntax.Node) string {
+	var b strings.Builder
+	if syntax.NewPrinter().Print(&b, node) != nil {
+		return "$"
+	}
+	return b.String()
+}

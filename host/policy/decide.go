@@ -1,0 +1,266 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Request is a call to decide about.
+type Request struct {
+	Tool        string
+	Risk        tool.Risk
+	Permissions []tool.Permission
+	// Params are the parameters, any JSON object.
+	Params json.RawMessage
+	// Argv is the command that the call would run without a shell, Shell the
+	// line that it would give to one. At most one of them is set.
+	Argv  []string
+	Shell string
+	// Now is the time for rules that expire. Zero means the current time.
+	Now time.Time
+}
+
+func (r *Request) now() time.Time {
+	if r.Now.IsZero() {
+		return time.Now()
+	}
+	return r.Now
+}
+
+func (r *Request) needs(p tool.Permission) bool { return slices.Contains(r.Permissions, p) }
+
+// Decision is what a policy says about a call.
+type Decision struct {
+	Action Action `json:"action"`
+	// Rule names what decided: a rule, or a default such as "risk dangerous".
+	Rule string `json:"rule"`
+	// Reason says why, in a sentence.
+	Reason string `json:"reason"`
+	// Matches are all rules that matched or might match, in the order of the
+	// rules, for explanations.
+	Matches []Match `json:"matches,omitempty"`
+}
+
+// Match is one rule that had a say.
+type Match struct {
+	Rule   string `json:"rule"`
+	Action Action `json:"action"`
+	// Why says what it matched, or why that is not certain.
+	Why string `json:"why"`
+}
+
+// Decide says what to do with a call.
+func Decide(r Request, rules Rules) (Decision, error) {
+	p, err := New(rules)
+	if err != nil {
+		return Decision{Action: Deny, Rule: "invalid policy", Reason: err.Error()}, err
+	}
+	return p.Decide(r), nil
+}
+
+// Decide says what to do with a call.
+func (p *Policy) Decide(r Request) Decision {
+	d := deciding{request: &r}
+	if p.commands {
+		d.line = r.line()
+	}
+	for i := range p.compiled {
+		d.consider(&p.compiled[i])
+	}
+	d.allowCommands()
+	if d.line != nil && d.line.unreadable != "" {
+		d.add(Match{Rule: "unreadable command", Action: Ask, Why: "the command cannot be read for certain: " + d.line.unreadable}, false)
+	}
+	decision, decided := d.outcome()
+	if !decided {
+		decision = p.byDefault(&r)
+	}
+	decision.Matches = d.matches
+	return decision
+}
+
+// deciding collects the rules that match.
+type deciding struct {
+	request    *Request
+	params     *string
+	line       *line
+	matches    []Match
+	strongest  *Match
+	remembered *Match
+	// allowing are the rules that might allow the line's commands.
+	allowing []*compiledRule
+}
+
+func (d *deciding) consider(c *compiledRule) {
+	if !c.concerns(d.request) {
+		return
+	}
+	if c.params != nil && !c.params.MatchString(d.canonical()) {
+		return
+	}
+	switch {
+	case c.command == nil:
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.describe()}, c.Remembered)
+	case c.Action == Allow:
+		d.allowing = append(d.allowing, c)
+	default:
+		d.considerCommand(c)
+	}
+}
+
+// considerCommand is for rules that deny or ask because of a command.
+func (d *deciding) considerCommand(c *compiledRule) {
+	found, certain := c.command.find(d.line)
+	switch {
+	case found == nil:
+	case certain:
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: fmt.Sprintf("%s matches %s", c.Command, found)}, false)
+	default:
+		d.add(Match{Rule: c.Name, Action: Ask, Why: fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found)}, false)
+	}
+}
+
+// allowCommands lets the rules that allow commands have their say together:
+// each command of the line must match one of them. A line that sets variables,
+// writes to files or cannot be read is more than its words say.
+func (d *deciding) allowCommands() {
+	l := d.line
+	if l == nil || l.unreadable != "" || l.assigns || l.writes || len(d.allowing) == 0 {
+		return
+	}
+	var matches []Match
+	var by []*compiledRule
+	for i, c := range l.commands {
+		if c.transparent {
+			continue
+		}
+		at := slices.IndexFunc(d.allowing, func(r *compiledRule) bool { return r.command.matchStrictly(c) })
+		if at < 0 {
+			return
+		}
+		if rule := d.allowing[at]; !slices.Contains(by, rule) {
+			by = append(by, rule)
+			matches = append(matches, Match{Rule: rule.Name, Action: Allow, Why: fmt.Sprintf("%s matches %s", rule.Command, &l.commands[i])})
+		}
+	}
+	for i, m := range matches {
+		d.add(m, by[i].Remembered)
+	}
+}
+
+// canonical is the parameters' text, made once for all rules.
+func (d *deciding) canonical() string {
+	if d.params == nil {
+		text := CanonicalJSON(d.request.Params)
+		d.params = &text
+	}
+	return *d.params
+}
+
+func (d *deciding) add(m Match, remembered bool) {
+	d.matches = append(d.matches, m)
+	if remembered && m.Action == Allow {
+		if d.remembered == nil {
+			d.remembered = &m
+		}
+		return
+	}
+	if d.strongest == nil || m.Action.strength() > d.strongest.Action.strength() {
+		d.strongest = &m
+	}
+}
+
+func (d *deciding) outcome() (Decision, bool) {
+	m := d.strongest
+	if d.remembered != nil && (m == nil || m.Action != Deny) {
+		m = d.remembered
+	}
+	if m == nil {
+		return Decision{}, false
+	}
+	return Decision{Action: m.Action, Rule: m.Rule, Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}, true
+}
+
+func said(a Action) string {
+	switch a {
+	case Allow:
+		return "allowed"
+	case Ask:
+		return "needs approval"
+	}
+	return "denied"
+}
+
+func (c *compiledRule) describe() string {
+	var conditions []string
+	for _, condition := range []struct{ name, value string }{
+		{"tool", c.Tool}, {"risk", string(c.Risk)}, {"permission", string(c.Permission)}, {"params", c.Params},
+	} {
+		if condition.value != "" {
+			conditions = append(conditions, condition.name+" "+condition.value)
+		}
+	}
+	if len(conditions) == 0 {
+		return "it matches every call"
+	}
+	return "it matches " + strings.Join(conditions, ", ")
+}
+
+// byDefault decides where no rule matches.
+func (p *Policy) byDefault(r *Request) Decision {
+	d := Decision{}
+	choose := func(a Action, name string) {
+		if a.strength() > d.Action.strength() {
+			d.Action, d.Rule = a, name
+		}
+	}
+	choose(p.rules.Risk[r.Risk], "risk "+string(r.Risk))
+	for _, permission := range r.Permissions {
+		choose(p.rules.Permission[permission], "permission "+string(permission))
+	}
+	if d.Action == "" {
+		choose(p.rules.Default, "default")
+	}
+	if d.Action == "" {
+		choose(Allow, "default")
+	}
+	d.Reason = fmt.Sprintf("%s by the default for %s", said(d.Action), strings.TrimPrefix(d.Rule, "default for "))
+	if d.Rule == "default" {
+		d.Reason = fmt.Sprintf("%s because no rule says otherwise", said(d.Action))
+	}
+	return d
+}
+
+// AlwaysDenied reports whether every call of a tool would be denied, so that
+// it need not be listed. Of r only the tool, its risk and its permissions
+// count.
+func (p *Policy) AlwaysDenied(r Request) bool {
+	open := false
+	for i := range p.compiled {
+		c := &p.compiled[i]
+		switch {
+		case !c.concerns(&r):
+		case c.Action == Deny && c.unconditional():
+			return true
+		case c.Action != Deny:
+			open = true
+		}
+	}
+	return !open && p.byDefault(&r).Action == Deny
+}
+
+// Explain gives the decision as text for a person: what was decided, by which
+// rule, and which other rules matched.
+func (d Decision) Explain() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", d.Action, d.Reason)
+	for _, m := range d.Matches {
+		fmt.Fprintf(&b, "  %-5s  rule %q: %s\n", m.Action, m.Rule, m.Why)
+	}
+	return b.String()
+}

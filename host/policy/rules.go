@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Action is what to do with a call.
+type Action string
+
+// The actions, from the weakest to the strongest.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// Valid reports whether a is one of the three.
+func (a Action) Valid() bool { return a.strength() > 0 }
+
+func (a Action) strength() int {
+	switch a {
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	case Deny:
+		return 3
+	}
+	return 0
+}
+
+// stricter gives the stronger of two actions.
+func stricter(a, b Action) Action {
+	if b.strength() > a.strength() {
+		return b
+	}
+	return a
+}
+
+// Rule says what to do with the calls that it matches: those that fulfil all
+// conditions that are not empty.
+type Rule struct {
+	// Name is what decisions call the rule.
+	Name string `json:"name"`
+	// Tool is a tool's name; "*" in it stands for any characters.
+	Tool string `json:"tool,omitempty"`
+	// Params is a regular expression (RE2) that the parameters must match as
+	// compact JSON with sorted keys; see [CanonicalJSON]. It matches
+	// anywhere unless it is anchored.
+	Params string `json:"params,omitempty"`
+	// Command is a pattern of words that a command must match, such as
+	// "git push --force" or "go test *".
+	Command string `json:"command,omitempty"`
+	// Risk and Permission restrict the rule to tools that have them.
+	Risk       tool.Risk       `json:"risk,omitempty"`
+	Permission tool.Permission `json:"permission,omitempty"`
+	Action     Action          `json:"action"`
+	// Expires ends the rule. The zero time means never.
+	Expires time.Time `json:"expires,omitzero"`
+	// Disabled keeps the rule from matching anything.
+	Disabled bool `json:"disabled,omitempty"`
+	// Remembered marks an answer that the user gave for good. Such a rule
+	// beats ask, but not deny.
+	Remembered bool `json:"-"`
+}
+
+// Rules is a whole policy as configured. The zero Rules allow everything.
+type Rules struct {
+	// Risk and Permission give the actions where no rule matches; of several
+	// that apply the strictest counts.
+	Risk       map[tool.Risk]Action
+	Permission map[tool.Permission]Action
+	// Default counts where neither has an entry that applies. Empty means
+	// allow.
+	Default Action
+	Rules   []Rule
+}
+
+// Careful gives the defaults for a person at a terminal: reading is allowed,
+// everything else asks.
+func Careful() Rules {
+	return Rules{Default: Ask, Risk: map[tool.Risk]Action{tool.ReadOnly: Allow, tool.SafeWrite: Ask, tool.Dangerous: Ask}}
+}
+
+// Policy is a set of rules ready to decide. It does not change and may be used
+// from any goroutine.
+type Policy struct {
+	rules    Rules
+	compiled []compiledRule
+	commands bool
+}
+
+type compiledRule struct {
+	Rule
+	params  *regexp.Regexp
+	command *pattern
+}
+
+// New checks rules and readies them. The error names every rule that is wrong
+// and is an *tool.Error with code invalid_argument.
+func New(rules Rules) (*Policy, error) {
+	p := &Policy{rules: rules}
+	var errs []error
+	for risk, action := range rules.Risk {
+		if !risk.Valid() || !action.Valid() {
+			errs = append(errs, fmt.Errorf("%q = %q: the risks are read_only, safe_write and dangerous, the actions allow, ask and deny", risk, action))
+		}
+	}
+	for permission, action := range rules.Permission {
+		if !action.Valid() {
+			errs = append(errs, fmt.Errorf("permission %s = %q: the actions are allow, ask and deny", permission, action))
+		}
+	}
+	for i, rule := range rules.Rules {
+		compiled, err := compile(rule)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", ruleName(rule, i), err))
+			continue
+		}
+		p.compiled = append(p.compiled, compiled)
+		p.commands = p.commands || compiled.command != nil
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, tool.Errorf(tool.InvalidArgument, "the policy has mistakes: %w", err).
+			Suggest("Correct the rules that are named.")
+	}
+	return p, nil
+}
+
+func ruleName(r Rule, at int) string {
+	if r.Name != "" {
+		return fmt.Sprintf("rule %q", r.Name)
+	}
+	return fmt.Sprintf("rule %d", at+1)
+}
+
+func compile(rule Rule) (c compiledRule, err error) {
+	c.Rule = rule
+	switch {
+	case !rule.Action.Valid():
+		return c, fmt.Errorf("action %q is none of allow, ask and deny", rule.Action)
+	case rule.Risk != "" && !rule.Risk.Valid():
+		return c, fmt.Errorf("risk %q is none of read_only, safe_write and dangerous", rule.Risk)
+	}
+	if _, err := path.Match(rule.Tool, ""); err != nil {
+		return c, fmt.Errorf("tool %q is no name: %w", rule.Tool, err)
+	}
+	if rule.Params != "" {
+		if c.params, err = regexp.Compile(rule.Params); err != nil {
+			return c, fmt.Errorf("params: %w", err)
+		}
+	}
+	if rule.Command != "" {
+		if c.command, err = compilePattern(rule.Command); err != nil {
+			return c, fmt.Errorf("command: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// With gives a policy that has further rules, such as remembered ones, behind
+// its own.
+func (p *Policy) With(more ...Rule) (*Policy, error) {
+	rules := p.rules
+	rules.Rules = append(append([]Rule{}, rules.Rules...), more...)
+	return New(rules)
+}
+
+// concerns reports whether the rule is about such a tool at all.
+func (c *compiledRule) concerns(r *Request) bool {
+	return !c.Disabled &&
+		(c.Expires.IsZero() || r.now().Before(c.Expires)) &&
+		matchesTool(c.Tool, r.Tool) &&
+		(c.Risk == "" || c.Risk == r.Risk) &&
+		(c.Permission == "" || r.needs(c.Permission))
+}
+
+// unconditional reports whether the rule matches every call of a tool that it
+// concerns.
+func (c *compiledRule) unconditional() bool { return c.params == nil && c.command == nil }
+
+func matchesTool(pattern, name string) bool {
+	if pattern == "" || pattern == name {
+		return true
+	}
+	return strings.Contains(pattern, "*") && wildcard(pattern, name)
+}
