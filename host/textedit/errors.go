@@ -2,6 +2,7 @@ package textedit
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,8 +95,9 @@ func Occurrences(n int) string {
 const linesShown = 20
 
 // AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12".
-// A long list is cut, and says how many are left out.
+// A line is listed once; a long list is cut, and says how many are left out.
 func AtLines(lines []int) string {
+	lines = slices.Compact(slices.Clone(lines))
 	if len(lines) == 1 {
 		return fmt.Sprintf("line %d", lines[0])
 	}

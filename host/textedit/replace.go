@@ -177,8 +177,20 @@ func (t *Text) insertFolded(out *bytes.Buffer, s span, old, new string) {
 	from := e.folds(s.start)
 	start, end := e.raw(from+pre), e.raw(from+len(old)-post)
 	out.Write(t.body[s.start:start])
-	out.WriteString(adapt(new[pre:len(new)-post], t.endingsIn(start, end), t.endingNear(start)))
+	out.WriteString(adapt(new[pre:len(new)-post], t.endingsIn(start, end), t.endingWithin(s, start, end)))
 	out.Write(t.body[end:s.end])
+}
+
+// endingWithin gives the line ending of s that is nearest to its part from
+// start to end or, when s has none, that of the line.
+func (t *Text) endingWithin(s span, start, end int) string {
+	if before := t.endingsIn(s.start, start); len(before) > 0 {
+		return before[len(before)-1]
+	}
+	if after := t.endingsIn(end, s.end); len(after) > 0 {
+		return after[0]
+	}
+	return t.endingNear(start)
 }
 
 func commonPrefix(a, b string) int {

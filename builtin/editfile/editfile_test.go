@@ -1,0 +1,369 @@
+package editfile_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/builtin/editfile"
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// bench is a workspace with the tool in it.
+type bench struct {
+	t    testing.TB
+	dir  string
+	tool tool.Tool
+}
+
+func newBench(t testing.TB, opts editfile.Options) *bench {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	dir = filepath.Join(dir, "ws")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	ws, err := workspace.Open(dir, workspace.Options{Protect: []string{".git/**"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { ws.Close() })
+	return &bench{t, dir, editfile.New(ws, opts)}
+}
+
+// path is where a file of the workspace lies.
+func (b *bench) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+
+func (b *bench) write(name, data string) {
+	b.t.Helper()
+	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
+	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
+}
+
+func (b *bench) read(name string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(b.path(name))
+	require.NoError(b.t, err)
+	return string(data)
+}
+
+type args = map[string]any
+
+func edit(path, old, new string) args { return args{"path": path, "old_str": old, "new_str": new} }
+
+type result struct {
+	Message            string `json:"message"`
+	ActualReplacements int    `json:"actual_replacements"`
+	Diff               string `json:"diff"`
+}
+
+// call calls the tool as the host does. It sees to it that a plan says the
+// same beforehand and changes nothing.
+func (b *bench) call(params args) (result, *tool.Error) {
+	b.t.Helper()
+	compiled, err := schema.Compile(b.tool.Definition().Parameters)
+	require.NoError(b.t, err)
+	raw, _, violations := compiled.Decode(tool.MustMarshal(params))
+	require.Empty(b.t, violations)
+	call := &tool.Call{Tool: "edit_file", Params: raw}
+
+	before := b.snapshot()
+	plan, planErr := b.tool.(tool.Planner).Plan(context.Background(), call)
+	require.Equal(b.t, before, b.snapshot(), "the plan changed something")
+
+	r, err := b.tool.Call(context.Background(), call)
+	if err != nil {
+		require.Nil(b.t, r)
+		require.Equal(b.t, before, b.snapshot(), "the failed call changed something")
+		e := tool.AsError(err)
+		require.NotEmpty(b.t, e.Suggestion)
+		if planErr != nil {
+			require.Equal(b.t, e.Message, planErr.Error())
+		}
+		return result{}, e
+	}
+	require.NoError(b.t, planErr)
+	require.Equal(b.t, r.FilesAffected, plan.FilesAffected)
+	var got result
+	require.NoError(b.t, json.Unmarshal(r.Structured, &got))
+	require.JSONEq(b.t, string(r.Structured), r.Text())
+	require.Contains(b.t, string([]rune(plan.Preview)), got.Diff) // in JSON, broken bytes are U+FFFD
+	return got, nil
+}
+
+// snapshot lists all files with content, mode and time of change.
+func (b *bench) snapshot() map[string]string {
+	b.t.Helper()
+	files := map[string]string{}
+	require.NoError(b.t, filepath.Walk(filepath.Dir(b.dir), func(path string, info os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		data := ""
+		if info.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err == nil {
+				data = string(content)
+			}
+		}
+		when := ""
+		if !info.IsDir() {
+			when = info.ModTime().Format(time.RFC3339Nano)
+		}
+		files[path] = info.Mode().String() + " " + when + " " + data
+		return nil
+	}))
+	return files
+}
+
+func TestDefinition(t *testing.T) {
+	for _, mode := range []string{"", editfile.Contract, editfile.Fallback, editfile.Never, "nonsense"} {
+		d := newBench(t, editfile.Options{Unescape: mode}).tool.Definition()
+		assert.Equal(t, "edit_file", d.Name)
+		assert.Contains(t, d.Description, "Returns: ")
+		assert.Equal(t, tool.Dangerous, d.Risk)
+		assert.Equal(t, []tool.Permission{tool.FileRead, tool.FileWrite}, d.Permissions)
+		parameters, err := schema.Compile(d.Parameters)
+		require.NoError(t, err)
+		for _, e := range d.Examples {
+			_, _, violations := parameters.Decode(e.Params)
+			assert.Empty(t, violations)
+		}
+		_, err = schema.Compile(d.Returns)
+		require.NoError(t, err)
+		var s struct {
+			Properties           map[string]any
+			Required             []string
+			AdditionalProperties *bool
+		}
+		require.NoError(t, json.Unmarshal(d.Parameters, &s))
+		assert.Len(t, s.Properties, 4)
+		assert.Equal(t, []string{"path", "old_str", "new_str"}, s.Required)
+		assert.False(t, *s.AdditionalProperties)
+	}
+	assert.False(t, editfile.Options{Unescape: "nonsense"}.Valid())
+	assert.True(t, editfile.Options{}.Valid())
+}
+
+func TestDocumentedExample1SingleReplacement(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	b.write("src/main.go", "package main\n\nfunc oldFunc() {}\n")
+	r, err := b.call(args{"path": "src/main.go", "old_str": "func oldFunc()", "new_str": "func newFunc()", "expected_replacements": 1})
+	require.Nil(t, err)
+	assert.Equal(t, result{
+		Message:            "Successfully modified file: src/main.go (1 replacement(s)).",
+		ActualReplacements: 1,
+		Diff: "--- a/src/main.go\n+++ b/src/main.go\n@@ -1,3 +1,3 @@\n package main\n \n" +
+			"-func oldFunc() {}\n+func newFunc() {}\n",
+	}, r)
+	assert.Equal(t, "package main\n\nfunc newFunc() {}\n", b.read("src/main.go"))
+}
+
+func TestDocumentedExample2FileCreation(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	r, err := b.call(edit("new_feature/README.md", "", "# New Feature\n\nThis is a new feature."))
+	require.Nil(t, err)
+	assert.Equal(t, result{
+		Message:            "Created new file: new_feature/README.md with provided content.",
+		ActualReplacements: 1,
+		Diff: "--- /dev/null\n+++ b/new_feature/README.md\n@@ -0,0 +1,3 @@\n+# New Feature\n+\n" +
+			"+This is a new feature.\n\\ No newline at end of file\n",
+	}, r)
+	assert.Equal(t, "# New Feature\n\nThis is a new feature.", b.read("new_feature/README.md"))
+}
+
+func TestSuccess(t *testing.T) {
+	for name, c := range map[string]struct {
+		data, old, new string
+		expected       int
+		want           string
+	}{
+		"expected several":       {"a b a\na", "a", "x", 3, "x b x\nx"},
+		"CRLF":                   {"a\r\nb\r\n", "a\nb", "a\nx\nb", 0, "a\r\nx\r\nb\r\n"},
+		"mixed endings":          {"1\n2\r\n3\n", "2\n", "2\n2b\n", 0, "1\n2\r\n2b\r\n3\n"},
+		"no final newline":       {"a\nb", "b", "c", 0, "a\nc"},
+		"UTF-8 mark":             {"\xef\xbb\xbfa\n", "a", "b", 0, "\xef\xbb\xbfb\n"},
+		"UTF-16":                 {"\xff\xfea\x00\r\x00\n\x00", "a", "ä", 0, "\xff\xfe\xe4\x00\r\x00\n\x00"},
+		"Latin-1":                {"\xe9\xe8 a\n", "a", "b", 0, "\xe9\xe8 b\n"},
+		"NFD":                    {"cafe\u0301 x", "x", "e\u0301\u00e9", 0, "cafe\u0301 e\u0301\u00e9"},
+		"template characters":    {"x", "x", "$1 $& %d", 0, "$1 $& %d"},
+		"delete a line":          {"a\nb\nc\n", "b\n", "", 0, "a\nc\n"},
+		"everything":             {"a", "a", "", 0, ""},
+		"tabs in an HTML entity": {"<a>\t&amp;</a>", "&amp;", "&lt;", 0, "<a>\t&lt;</a>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, editfile.Options{})
+			b.write("f.txt", c.data)
+			params := edit("f.txt", c.old, c.new)
+			if c.expected > 0 {
+				params["expected_replacements"] = c.expected
+			}
+			r, err := b.call(params)
+			require.Nil(t, err)
+			assert.Equal(t, max(c.expected, 1), r.ActualReplacements)
+			assert.Equal(t, c.want, b.read("f.txt"))
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		params   args
+		contract string
+		code     tool.Code
+		message  string
+	}{
+		"missing text": {edit("f.go", "func nothing()", "x"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+			"EDIT_NO_OCCURRENCE_FOUND: old_str does not occur in the file (f.go)"},
+		"whitespace": {edit("f.go", "    return 1", "x"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+			"\nThese lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage return):\n  4: →return·1"},
+		"nearest": {edit("f.go", "retrun 1", "x"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "\n  4: →return·1"},
+		"twice": {edit("f.go", "a", "x"), "EDIT_EXPECTED_OCCURRENCE_MISMATCH", tool.NotUnique,
+			"EDIT_EXPECTED_OCCURRENCE_MISMATCH: expected 1 occurrence of old_str but found 4, at lines 1 and 3 (f.go)"},
+		"too few": {args{"path": "f.go", "old_str": "return", "new_str": "x", "expected_replacements": 2}, "EDIT_EXPECTED_OCCURRENCE_MISMATCH", tool.NotUnique,
+			"EDIT_EXPECTED_OCCURRENCE_MISMATCH: expected 2 occurrences of old_str but found 1, at line 4 (f.go)"},
+		"expected, but missing": {args{"path": "f.go", "old_str": "@", "new_str": "x", "expected_replacements": 2}, "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "(f.go)"},
+		"identical":             {edit("f.go", "return", "return"), "EDIT_NO_CHANGE", tool.NoChange, "EDIT_NO_CHANGE: old_str and new_str are the same, nothing would change (f.go)"},
+		"identical unescaped":   {edit("f.go", `\treturn`, "\treturn"), "EDIT_NO_CHANGE", tool.NoChange, "(f.go)"},
+		"no change but endings": {edit("crlf", "a\n", "a\r\n"), "EDIT_NO_CHANGE", tool.NoChange, "(crlf)"},
+		"existing":              {edit("f.go", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
+		"existing, both empty":  {edit("f.go", "", ""), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
+		"existing directory":    {edit("dir", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dir)"},
+		"existing symlink":      {edit("dangling", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dangling)"},
+		"missing file":          {edit("no/such.go", "a", "b"), "EDIT_FILE_NOT_FOUND", tool.NotFound, "EDIT_FILE_NOT_FOUND: the file does not exist (no/such.go)"},
+		"empty path":            {edit("", "a", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "EDIT_INVALID_PATH: the path is empty ()"},
+		"empty file":            {edit("empty", "a", "b"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "(empty)"},
+		"directory":             {edit("dir", "a", "b"), "EDIT_FILE_READ_ERROR", tool.IsDirectory, "EDIT_FILE_READ_ERROR: it is a directory (dir)"},
+		"binary":                {edit("binary", "a", "b"), "EDIT_FILE_READ_ERROR", tool.BinaryFile, "(binary)"},
+		"below a file":          {edit("f.go/x", "", "b"), "EDIT_FILE_READ_ERROR", tool.NotADirectory, "(f.go/x)"},
+		"outside":               {edit("../outside.txt", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "EDIT_INVALID_PATH: the path is outside the workspace (../outside.txt)"},
+		"outside, new":          {edit("../new.txt", "", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(../new.txt)"},
+		"outside, absolute":     {edit("/etc/passwd", "root", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(/etc/passwd)"},
+		"symlink to outside":    {edit("link", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(link)"},
+		"below such a symlink":  {edit("dirlink/new.txt", "", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(dirlink/new.txt)"},
+		"protected":             {edit(".git/config", "a", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied, "(.git/config)"},
+		"protected, new":        {edit(".git/hooks/x", "", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied, "(.git/hooks/x)"},
+		"NUL in path":           {edit("a\x00b", "", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "NUL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, editfile.Options{})
+			b.write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
+			b.write("crlf", "a\r\n")
+			b.write("empty", "")
+			b.write("binary", "a\x00b")
+			b.write("dir/x", "a")
+			b.write(".git/config", "a")
+			b.write("../outside.txt", "secret")
+			require.NoError(t, os.Symlink("../outside.txt", b.path("link")))
+			require.NoError(t, os.Symlink("..", b.path("dirlink")))
+			require.NoError(t, os.Symlink("nowhere", b.path("dangling")))
+			_, err := b.call(c.params)
+			require.NotNil(t, err)
+			assert.Equal(t, c.code, err.Code, err.Message)
+			assert.Equal(t, c.contract, err.Details["contract_code"])
+			assert.True(t, strings.HasPrefix(err.Message, c.contract+": "), err.Message)
+			assert.Contains(t, err.Message, c.message)
+		})
+	}
+}
+
+func TestUnescape(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, data, old, new, want string
+		noted                      bool
+	}{
+		"contract":                         {"contract", "a\n\tb\n", `a\n\tb`, `c\td`, "c\td\n", false},
+		"contract, quotes":                 {"contract", `say "hi"`, `say \"hi\"`, `say \"\u00e9\"`, `say "é"`, false},
+		"contract, default":                {"", "a\tb", `a\tb`, `x\\y`, `x\y`, false},
+		"contract, each string by itself":  {"contract", "a\tb", `a\tb`, `say "\n"`, `say "\n"`, false},
+		"contract, raw newline":            {"contract", "a\nb\\n", "a\nb\\n", "x", "x", false},
+		"contract, unknown escape":         {"contract", `a\d`, `a\d`, `a\w\n`, `a\w\n`, false},
+		"contract, single quote escape":    {"contract", `a\'b`, `a\'b`, `x`, `x`, false},
+		"contract, raw pair where it fits": {"contract", `printf("a\n")` + "\n", `a\n`, `b\n\t`, `printf("b\n\t")` + "\n", true},
+		"contract, tab by escape":          {"contract", `x\ty`, `\t`, "\t", "x\ty", true},
+		"fallback prefers raw":             {"fallback", `a\nb` + "\na\nb", `a\nb`, `x\ny`, `x\ny` + "\na\nb", false},
+		"fallback unescapes":               {"fallback", "a\nb", `a\nb`, `x\ty`, "x\ty", true},
+		"never":                            {"never", `a\nb` + "\na\nb", `a\nb`, `x\ty`, `x\ty` + "\na\nb", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, editfile.Options{Unescape: c.mode})
+			b.write("f", c.data)
+			r, err := b.call(edit("f", c.old, c.new))
+			require.Nil(t, err)
+			assert.Equal(t, c.want, b.read("f"))
+			const plain = "Successfully modified file: f (1 replacement(s))."
+			assert.True(t, strings.HasPrefix(r.Message, plain))
+			assert.Equal(t, c.noted, r.Message != plain, r.Message)
+		})
+	}
+}
+
+func TestUnescapeNeverFindsNothing(t *testing.T) {
+	b := newBench(t, editfile.Options{Unescape: editfile.Never})
+	b.write("f", "a\tb")
+	_, err := b.call(edit("f", `a\tb`, "x"))
+	require.NotNil(t, err)
+	assert.Equal(t, tool.NoMatch, err.Code)
+}
+
+func TestUnescapeOfNewFiles(t *testing.T) {
+	for mode, want := range map[string]string{editfile.Contract: "a\tb\n", editfile.Fallback: `a\tb\n`, editfile.Never: `a\tb\n`} {
+		b := newBench(t, editfile.Options{Unescape: mode})
+		_, err := b.call(edit("f", "", `a\tb\n`))
+		require.Nil(t, err)
+		assert.Equal(t, want, b.read("f"), mode)
+	}
+}
+
+func TestEmptyFileIsCreated(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	r, err := b.call(edit("f", "", ""))
+	require.Nil(t, err)
+	assert.Equal(t, "", b.read("f"))
+	assert.Equal(t, "Created new file: f with provided content.", r.Message)
+}
+
+func TestAbsolutePathInside(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	b.write("d/f", "a")
+	r, err := b.call(edit(b.path("d/f"), "a", "b"))
+	require.Nil(t, err)
+	assert.Equal(t, "b", b.read("d/f"))
+	assert.Contains(t, r.Diff, "--- a/d/f\n+++ b/d/f\n")
+}
+
+func TestModeAndSymlinkStay(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	b.write("d/f", "a")
+	require.NoError(t, os.Chmod(b.path("d/f"), 0o751))
+	require.NoError(t, os.Symlink("d/f", b.path("link")))
+	_, err := b.call(edit("link", "a", "b"))
+	require.Nil(t, err)
+	info, statErr := os.Lstat(b.path("link"))
+	require.NoError(t, statErr)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink)
+	info, statErr = os.Stat(b.path("d/f"))
+	require.NoError(t, statErr)
+	assert.Equal(t, os.FileMode(0o751), info.Mode().Perm())
+	assert.Equal(t, "b", b.read("d/f"))
+}
+
+func TestLargeFile(t *testing.T) {
+	b := newBench(t, editfile.Options{})
+	half := strings.Repeat("a line of text that repeats\n", 5<<20/28)
+	b.write("big", half+"the one\n"+half)
+	start := time.Now()
+	r, err := b.call(edit("big", "the one", "the other"))
+	require.Nil(t, err)
+	assert.Equal(t, half+"the other\n"+half, b.read("big"))
+	assert.Less(t, len(r.Diff), 1000)
+	_, err = b.call(edit("big", "teh other", "x"))
+	require.NotNil(t, err)
+	assert.Contains(t, err.Message, "the·other")
+	assert.Less(t, time.Since(start), 15*time.Second)
+}
