@@ -103,8 +103,12 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 		if errs[i] != nil {
 			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
 		}
+		prefix := ""
+		if p, ok := source.(prefixed); ok {
+			prefix = p.prefix
+		}
 		for _, t := range lists[i] {
-			if err := c.add(source.Name(), t); err != nil {
+			if err := c.add(source.Name(), prefix, t); err != nil {
 				return nil, err
 			}
 		}
@@ -123,9 +127,9 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 }
 
 // add puts a selected tool into the catalog.
-func (c *Catalog) add(source string, t tool.Tool) error {
+func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 	def := t.Definition()
-	name := def.Name
+	name := prefix + def.Name
 	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) {
 		return nil
 	}
@@ -189,3 +193,16 @@ type given struct {
 func (g given) Name() string { return g.name }
 
 func (g given) Tools(context.Context) ([]tool.Tool, error) { return g.tools, nil }
+
+// Prefixed puts prefix before the names of a source's tools.
+func Prefixed(source Source, prefix string) Source {
+	if prefix == "" {
+		return source
+	}
+	return prefixed{source, prefix}
+}
+
+type prefixed struct {
+	Source
+	prefix string
+}

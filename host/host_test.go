@@ -310,6 +310,7 @@ func TestCatalog(t *testing.T) {
 		"two of one name":        {clash, host.Toolset{}, nil, `two tools are named "a": one of one and one of three`},
 		"clash by rename":        {two, host.Toolset{Rename: map[string]string{"a": "b"}}, nil, `two tools are named "b"`},
 		"rename solves a clash":  {clash, host.Toolset{Tools: []string{"b"}}, []string{"b"}, ""},
+		"a prefix":               {[]host.Source{host.Prefixed(two[0], "p_")}, host.Toolset{Tools: []string{"p_b"}}, []string{"p_b"}, ""},
 		"a dead source is noted": {dead, host.Toolset{}, []string{"a", "b", "c"}, ""},
 	}
 	for name, tt := range tests {
