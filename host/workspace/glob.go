@@ -24,7 +24,7 @@ type GlobOptions struct {
 	NoHidden bool
 	// SkipDirs lists directories to leave out, see WalkOptions.
 	SkipDirs []string
-	// FilesOnly leaves out directories.
+	// FilesOnly leaves out directories; symlinks stay, whatever they lead to.
 	FilesOnly bool
 	// Max bounds how many paths are returned; zero means no bound. Which ones
 	// is decided by their order.
@@ -135,18 +135,27 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	if err != nil {
 		return nil, err
 	}
+	// a/** is a itself and what is below it; a file has nothing below it.
+	// Match alone does not find a*/** in "a".
+	fileRest, dirRest := replaceDeep(rest, "/**/*"), replaceDeep(rest, "")
 	g := &globber{parts: splitParts(rest), base: real}
 	found := []string{}
 	take := func(rel string) {
 		found = append(found, lexTree.path(path.Join(lexRel, rel)))
 	}
-	if doublestar.MatchUnvalidated(rest, "") && !opts.FilesOnly && lexRel != "." {
+	if doublestar.MatchUnvalidated("x/"+rest, "x") && !opts.FilesOnly && lexRel != "." {
 		take("") // ** stands for no directory at all
 	}
 	walk := WalkOptions{Gitignore: opts.Gitignore, Hidden: !opts.NoHidden, SkipDirs: opts.SkipDirs, enter: g.enter}
 	err = w.Walk(ctx, t.join(real), walk, func(e Entry) error {
-		rel := under(real, e.rel)
-		if e.Dir && opts.FilesOnly || !e.Dir && dirsOnly || !doublestar.MatchUnvalidated(rest, rel) {
+		rel, pattern := under(real, e.rel), rest
+		if !e.Dir {
+			pattern = fileRest
+		}
+		if e.Dir && opts.FilesOnly || !e.Dir && dirsOnly {
+			return nil
+		}
+		if !doublestar.MatchUnvalidated(pattern, rel) && !(e.Dir && doublestar.MatchUnvalidated(dirRest, rel)) {
 			return nil
 		}
 		if take(rel); opts.Max > 0 && len(found) >= opts.Max {
@@ -155,6 +164,18 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 		return nil
 	})
 	return found, err
+}
+
+// replaceDeep puts another end in the place of /** at the end of a pattern and
+// of each alternative in it.
+func replaceDeep(pattern, with string) string {
+	for _, end := range []string{"}", ","} {
+		pattern = strings.ReplaceAll(pattern, "/**"+end, with+end)
+	}
+	if rest, ok := strings.CutSuffix(pattern, "/**"); ok {
+		return rest + with
+	}
+	return pattern
 }
 
 // globPlain is a pattern without wildcards: the path itself.

@@ -36,16 +36,24 @@ func newProtection(globs []string) (*protection, error) {
 	if globs == nil {
 		globs = DefaultProtect()
 	}
-	p := &protection{given: globs}
+	p := &protection{}
 	for _, glob := range globs {
 		folded := fold(strings.TrimPrefix(path.Clean(strings.ReplaceAll(glob, "\\", "/")), "/"))
 		if !doublestar.ValidatePattern(folded) {
 			return nil, tool.Errorf(tool.InvalidArgument, "the glob %q in workspace.protect does not parse", glob).
 				Suggest("Close its brackets and braces; ** stands for any directories.")
 		}
-		p.folded = append(p.folded, folded)
+		p.add(glob, folded)
+		if whole := replaceDeep(folded, ""); whole != folded {
+			p.add(glob, whole) // a directory is protected with what is in it
+		}
 	}
 	return p, nil
+}
+
+func (p *protection) add(given, folded string) {
+	p.given = append(p.given, given)
+	p.folded = append(p.folded, folded)
 }
 
 // match gives the glob that protects rel or a directory above it.

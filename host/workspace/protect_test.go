@@ -104,10 +104,10 @@ func TestProtectedParentsStay(t *testing.T) {
 
 func TestProtectIsConfigurable(t *testing.T) {
 	a := protectedArena(t)
-	w := a.open(t, workspace.Options{Protect: []string{"secrets", "**/.env", "/anchored/*.pem"}})
+	w := a.open(t, workspace.Options{Protect: []string{"secrets", "**/.env", "/anchored/*.pem", "star*/**"}})
 	for path, ok := range map[string]bool{
 		".git/config": true, "secrets": false, "secrets/deep/key": false, "d/.env": false, ".ENV": false, "d/.env.sample": true,
-		"anchored/a.pem": false, "d/a.pem": true,
+		"anchored/a.pem": false, "starry": false, "star/x": false, "d/a.pem": true,
 	} {
 		_, err := w.WriteFile(path, []byte("x"), workspace.WriteOptions{Parents: true})
 		if ok {
