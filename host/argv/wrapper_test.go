@@ -1,0 +1,197 @@
+package argv_test
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// paths is a workspace of made-up files: everything relative that stays
+// inside may be used, .git may not be written.
+type paths struct {
+	files []string
+	dirs  []string
+}
+
+func (paths) Check(p string, use argv.Kind) error {
+	clean := path.Clean(p)
+	if path.IsAbs(p) || clean == ".." || strings.HasPrefix(clean, "../") || clean == "leak" {
+		return tool.Errorf(tool.PathOutsideWorkspace, "%s is outside", p)
+	}
+	if use != argv.Read && (clean == ".git" || strings.HasPrefix(clean, ".git/")) {
+		return tool.Errorf(tool.PermissionDenied, "%s is protected", p)
+	}
+	return nil
+}
+
+func (w paths) Glob(pattern string) ([]string, error) {
+	var found []string
+	for _, f := range w.files {
+		if ok, _ := filepath.Match(pattern, f); ok {
+			found = append(found, f)
+		}
+	}
+	return found, nil
+}
+
+func (w paths) IsDir(p string) bool {
+	for _, d := range w.dirs {
+		if path.Clean(p) == d {
+			return true
+		}
+	}
+	return false
+}
+
+var world = paths{files: []string{"a.go", "b.go", "-rf"}, dirs: []string{".", "dir"}}
+
+func head() *argv.Wrapper {
+	return &argv.Wrapper{
+		Command: "head", Number: true,
+		Options: []argv.Option{
+			{Names: []string{"-n", "--lines"}, Value: argv.Number},
+			{Names: []string{"-c", "--bytes"}, Value: argv.Number},
+			{Names: []string{"-q", "--quiet", "--silent"}},
+			{Names: []string{"-v", "--verbose"}},
+			{Names: []string{"--files-from"}, Value: argv.Read},
+			{Names: []string{"--backup"}, Value: argv.String, Optional: true},
+			{Names: []string{"-f", "--follow"}, Refuse: "it never ends"},
+		},
+		Operands: argv.Operands{Type: argv.Read, Max: 3},
+	}
+}
+
+func TestStrictWrapper(t *testing.T) {
+	tests := map[string]struct {
+		args string
+		want string // the words joined by |
+		bad  string
+	}{
+		"separate value":        {"-n 20 a.go", "head|-n|20|--|a.go", ""},
+		"attached value":        {"-n20 a.go", "head|-n|20|--|a.go", ""},
+		"long with equals":      {"--lines=20 a.go", "head|--lines=20|--|a.go", ""},
+		"long with space":       {"--lines 20 a.go", "head|--lines=20|--|a.go", ""},
+		"long cut short":        {"--li 20", "head|--lines=20|--", ""},
+		"cluster":               {"-qv a.go", "head|-q|-v|--|a.go", ""},
+		"cluster with value":    {"-qn5 a.go", "head|-q|-n|5|--|a.go", ""},
+		"a count":               {"-5 a.go", "head|-n|5|--|a.go", ""},
+		"options behind":        {"a.go -q", "head|-q|--|a.go", ""},
+		"after two dashes":      {"-- -q", "head|--|-q", ""},
+		"optional value":        {"--backup=x --backup a.go", "head|--backup=x|--backup|--|a.go", ""},
+		"glob":                  {"*.go", "head|--|a.go|b.go", ""},
+		"glob without a match":  {"*.c", "head|--|*.c", ""},
+		"a match is no option":  {"-- *rf", "head|--|-rf", ""},
+		"a match is no option2": {"*rf", "head|--|-rf", ""},
+		"dash alone":            {"-", "head|--|-", ""},
+		"signed number":         {"-n +5 -c -3K", "head|-n|+5|-c|-3K|--", ""},
+		"quoted blank":          {`'a b'`, "head|--|a b", ""},
+
+		"unknown short":           {"-z", "", "-z of head is not among"},
+		"unknown long":            {"--zero", "", "--zero of head is not among"},
+		"unknown, near":           {"--lnies=3", "", "did you mean --lines?"},
+		"refused":                 {"-f a.go", "", "is refused here: it never ends"},
+		"refused in a cluster":    {"-qf a.go", "", "it never ends"},
+		"refused, cut short":      {"--fol a.go", "", "it never ends"},
+		"ambiguous":               {"--f a.go", "", "is ambiguous"},
+		"missing value":           {"-n", "", "needs a value"},
+		"value for a switch":      {"--quiet=yes", "", "takes no value"},
+		"no number":               {"-n many", "", "takes a number"},
+		"operand outside":         {"../x", "", "outside"},
+		"absolute operand":        {"/etc/passwd", "", "outside"},
+		"symlink out":             {"leak", "", "outside"},
+		"value outside":           {"--files-from=/etc/passwd", "", "outside"},
+		"value outside, separate": {"--files-from ../x", "", "outside"},
+		"value outside, short":    {"--files=/x", "", "outside"},
+		"empty operand":           {"''", "", "empty path"},
+		"too many operands":       {"a b c d", "", "at most 3"},
+		"operator":                {"a | b", "", "a pipe"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			run, err := head().Resolve(tt.args, world)
+			if tt.bad != "" {
+				require.Error(t, err)
+				assert.Contains(t, err.Error(), tt.bad)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, strings.Join(run.Argv, "|"))
+		})
+	}
+}
+
+func TestLastOperand(t *testing.T) {
+	cp := &argv.Wrapper{
+		Command:  "cp",
+		Options:  []argv.Option{{Names: []string{"-r"}}, {Names: []string{"-t", "--target-directory"}, Value: argv.Write}},
+		Operands: argv.Operands{Type: argv.Read, Last: argv.Write, Into: true, Min: 2},
+	}
+	tests := map[string]struct {
+		args   string
+		writes []string
+		bad    string
+	}{
+		"file to file":         {"a.go c.go", []string{"c.go"}, ""},
+		"into a directory":     {"a.go b.go dir", []string{"dir/a.go", "dir/b.go"}, ""},
+		"into the root":        {"a.go .", []string{"./a.go"}, ""},
+		"of protected":         {".git/config c", []string{"c"}, ""},
+		"to protected":         {"a.go .git/config", nil, "protected"},
+		"protected name in":    {"x/.git .", nil, "protected"},
+		"the content of a dir": {"-r dir/. .", nil, "cannot be told"},
+		"a parent":             {"-r .. dir", nil, "outside"},
+		"one operand":          {"a.go", nil, "at least 2"},
+		"out":                  {"a.go ../c", nil, "outside"},
+		"target outside":       {"-t /tmp a.go b.go", nil, "outside"},
+		"target cut short":     {"--target=/tmp a.go b.go", nil, "outside"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			run, err := cp.Resolve(tt.args, world)
+			if tt.bad != "" {
+				require.Error(t, err)
+				assert.Contains(t, err.Error(), tt.bad)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.writes, run.Writes)
+		})
+	}
+}
+
+func TestOpenWrapper(t *testing.T) {
+	w := &argv.Wrapper{Command: "tail", Prepend: []string{"-q"}, Forbid: []string{"--follow", "-f"}}
+	tests := map[string]struct{ args, want, bad string }{
+		"order stays":          {"-n 5 a.go -v", "tail|-q|-n|5|a.go|-v", ""},
+		"text that is no path": {"hello", "tail|-q|hello", ""},
+		"a match with a dash":  {"*rf", "tail|-q|./-rf", ""},
+		"forbidden":            {"--follow a", "", "is refused here"},
+		"forbidden, cut short": {"--foll a", "", "is refused here"},
+		"forbidden with value": {"--follow=name a", "", "is refused here"},
+		"forbidden in cluster": {"-vf a", "", "is refused here"},
+		"path outside":         {"../x", "", "outside"},
+		"absolute":             {"/etc/passwd", "", "outside"},
+		"value outside":        {"--out=/etc/x", "", "outside"},
+		"attached outside":     {"-o/etc/x", "", "outside"},
+		"symlink out":          {"leak", "", "outside"},
+		"hidden dots":          {"a/../../x", "", "outside"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			run, err := w.Resolve(tt.args, world)
+			if tt.bad != "" {
+				require.Error(t, err)
+				assert.Contains(t, err.Error(), tt.bad)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, strings.Join(run.Argv, "|"))
+		})
+	}
+}
