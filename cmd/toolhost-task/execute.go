@@ -40,7 +40,7 @@ func (e *execution) run(ctx context.Context) protocol.Report {
 		}
 	}
 	if err := e.start(ctx, l); err != nil {
-		return e.fail(err)
+		return e.failRun(err)
 	}
 	return protocol.Report{Kind: protocol.OK, Notes: e.notes}
 }
@@ -50,6 +50,17 @@ func (e *execution) fail(err error) protocol.Report {
 	fmt.Fprintln(e.stderr, stripColours(err.Error()))
 	report := classify(err)
 	report.Notes = e.notes
+	return report
+}
+
+// failRun is fail for an error that came after the Taskfile had been read. What
+// is no mistake in a Taskfile then, such as a variable that cannot be computed,
+// is a failed run.
+func (e *execution) failRun(err error) protocol.Report {
+	report := e.fail(err)
+	if report.Kind == protocol.Broken && !isTaskfileError(err) {
+		report.Kind, report.Problem = protocol.Failed, nil
+	}
 	return report
 }
 

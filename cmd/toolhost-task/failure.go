@@ -56,6 +56,13 @@ func runKind(err error) protocol.Kind {
 	return protocol.Failed
 }
 
+// isTaskfileError tells mistakes in Taskfiles, which go-task numbers in the
+// hundreds, from all else.
+func isTaskfileError(err error) bool {
+	var coded taskerrors.TaskError
+	return errors.As(err, &coded) && coded.Code() >= taskerrors.CodeTaskfileNotFound && coded.Code() < taskerrors.CodeTaskNotFound
+}
+
 func is[E error](err error) bool {
 	var target E
 	return errors.As(err, &target)
@@ -121,6 +128,9 @@ func lineIn(message string) int {
 	return 0
 }
 
+// maxMessage keeps a report small enough to be sent without a reader.
+const maxMessage = 8 << 10
+
 // plain is an error's text in toolhost's form: no colours, no "task: ".
 func plain(err error) string {
 	var path *fs.PathError
@@ -128,6 +138,9 @@ func plain(err error) string {
 		return path.Path + ": " + path.Err.Error()
 	}
 	text := stripColours(err.Error())
+	if len(text) > maxMessage {
+		text = text[:maxMessage] + "..."
+	}
 	return strings.TrimSpace(strings.TrimPrefix(text, "task: "))
 }
 

@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 
+	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/spf13/pflag"
 
 	"github.com/toolhost/toolhost/taskfile/protocol"
@@ -50,6 +51,9 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	report := execute(ctx, req, stdout, stderr)
 	if err := send(req.report, report); err != nil {
 		fmt.Fprintf(stderr, "toolhost-task: cannot send the report: %v\n", err)
+	}
+	if report.Kind == protocol.Failed && !req.strict() && req.report == "" && !req.exitCode {
+		return taskerrors.CodeTaskRunError
 	}
 	return report.ExitCode
 }

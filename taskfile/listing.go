@@ -1,0 +1,194 @@
+package taskfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+// listingCap bounds the JSON of a listing.
+const listingCap = 16 << 20
+
+// listingCache keeps the last listing and what it was made of.
+type listingCache struct {
+	mu      sync.Mutex
+	listing *protocol.Listing
+	prints  map[string]string
+}
+
+// files gives what the last listing depends on.
+func (c *listingCache) files() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listing == nil {
+		return nil
+	}
+	return slices.Clone(c.listing.Files)
+}
+
+// list gives the commands as the Taskfile has them now.
+func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
+	path, err := t.path()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return &protocol.Listing{Kind: protocol.NoTaskfile, Files: []string{path}}, nil
+	}
+	c := &t.listing
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listing != nil && c.fresh() {
+		return c.listing, nil
+	}
+	started := time.Now()
+	listing, err := t.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.listing, c.prints = listing, prints(listing.Files, started)
+	return listing, nil
+}
+
+// fresh reports whether every file is as it was when it was read.
+func (c *listingCache) fresh() bool {
+	return c.prints != nil && maps.Equal(c.prints, prints(c.listing.Files, time.Time{}))
+}
+
+// prints takes the fingerprint of every file, by content, because a file can
+// change within one tick of its clock. A file that was written since may not
+// be what was read: then there are none.
+func prints(files []string, since time.Time) map[string]string {
+	prints := make(map[string]string, len(files))
+	for _, path := range files {
+		info, err := os.Stat(path)
+		if err == nil && !since.IsZero() && info.ModTime().After(since.Add(-20*time.Millisecond)) {
+			return nil
+		}
+		prints[path] = fingerprint(path, info, err)
+	}
+	return prints
+}
+
+// maxHashed is the size up to which a file is compared by content.
+const maxHashed = 4 << 20
+
+func fingerprint(path string, info fs.FileInfo, err error) string {
+	switch {
+	case err != nil:
+		return "missing"
+	case info.IsDir():
+		return directoryPrint(path)
+	case !info.Mode().IsRegular() || info.Size() > maxHashed:
+		return fmt.Sprint(info.Mode(), info.Size(), info.ModTime().UnixNano())
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.LimitReader(file, maxHashed+1)); err != nil {
+		return "unreadable"
+	}
+	return string(hash.Sum(nil))
+}
+
+// directoryPrint is made of the names that decide which file of an included
+// directory is taken.
+func directoryPrint(path string) string {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "unreadable"
+	}
+	var names []string
+	for _, entry := range entries {
+		if strings.HasPrefix(strings.ToLower(entry.Name()), "taskfile.") {
+			names = append(names, entry.Name())
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+// describe has the child read the Taskfile.
+func (t *Taskfile) describe(ctx context.Context) (*protocol.Listing, error) {
+	command, err := t.command("--describe")
+	if err != nil {
+		return nil, err
+	}
+	command.Timeout, command.Cap = describeTimeout, listingCap
+	result, err := proc.Run(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.ended(result); err != nil {
+		return nil, err
+	}
+	listing := new(protocol.Listing)
+	if result.Stdout.Truncated() || json.Unmarshal(result.Stdout.Head, listing) != nil {
+		return nil, tool.Errorf(tool.Unavailable, "%s gave no listing of %s (exit code %d): %s",
+			BinaryName, t.options.Path, result.ExitCode, lastLine(result.Stderr)).
+			Suggest("Check that %s is of the same version as toolhost.", BinaryName)
+	}
+	return listing, nil
+}
+
+// ended tells a listing that was stopped from one that ended.
+func (t *Taskfile) ended(result *proc.Result) error {
+	switch {
+	case result.TimedOut:
+		return tool.Errorf(tool.Timeout, "reading %s did not end within %s", t.options.Path, describeTimeout).
+			Suggest("Check that the Taskfile and its includes are ordinary files on a file system that answers.")
+	case result.Cancelled:
+		return tool.Errorf(tool.Cancelled, "reading %s was cancelled", t.options.Path).Suggest("Call again.")
+	}
+	return nil
+}
+
+func lastLine(o proc.Output) string {
+	text := o.Head
+	if o.Truncated() {
+		text = o.Tail
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(lines[len(lines)-1])
+}
+
+// broken is the error for a Taskfile that cannot be read.
+func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
+	if p == nil {
+		p = &protocol.Problem{Message: "it cannot be read"}
+	}
+	where, details := t.options.Path, map[string]any{}
+	if p.File != "" {
+		where = t.shown(p.File)
+	}
+	details["file"] = where
+	if p.Line > 0 {
+		details["line"] = p.Line
+		where = fmt.Sprintf("%s:%d", where, p.Line)
+	}
+	if p.Line > 0 && p.Column > 0 {
+		details["column"] = p.Column
+		where = fmt.Sprintf("%s:%d", where, p.Column)
+	}
+	err := tool.Errorf(tool.Unavailable, "the Taskfile is broken: %s: %s", where, p.Message).
+		Suggest("Correct the file and call again; https://taskfile.dev describes the format.")
+	err.Details = details
+	return err
+}

@@ -1,0 +1,178 @@
+package taskfile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+// finished is a run that has ended, in whatever way.
+type finished struct {
+	*proc.Result
+	report protocol.Report
+}
+
+// run has the child run something; args are its arguments behind the Taskfile.
+func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*finished, error) {
+	channel, err := openReport()
+	if err != nil {
+		return nil, tool.Errorf(tool.Unavailable, "the run cannot be followed: %w", err).
+			Suggest("Close other programs, free space in the temporary directory, and call again.")
+	}
+	defer channel.close()
+	command, err := t.command(append([]string{"--report", channel.name()}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	command.Timeout, command.Cap = t.options.Timeout, t.options.OutputCap
+	command.ExtraFiles = channel.files()
+	command.OnLine = progress(ctx, call)
+	if call.ArtifactDir != "" {
+		command.SpillDir, command.SpillName = filepath.Join(call.ArtifactDir, "logs"), fmt.Sprintf("tool_step_%04d", call.Step)
+	}
+	result, err := proc.Run(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	return &finished{result, channel.read(result)}, nil
+}
+
+// progressPause is the least time between two lines of output told as
+// progress.
+const progressPause = 200 * time.Millisecond
+
+// progress tells the caller the output's lines as they come, but not a flood.
+func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
+	var mu sync.Mutex
+	var last time.Time
+	lines := 0.0
+	return func(_, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines++
+		if time.Since(last) < progressPause || line == "" {
+			return
+		}
+		last = time.Now()
+		call.Progress(ctx, tool.Progress{Done: lines, Message: line})
+	}
+}
+
+// reportChannel is where a report comes back: a pipe that the child inherits,
+// or a file where descriptors cannot be handed on.
+type reportChannel struct {
+	reader, writer *os.File
+	path           string
+}
+
+func openReport() (*reportChannel, error) {
+	if runtime.GOOS != "windows" {
+		r, w, err := os.Pipe()
+		return &reportChannel{reader: r, writer: w}, err
+	}
+	file, err := os.CreateTemp("", "toolhost-report-*")
+	if err != nil {
+		return nil, err
+	}
+	return &reportChannel{path: file.Name()}, file.Close()
+}
+
+func (c *reportChannel) name() string {
+	if c.path != "" {
+		return c.path
+	}
+	return "fd:3"
+}
+
+func (c *reportChannel) files() []*os.File {
+	if c.writer == nil {
+		return nil
+	}
+	return []*os.File{c.writer}
+}
+
+func (c *reportChannel) close() {
+	if c.path != "" {
+		_ = os.Remove(c.path)
+		return
+	}
+	_ = c.reader.Close()
+	_ = c.writer.Close()
+}
+
+// reportLimit is less than a pipe holds, so that the child never waits for it
+// to be read.
+const reportLimit = 48 << 10
+
+// read gives the report, or makes one of the exit code where the child left
+// none, because it was killed.
+func (c *reportChannel) read(result *proc.Result) protocol.Report {
+	var report protocol.Report
+	if json.Unmarshal(c.data(), &report) == nil && report.Kind != "" {
+		return report
+	}
+	report = protocol.Report{Kind: protocol.OK, ExitCode: result.ExitCode}
+	if result.ExitCode != 0 {
+		report.Kind = protocol.Failed
+	}
+	return report
+}
+
+func (c *reportChannel) data() []byte {
+	if c.path != "" {
+		data, _ := os.ReadFile(c.path)
+		return data
+	}
+	_ = c.writer.Close()
+	// A process that holds the other end must not hold this one.
+	_ = c.reader.SetReadDeadline(time.Now().Add(time.Second))
+	data, _ := io.ReadAll(io.LimitReader(c.reader, reportLimit))
+	return data
+}
+
+// words splits the arguments of a command. A glob becomes the files that it
+// matches in the workspace, itself where it matches none, as in a shell.
+func (t *Taskfile) words(ctx context.Context, args string) ([]string, error) {
+	split, err := argv.Split(args)
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, word := range split {
+		if word.Pattern == "" {
+			words = append(words, word.Text)
+			continue
+		}
+		found, err := t.ws.Glob(ctx, word.Pattern, workspace.GlobOptions{NoHidden: true})
+		if err != nil || len(found) == 0 {
+			found = []string{word.Text}
+		}
+		words = append(words, found...)
+	}
+	return words, nil
+}
+
+// artifacts are the files with whole outputs that a result does not show.
+func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
+	for _, stream := range []struct {
+		name   string
+		output proc.Output
+	}{{"stdout", f.Stdout}, {"stderr", f.Stderr}} {
+		if stream.output.Path != "" && stream.output.Truncated() {
+			artifacts = append(artifacts, tool.Artifact{Name: stream.name, Path: t.shown(stream.output.Path), Bytes: stream.output.Bytes})
+		}
+	}
+	return artifacts
+}

@@ -1,0 +1,140 @@
+package taskfile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+// stopTime is how much longer than its own limit a run may take until all that
+// it started is stopped.
+const stopTime = 15 * time.Second
+
+// runCommand is the tool run_command.
+type runCommand struct{ taskfile *Taskfile }
+
+func (r *runCommand) Definition() *tool.Definition {
+	return &tool.Definition{
+		Name:     "run_command",
+		Title:    "Run a development command",
+		Category: "development",
+		Description: "Run one of the project's development commands, by a name that list_commands gives: build, test or lint after a change, for example. " +
+			"It starts in the workspace root and is stopped after " + r.taskfile.options.Timeout.String() + ". " +
+			"Returns: the command's stdout, stderr, exit code and duration; a failure is an error with the same facts.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"command":{"type":"string","description":"The command's name, as list_commands gives it."},` +
+			`"args":{"type":"string","default":"","description":"Arguments for the command, split into words as a shell does. The Taskfile sees them as {{.CLI_ARGS}}."}` +
+			`},"required":["command"],"additionalProperties":false}`),
+		Returns: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},"exit_code":{"type":"integer"},` +
+			`"stdout":{"type":"string"},"stderr":{"type":"string"},"duration_ms":{"type":"integer"}},` +
+			`"required":["command","exit_code","stdout","stderr","duration_ms"]}`),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.ShellExec},
+		Timeout:     r.taskfile.options.Timeout + stopTime,
+		Examples: []tool.Example{
+			{Description: "Build the project", Params: json.RawMessage(`{"command":"build"}`)},
+			{Description: "Run the tests, verbose", Params: json.RawMessage(`{"command":"test","args":"-v"}`)},
+		},
+	}
+}
+
+// ran is the result of run_command.
+type ran struct {
+	Command    string `json:"command"`
+	ExitCode   int    `json:"exit_code"`
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
+func (r *runCommand) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	var params struct {
+		Command string `json:"command"`
+		Args    string `json:"args"`
+	}
+	if err := call.Decode(&params); err != nil {
+		return nil, err
+	}
+	if params.Command == "" || strings.ContainsRune(params.Command, 0) {
+		return nil, r.taskfile.notFound(params.Command, nil)
+	}
+	words, err := r.taskfile.words(ctx, params.Args)
+	if err != nil {
+		return nil, err
+	}
+	done, err := r.taskfile.run(ctx, call, append([]string{"--exact=" + params.Command, "--"}, words...)...)
+	if err != nil {
+		return nil, err
+	}
+	return r.taskfile.result(params.Command, done)
+}
+
+// result tells how a command ended.
+func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
+	failure := t.failure(name, done)
+	switch done.report.Kind {
+	case protocol.NotFound, protocol.NoTaskfile, protocol.Broken, protocol.Refused:
+		if !done.TimedOut && !done.Cancelled {
+			return nil, failure
+		}
+	}
+	out := ran{
+		Command: name, ExitCode: done.exitCode(), DurationMS: done.Duration.Milliseconds(),
+		Stdout: done.Stdout.String(), Stderr: done.Stderr.String(),
+	}
+	result := tool.Text(describeRun(name, out, failure, done.report.Notes))
+	result.Structured = tool.MustMarshal(out)
+	result.Artifacts = done.artifacts(t)
+	result.Truncated = done.Stdout.Truncated() || done.Stderr.Truncated()
+	result.Failed = failure
+	return result, nil
+}
+
+// exitCode is the command's, and timeout(1)'s where it was stopped.
+func (f *finished) exitCode() int {
+	switch {
+	case f.TimedOut:
+		return 124
+	case f.Cancelled || f.report.ExitCode == 0:
+		return f.Result.ExitCode
+	}
+	return f.report.ExitCode
+}
+
+// describeRun is a run as text.
+func describeRun(name string, out ran, failure *tool.Error, notes []string) string {
+	var b strings.Builder
+	took := time.Duration(out.DurationMS) * time.Millisecond
+	if failure == nil {
+		fmt.Fprintf(&b, "Command '%s' succeeded: exit code 0, %s.\n", name, took)
+	} else {
+		fmt.Fprintf(&b, "%s (exit code %d, %s).\n", capital(failure.Message), out.ExitCode, took)
+	}
+	for _, note := range notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
+	for _, stream := range []struct{ name, text string }{{"stdout", out.Stdout}, {"stderr", out.Stderr}} {
+		if stream.text != "" {
+			fmt.Fprintf(&b, "\n%s:\n%s", stream.name, stream.text)
+			if !strings.HasSuffix(stream.text, "\n") {
+				b.WriteByte('\n')
+			}
+		}
+	}
+	if out.Stdout == "" && out.Stderr == "" {
+		b.WriteString("It printed nothing.\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

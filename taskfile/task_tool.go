@@ -1,0 +1,157 @@
+package taskfile
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/taskfile/protocol"
+)
+
+// taskTool is the passthrough task.
+type taskTool struct{ taskfile *Taskfile }
+
+func (k *taskTool) Definition() *tool.Definition {
+	return &tool.Definition{
+		Name:     "task",
+		Title:    "Run Taskfile tasks",
+		Category: "development",
+		Description: "Run tasks of " + k.taskfile.options.Path + " as the program task does: names, then VARIABLE=value, then -- and arguments. " +
+			"Empty args run the default task. Of task's options it takes -l -a -j -f -n -p -s -v -F, --summary, --status and their long forms. " +
+			"Returns: what the tasks printed.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","default":"",` +
+			`"description":"The words of the command line behind task, split as a shell does."}},"additionalProperties":false}`),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.ShellExec},
+		Timeout:     k.taskfile.options.Timeout + stopTime,
+		Examples: []tool.Example{
+			{Description: "Run the default task", Params: json.RawMessage(`{"args":""}`)},
+			{Description: "Run the task build", Params: json.RawMessage(`{"args":"build"}`)},
+		},
+	}
+}
+
+func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	var params struct {
+		Args string `json:"args"`
+	}
+	if err := call.Decode(&params); err != nil {
+		return nil, err
+	}
+	words, err := k.taskfile.words(ctx, params.Args)
+	if err != nil {
+		return nil, err
+	}
+	names, err := checkTaskArgs(words)
+	if err != nil {
+		return nil, err
+	}
+	done, err := k.taskfile.run(ctx, call, words...)
+	if err != nil {
+		return nil, err
+	}
+	return k.result(strings.Join(names, " "), done)
+}
+
+// result is stdout, with stderr under a heading if there is any.
+func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
+	failure := k.taskfile.failure(name, done)
+	switch done.report.Kind {
+	case protocol.NotFound, protocol.NoTaskfile, protocol.Broken, protocol.Refused:
+		if !done.TimedOut && !done.Cancelled {
+			return nil, failure
+		}
+	}
+	if failure != nil {
+		return k.taskfile.result(name, done)
+	}
+	text := done.Stdout.String()
+	if stderr := done.Stderr.String(); stderr != "" {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += "\nstderr:\n" + stderr
+	}
+	for _, note := range done.report.Notes {
+		text += "\nNote: " + note + "\n"
+	}
+	result := tool.Text(strings.TrimPrefix(text, "\n"))
+	result.Artifacts = done.artifacts(k.taskfile)
+	result.Truncated = done.Stdout.Truncated() || done.Stderr.Truncated()
+	return result, nil
+}
+
+// taskOptions are the options of task that the tool passes on: those that
+// choose what is shown or how tasks run. All others would lead to another
+// Taskfile, the network, or a run without an end.
+var taskOptions = [...]string{
+	"--list", "--list-all", "--json", "--force", "--dry", "--parallel", "--silent", "--verbose", "--failfast", "--summary", "--status",
+}
+
+// taskLetters are the short forms.
+const taskLetters = "lajfnpsvF"
+
+// checkTaskArgs refuses words that task would not take as names, harmless
+// variables or declared options. It gives the names.
+func checkTaskArgs(words []string) (names []string, err error) {
+	for _, word := range words {
+		name, value, isVariable := strings.Cut(word, "=")
+		switch {
+		case word == "--":
+			return withDefault(names), nil
+		case strings.HasPrefix(word, "-"):
+			if !isTaskOption(word) {
+				return nil, tool.Errorf(tool.InvalidArgument, "the option %s of task is not offered", word).
+					Suggest("Offered are -%s, %s. Arguments for a task's commands stand behind --.", taskLetters, strings.Join(taskOptions[:], ", "))
+			}
+		case isVariable:
+			if err := checkVariable(name, value); err != nil {
+				return nil, err
+			}
+		default:
+			names = append(names, word)
+		}
+	}
+	return withDefault(names), nil
+}
+
+func withDefault(names []string) []string {
+	if len(names) == 0 {
+		return []string{"default"}
+	}
+	return names
+}
+
+func isTaskOption(word string) bool {
+	for _, option := range taskOptions {
+		if word == option {
+			return true
+		}
+	}
+	letters, short := strings.CutPrefix(word, "-")
+	return short && letters != "" && strings.Trim(letters, taskLetters) == ""
+}
+
+// checkVariable lets values pass that no shell takes apart. A Taskfile puts
+// variables into its command lines as they are, so anything else could run
+// what no task says.
+func checkVariable(name, value string) error {
+	if name == "" || strings.ContainsFunc(name, notInVariable) || strings.HasPrefix(strings.ToUpper(name), "CLI_") {
+		return tool.Errorf(tool.InvalidArgument, "%q is no variable that can be set", name).
+			Suggest("Variable names have letters, digits and '_'; those beginning with CLI_ are task's own.")
+	}
+	if strings.ContainsFunc(value, notInValue) {
+		return tool.Errorf(tool.InvalidArgument, "the value of %s has characters that a shell would take for its own", name).
+			Suggest("Use letters, digits and _ . / : @ % + , = - in values, or give the text as an argument behind --, which is quoted.")
+	}
+	return nil
+}
+
+func notInVariable(c rune) bool { return c != '_' && !isAlphanumeric(c) }
+
+func notInValue(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune("_./:@%+,=-", c) }
+
+func isAlphanumeric(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

@@ -1,0 +1,114 @@
+package taskfile
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// Defaults of Options.
+const (
+	DefaultPath    = ".agent/Taskfile.yml"
+	DefaultTimeout = 5 * time.Minute
+)
+
+// describeTimeout bounds a listing, which runs nothing.
+const describeTimeout = 30 * time.Second
+
+// Options shape the tools. The zero value gives the defaults.
+type Options struct {
+	// Path is the Taskfile, relative to the workspace. Empty is DefaultPath.
+	Path string
+	// Timeout bounds one run. Zero is DefaultTimeout.
+	Timeout time.Duration
+	// Binary gives the absolute path of toolhost-task. Nil looks for it
+	// beside the running program, then on PATH outside the workspace.
+	Binary func() (string, error)
+	// Prepare may change the child process before it starts, to confine it.
+	Prepare func(*exec.Cmd) error
+	// OutputCap is how many bytes of each stream a result shows. Zero is
+	// proc.DefaultCap.
+	OutputCap int
+	// Env names further environment variables that the commands may see; a
+	// trailing * matches the rest.
+	Env []string
+}
+
+// Taskfile is the Taskfile of one workspace.
+type Taskfile struct {
+	ws      *workspace.Workspace
+	options Options
+	listing listingCache
+}
+
+// New readies the tools. It reads and starts nothing.
+func New(ws *workspace.Workspace, o Options) *Taskfile {
+	if o.Path == "" {
+		o.Path = DefaultPath
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Binary == nil {
+		o.Binary = func() (string, error) { return FindBinary(ws.Root()) }
+	}
+	return &Taskfile{ws: ws, options: o}
+}
+
+// Tools are list_commands, run_command and task.
+func (t *Taskfile) Tools() []tool.Tool {
+	return []tool.Tool{&listCommands{t}, &runCommand{t}, &taskTool{t}}
+}
+
+// Watched gives the absolute paths that the listing depends on, sorted: the
+// Taskfile, its includes, dotenv files, and where optional ones that are
+// missing would lie. Before the first listing it is the Taskfile alone, and
+// nothing is read to find out more.
+func (t *Taskfile) Watched(context.Context) []string {
+	if files := t.listing.files(); len(files) > 0 {
+		return files
+	}
+	path, err := t.path()
+	if err != nil {
+		return nil
+	}
+	return []string{path}
+}
+
+// path is the Taskfile's absolute path inside the workspace.
+func (t *Taskfile) path() (string, error) { return t.ws.Check(t.options.Path, workspace.Read) }
+
+// command readies a run of toolhost-task with the given arguments.
+func (t *Taskfile) command(args ...string) (proc.Command, error) {
+	binary, err := t.options.Binary()
+	if err != nil {
+		return proc.Command{}, err
+	}
+	path, err := t.path()
+	if err != nil {
+		return proc.Command{}, err
+	}
+	root := t.ws.Root()
+	argv := append([]string{binary, "--dir", root, "--taskfile", path}, args...)
+	return proc.Command{
+		Argv:    argv,
+		Dir:     root,
+		Env:     proc.Environ(map[string]string{"PWD": root}, t.options.Env...),
+		Prepare: t.options.Prepare,
+	}, nil
+}
+
+// shown is a path as results name it: relative to the workspace if it lies
+// inside.
+func (t *Taskfile) shown(path string) string {
+	rel, err := filepath.Rel(t.ws.Root(), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
