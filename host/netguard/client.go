@@ -1,0 +1,127 @@
+package netguard
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Options are the limits of a Client. The zero value of each field means its
+// default.
+type Options struct {
+	// Allow opens what would be refused: addresses, address ranges in CIDR
+	// form, and host names. A host name matches exactly, whatever its address;
+	// every entry opens all ports.
+	Allow []string
+	// Ports are the ports that may be used without Allow; 80 and 443.
+	Ports []int
+	// MaxBytes bounds a body after decompression; 10 MiB.
+	MaxBytes int64
+	// Timeout bounds a whole fetch, redirects and body included; 30 s.
+	Timeout time.Duration
+	// ConnectTimeout bounds making a connection, and again its TLS handshake;
+	// 10 s.
+	ConnectTimeout time.Duration
+	// HeaderTimeout bounds the wait for the first byte of an answer; 20 s.
+	HeaderTimeout time.Duration
+	// IdleTimeout bounds a silence within the body; 10 s.
+	IdleTimeout time.Duration
+	// MaxRedirects is how many redirects are followed; 10. Negative: none.
+	MaxRedirects int
+	// UserAgent names the client to servers; "toolhost".
+	UserAgent string
+	// Resolver looks names up; the system's. What it answers is checked.
+	Resolver *net.Resolver
+	// TLS configures https; Go's defaults.
+	TLS *tls.Config
+}
+
+func (o Options) withDefaults() Options {
+	if o.Ports == nil {
+		o.Ports = []int{80, 443}
+	}
+	if o.MaxRedirects == 0 {
+		o.MaxRedirects = 10
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 10 << 20
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "toolhost"
+	}
+	orElse(&o.Timeout, 30*time.Second)
+	orElse(&o.ConnectTimeout, 10*time.Second)
+	orElse(&o.HeaderTimeout, 20*time.Second)
+	orElse(&o.IdleTimeout, 10*time.Second)
+	return o
+}
+
+func orElse(d *time.Duration, byDefault time.Duration) {
+	if *d <= 0 {
+		*d = byDefault
+	}
+}
+
+// Client fetches from the public web. It may be used from many goroutines.
+type Client struct {
+	opts      Options
+	allow     *allowed
+	refused   []refusedRange
+	transport *http.Transport
+	client    *http.Client
+}
+
+// New makes a client. It opens nothing. An entry of opts.Allow that is neither
+// an address nor a range nor a host name is an invalid_argument error.
+func New(opts Options) (*Client, error) {
+	allow, err := parseAllow(opts.Allow)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{opts: opts.withDefaults(), allow: allow, refused: refusedRanges()}
+	c.transport = &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.dial,
+		TLSClientConfig:        c.opts.TLS,
+		TLSHandshakeTimeout:    c.opts.ConnectTimeout,
+		ResponseHeaderTimeout:  c.opts.HeaderTimeout,
+		MaxResponseHeaderBytes: 256 << 10,
+		IdleConnTimeout:        10 * time.Second,
+		MaxIdleConns:           16,
+		ForceAttemptHTTP2:      true,
+	}
+	c.client = &http.Client{Transport: c.transport, CheckRedirect: c.checkRedirect}
+	return c, nil
+}
+
+// Close ends the connections that are kept for reuse. The client still works
+// afterwards.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// dial connects to addr, letting control judge every address it tries.
+func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	d := net.Dialer{Timeout: c.opts.ConnectTimeout, Resolver: c.opts.Resolver}
+	if !c.allow.host(host) {
+		d.Control = c.control
+	}
+	return d.DialContext(ctx, network, addr)
+}
+
+// control is called with the address that is about to be connected to.
+func (c *Client) control(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return tool.Errorf(tool.Blocked, "the address %q cannot be checked", address)
+	}
+	return c.checkAddr(ap.Addr(), int(ap.Port()))
+}

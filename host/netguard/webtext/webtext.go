@@ -1,0 +1,107 @@
+// Package webtext turns the bytes of web documents into UTF-8.
+package webtext
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// Decode gives data as UTF-8 without byte order mark, and the name of the
+// encoding it was in. A byte order mark decides, then the charset parameter of
+// contentType (which may be empty), then whether data is UTF-8 with characters
+// beyond ASCII, then what the document declares in a meta element or an XML
+// declaration. What declares nothing and is not UTF-8 is read as windows-1252.
+// Bytes that are invalid in the encoding become U+FFFD.
+//
+// UTF-8 comes before the document's own declaration since a stored copy that
+// was already decoded still carries the old one.
+func Decode(data []byte, contentType string) (text, name string) {
+	enc, name := find(data, contentType)
+	if name == "utf-8" {
+		data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+		return strings.ToValidUTF8(string(data), string(utf8.RuneError)), name
+	}
+	decoded, err := enc.NewDecoder().Bytes(data)
+	if err != nil {
+		return strings.ToValidUTF8(string(data), string(utf8.RuneError)), "utf-8"
+	}
+	return string(decoded), name
+}
+
+func find(data []byte, contentType string) (encoding.Encoding, string) {
+	if enc, name := byMark(data); enc != nil {
+		return enc, name
+	}
+	if _, params, err := mime.ParseMediaType(contentType); err == nil {
+		if enc, name := charset.Lookup(params["charset"]); enc != nil {
+			return enc, name
+		}
+	}
+	if utf8.Valid(data) && !isASCII(data) {
+		return unicode.UTF8, "utf-8"
+	}
+	if enc, name := byXML(data); enc != nil {
+		return enc, name
+	}
+	// The library looks at the beginning of the document only; without a
+	// declaration its answer is a guess, which is no better than the default.
+	enc, name, _ := charset.DetermineEncoding(data, "text/html")
+	if name == "utf-8" || isASCII(data) && name == "windows-1252" {
+		return unicode.UTF8, "utf-8"
+	}
+	return enc, name
+}
+
+// byMark looks for a byte order mark. The decoders of UTF-16 drop it.
+func byMark(data []byte) (encoding.Encoding, string) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return unicode.UTF8, "utf-8"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "utf-16le"
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM), "utf-16be"
+	}
+	return nil, ""
+}
+
+// byXML reads the encoding of an XML declaration, which stands at the very
+// beginning.
+func byXML(data []byte) (encoding.Encoding, string) {
+	if !bytes.HasPrefix(data, []byte("<?xml")) {
+		return nil, ""
+	}
+	declaration, _, ok := bytes.Cut(data[:min(len(data), 256)], []byte("?>"))
+	if !ok {
+		return nil, ""
+	}
+	_, rest, _ := bytes.Cut(declaration, []byte("encoding"))
+	rest = bytes.TrimLeft(rest, " \t\r\n=")
+	if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
+		return nil, ""
+	}
+	label, _, ok := bytes.Cut(rest[1:], rest[:1])
+	if !ok {
+		return nil, ""
+	}
+	enc, name := charset.Lookup(string(label))
+	if strings.HasPrefix(name, "utf-16") {
+		return unicode.UTF8, "utf-8" // it could not be read as ASCII if it were
+	}
+	return enc, name
+}
+
+func isASCII(data []byte) bool {
+	for _, b := range data {
+		if b >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
