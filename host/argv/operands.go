@@ -19,6 +19,11 @@ func (p *parse) checkOperands() error {
 		return p.operandError("takes at most %d operands and has %d", o.Max, n)
 	}
 	for i, operand := range p.operands {
+		if o.Type == Remove {
+			// With a slash behind it, a symlink would stand for its target.
+			operand = trimSlash(operand)
+			p.operands[i] = operand
+		}
 		kind := o.Type
 		if kind == "" {
 			kind = Read
@@ -149,4 +154,15 @@ func (p *parse) openKind() Kind {
 // looksLikePath is true for anything that could lead out of the directory.
 func looksLikePath(s string) bool {
 	return strings.HasPrefix(s, "/") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/..") || strings.Contains(s, "/")
+}
+
+// trimSlash takes off what makes a path mean the inside of a directory.
+func trimSlash(path string) string {
+	for len(path) > 1 && (strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")) {
+		path = strings.TrimSuffix(strings.TrimSuffix(path, "."), "/")
+	}
+	if path == "" {
+		return "/"
+	}
+	return path
 }
