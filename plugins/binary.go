@@ -145,17 +145,19 @@ func (b *binary) unchanged() error {
 	}
 	now, err := identify(b.file)
 	if err != nil || now != b.identity {
-		return errors.New("was changed while it was started")
+		return errReplaced
 	}
 	opened, err := b.file.Stat()
 	if err != nil {
 		return err
 	}
 	if named, err := os.Stat(b.path); err != nil || !os.SameFile(named, opened) {
-		return errors.New("was replaced while it was started")
+		return errReplaced
 	}
 	return nil
 }
+
+var errReplaced = errors.New("was replaced while it was started")
 
 func (b *binary) close() {
 	if b.file != nil {

@@ -32,8 +32,9 @@ type Options struct {
 	// Logger receives what plugins print and log, and what happens to them.
 	// Nil discards.
 	Logger *slog.Logger
-	// Dir is where the private directory of the sockets is made. Empty means
-	// the system's directory for temporary files.
+	// Dir is where the private directory of the sockets is made. Empty, or a
+	// name too long for a socket's, means the system's directory for temporary
+	// files.
 	Dir string
 	// CacheDir keeps what plugins said of themselves, so that listing their
 	// tools starts none. Empty keeps nothing.

@@ -32,9 +32,9 @@ func (s *socketDir) path() (string, error) {
 	if s.dir != "" {
 		return s.dir, nil
 	}
-	base := s.base
-	if base == "" {
-		base = defaultBase()
+	base := firstShort(s.base, os.TempDir(), "/tmp")
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", err
 	}
 	sweep(base)
 	dir, err := os.MkdirTemp(base, socketDirPrefix) // mode 0700
@@ -49,14 +49,16 @@ func (s *socketDir) path() (string, error) {
 	return dir, nil
 }
 
-// defaultBase is the system's directory for temporary files, unless its name
-// leaves no room for that of a socket.
-func defaultBase() string {
-	base := os.TempDir()
-	if runtime.GOOS != "windows" && len(base)+len(socketDirPrefix)+10+socketNameRoom > socketPathLimit {
-		return "/tmp"
+// firstShort gives the first directory whose name leaves room for that of a
+// socket.
+func firstShort(dirs ...string) string {
+	for _, dir := range dirs {
+		room := socketPathLimit - len(dir) - len(socketDirPrefix) - 10
+		if dir != "" && (runtime.GOOS == "windows" || room >= socketNameRoom) {
+			return dir
+		}
 	}
-	return base
+	return dirs[len(dirs)-1]
 }
 
 // sweep removes what hosts left behind that were killed: directories that

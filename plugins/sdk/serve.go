@@ -66,7 +66,7 @@ func serveConfig(server *pluginserver.Server, std *stdio) *goplugin.ServeConfig 
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, serverOptions(std)...)...)
 		},
-		Logger: hclog.NewNullLogger(),
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: std.err, JSONFormat: true}),
 	}
 }
 

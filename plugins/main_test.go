@@ -1,0 +1,22 @@
+package plugins_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// TestMain lets the test binary be a plugin, so that the tests have a real
+// process on the other side without building one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "internal" && os.Args[2] == "plugin" {
+		sdk.Serve(faultyPlugin())
+		return
+	}
+	if kind := os.Getenv("TEST_PLUGIN"); kind != "" {
+		servePlugin(kind)
+		return
+	}
+	os.Exit(m.Run())
+}
