@@ -74,7 +74,7 @@ func (w *Workspace) Batch(ctx context.Context, changes []Change) (err error) {
 		return err
 	}
 	defer closeAll(helds)
-	b := &batch{w: view, byPath: make(map[string]*step)}
+	b := &batch{w: view, byPath: make(map[string]*batchStep)}
 	if err := b.plan(changes, helds); err != nil {
 		return err
 	}
@@ -101,12 +101,12 @@ func batchPaths(changes []Change) (paths []string, access []Access, err error) {
 // batch is the final state that a list of changes asks for.
 type batch struct {
 	w      *Workspace
-	steps  []*step
-	byPath map[string]*step
+	steps  []*batchStep
+	byPath map[string]*batchStep
 }
 
-// step is what is to become of one path.
-type step struct {
+// batchStep is what is to become of one path.
+type batchStep struct {
 	*held
 	put    bool // there will be a file
 	drop   bool // what is there goes
@@ -145,7 +145,7 @@ func (b *batch) add(c Change, helds []*held) error {
 		if mode == 0 {
 			mode = newMode
 		}
-		return b.step(&step{held: h, put: true, fresh: true, data: c.Data, mode: mode})
+		return b.step(&batchStep{held: h, put: true, fresh: true, data: c.Data, mode: mode})
 	}
 	old, err := b.old(c, h)
 	if err != nil {
@@ -157,20 +157,20 @@ func (b *batch) add(c Change, helds []*held) error {
 	}
 	switch c.Kind {
 	case Replace:
-		return b.step(&step{held: h, put: true, data: c.Data, mode: mode, like: h.info})
+		return b.step(&batchStep{held: h, put: true, data: c.Data, mode: mode, like: h.info})
 	case Chmod:
-		return b.step(&step{held: h, put: true, data: old, mode: mode, like: h.info})
+		return b.step(&batchStep{held: h, put: true, data: old, mode: mode, like: h.info})
 	case Delete:
-		return b.step(&step{held: h, drop: true})
+		return b.step(&batchStep{held: h, drop: true})
 	}
 	data := c.Data
 	if data == nil {
 		data = old
 	}
-	if err := b.step(&step{held: h, drop: true}); err != nil {
+	if err := b.step(&batchStep{held: h, drop: true}); err != nil {
 		return err
 	}
-	return b.step(&step{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h.info})
+	return b.step(&batchStep{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h.info})
 }
 
 // old gives the present content of what c changes, and refuses what it cannot
@@ -198,7 +198,7 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 }
 
 // step adds s, or joins it with the one for the same path.
-func (b *batch) step(s *step) error {
+func (b *batch) step(s *batchStep) error {
 	other := b.byPath[s.path()]
 	if other == nil {
 		b.byPath[s.path()] = s
@@ -250,7 +250,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-func (s *step) kind() Kind {
+func (s *batchStep) kind() Kind {
 	switch {
 	case !s.put:
 		return Delete
@@ -262,7 +262,7 @@ func (s *step) kind() Kind {
 }
 
 // prepare writes the new content beside the file and keeps the old one.
-func (s *step) prepare() (err error) {
+func (s *batchStep) prepare() (err error) {
 	if len(s.rest) > 0 {
 		return missingParent(s.place)
 	}
@@ -277,7 +277,7 @@ func (s *step) prepare() (err error) {
 
 // keep gives the old file a second name, or copies it where there are no hard
 // links.
-func (s *step) keep() error {
+func (s *batchStep) keep() error {
 	name := tempName()
 	err := s.dir.Link(s.name, name)
 	if err == nil {
@@ -297,7 +297,7 @@ func (s *step) keep() error {
 }
 
 // apply puts the step in place, unless somebody else was quicker.
-func (s *step) apply() error {
+func (s *batchStep) apply() error {
 	now, err := s.dir.Lstat(s.name)
 	switch {
 	case s.missing() && !errors.Is(err, fs.ErrNotExist):

@@ -78,6 +78,9 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 	if err := w.record(Rename, source, target); err != nil {
 		return err
 	}
+	if !target.missing() {
+		replace = true // allowed above, or the same file in another case
+	}
 	err = renameAt(source, target, replace)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(to)

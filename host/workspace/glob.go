@@ -124,8 +124,6 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	if rest == "" {
 		return w.globPlain(base, opts)
 	}
-	rest, dirsOnly := strings.CutSuffix(rest, "/")
-	rest = strings.ReplaceAll(rest, "/./", "/")
 	root, real, t, err := w.openDir(base)
 	if err != nil {
 		return nil, err
@@ -135,35 +133,82 @@ func (w *Workspace) globBelow(ctx context.Context, base, rest string, opts GlobO
 	if err != nil {
 		return nil, err
 	}
-	// a/** is a itself and what is below it; a file has nothing below it.
-	// Match alone does not find a*/** in "a".
-	fileRest, dirRest := replaceDeep(rest, "/**/*"), replaceDeep(rest, "")
-	g := &globber{parts: splitParts(rest), base: real}
-	found := []string{}
-	take := func(rel string) {
-		found = append(found, lexTree.path(path.Join(lexRel, rel)))
-	}
-	if doublestar.MatchUnvalidated("x/"+rest, "x") && !opts.FilesOnly && lexRel != "." {
-		take("") // ** stands for no directory at all
+	g := newGlobber(rest, real, opts)
+	g.name = func(rel string) string { return lexTree.path(path.Join(lexRel, rel)) }
+	if lexRel != "." {
+		g.takeBase()
 	}
 	walk := WalkOptions{Gitignore: opts.Gitignore, Hidden: !opts.NoHidden, SkipDirs: opts.SkipDirs, enter: g.enter}
-	err = w.Walk(ctx, t.join(real), walk, func(e Entry) error {
-		rel, pattern := under(real, e.rel), rest
-		if !e.Dir {
-			pattern = fileRest
-		}
-		if e.Dir && opts.FilesOnly || !e.Dir && dirsOnly {
-			return nil
-		}
-		if !doublestar.MatchUnvalidated(pattern, rel) && !(e.Dir && doublestar.MatchUnvalidated(dirRest, rel)) {
-			return nil
-		}
-		if take(rel); opts.Max > 0 && len(found) >= opts.Max {
-			return fs.SkipAll
-		}
+	err = w.Walk(ctx, t.join(real), walk, g.take)
+	return g.found, err
+}
+
+// globber matches the part of a pattern with wildcards.
+type globber struct {
+	opts     GlobOptions
+	rest     string   // the pattern
+	fileRest string   // for files, which have nothing below them
+	dirRest  string   // for directories, where ** stands for nothing
+	dirsOnly bool     // it ended in a slash
+	parts    []string // its components
+	base     string   // the real directory that it is relative to
+	name     func(rel string) string
+	found    []string
+}
+
+func newGlobber(rest, base string, opts GlobOptions) *globber {
+	rest, dirsOnly := strings.CutSuffix(rest, "/")
+	rest = strings.ReplaceAll(rest, "/./", "/")
+	return &globber{
+		opts: opts, rest: rest, dirsOnly: dirsOnly, base: base, parts: splitParts(rest), found: []string{},
+		// a/** is a itself and what is below it. Match alone does not find
+		// a*/** in "a".
+		fileRest: replaceDeep(rest, "/**/*"), dirRest: replaceDeep(rest, ""),
+	}
+}
+
+// takeBase takes the directory itself, which ** alone stands for.
+func (g *globber) takeBase() {
+	if !g.opts.FilesOnly && doublestar.MatchUnvalidated("x/"+g.rest, "x") {
+		g.found = append(g.found, g.name(""))
+	}
+}
+
+func (g *globber) take(e Entry) error {
+	rel := under(g.base, e.rel)
+	if !g.matches(rel, e.Dir) {
 		return nil
-	})
-	return found, err
+	}
+	g.found = append(g.found, g.name(rel))
+	if g.opts.Max > 0 && len(g.found) >= g.opts.Max {
+		return fs.SkipAll
+	}
+	return nil
+}
+
+func (g *globber) matches(rel string, dir bool) bool {
+	if !dir {
+		return !g.dirsOnly && doublestar.MatchUnvalidated(g.fileRest, rel)
+	}
+	return !g.opts.FilesOnly && (doublestar.MatchUnvalidated(g.rest, rel) || doublestar.MatchUnvalidated(g.dirRest, rel))
+}
+
+// enter keeps the walk out of directories below which nothing can match.
+func (g *globber) enter(rel string) bool {
+	names := strings.Split(under(g.base, rel), "/")
+	for i, name := range names {
+		if i >= len(g.parts) {
+			return false
+		}
+		part := g.parts[i]
+		if strings.Contains(part, "**") || strings.ContainsRune(part, '{') && strings.ContainsRune(part, '/') {
+			return true
+		}
+		if !doublestar.MatchUnvalidated(part, name) {
+			return false
+		}
+	}
+	return len(names) < len(g.parts)
 }
 
 // replaceDeep puts another end in the place of /** at the end of a pattern and
@@ -200,27 +245,4 @@ func under(base, rel string) string {
 		return rel
 	}
 	return strings.TrimPrefix(rel, base+"/")
-}
-
-// globber keeps the walk out of directories below which nothing can match.
-type globber struct {
-	parts []string
-	base  string
-}
-
-func (g *globber) enter(rel string) bool {
-	names := strings.Split(under(g.base, rel), "/")
-	for i, name := range names {
-		if i >= len(g.parts) {
-			return false
-		}
-		part := g.parts[i]
-		if strings.Contains(part, "**") || strings.ContainsRune(part, '{') && strings.ContainsRune(part, '/') {
-			return true
-		}
-		if !doublestar.MatchUnvalidated(part, name) {
-			return false
-		}
-	}
-	return len(names) < len(g.parts)
 }

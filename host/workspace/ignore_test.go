@@ -149,7 +149,7 @@ func (r words) grow(t *testing.T, dir string, depth int) {
 func TestGitignoreOfGeneratedTrees(t *testing.T) {
 	git := testneed.Program(t, "git")
 	ignored := 0
-	for seed := range uint64(150) {
+	for seed := range uint64(60) {
 		r := words{rand.New(rand.NewPCG(seed, 7))}
 		dir := realTemp(t)
 		gitInit(t, git, dir)
@@ -162,7 +162,7 @@ func TestGitignoreOfGeneratedTrees(t *testing.T) {
 		require.Equal(t, gitFiles(t, git, dir), got, "seed %d\n%s", seed, tree(t, dir))
 		ignored += count(t, w) - len(got)
 	}
-	require.Greater(t, ignored, 500, "the patterns hit too little to prove anything")
+	require.Greater(t, ignored, 200, "the patterns hit too little to prove anything")
 }
 
 // count is how many files there are, ignored or not.

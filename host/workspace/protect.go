@@ -200,12 +200,12 @@ func (s *protectScan) scan(dir *os.Root, rel string) error {
 			Suggest("Move or remove it in smaller parts.")
 	}
 	for _, e := range entries {
-		name := path.Join(rel, e.Name())
+		name := path.Join(rel, e.name)
 		if glob, ok := s.protect.match(name); ok {
 			return protectedError(s.given, "holds "+name+", which is", glob)
 		}
-		if e.IsDir() {
-			if err := s.enter(dir, e.Name(), name); err != nil {
+		if e.mode.IsDir() {
+			if err := s.enter(dir, e.name, name); err != nil {
 				return err
 			}
 		}

@@ -176,13 +176,14 @@ func (w *Workspace) ReadDir(dir string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer root.Close()
-	entries, err := readNames(root, 0)
+	items, err := readNames(root, 0)
 	if err != nil {
 		return nil, w.fail("list", dir, err)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	for i, e := range entries {
-		entries[i] = &dirEntry{w: w, path: t.path(path.Join(rel, e.Name())), name: e.Name(), mode: e.Type()}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(a.name, b.name) })
+	entries := make([]fs.DirEntry, len(items))
+	for i, e := range items {
+		entries[i] = &dirEntry{w: w, path: t.join(path.Join(rel, e.name)), item: e}
 	}
 	return entries, nil
 }
@@ -228,33 +229,41 @@ func (p *place) openRoot() (*os.Root, error) {
 	return root, nil
 }
 
+// item is a name in a directory and its kind.
+type item struct {
+	name string
+	mode fs.FileMode
+}
+
 // readNames lists a directory, unsorted and without temporary files; it stops
 // soon after limit entries (0: none).
-func readNames(dir *os.Root, limit int) ([]fs.DirEntry, error) {
+func readNames(dir *os.Root, limit int) ([]item, error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var all []fs.DirEntry
-	for {
-		entries, err := f.ReadDir(1024)
-		all = append(all, entries...)
-		if err == io.EOF || limit > 0 && len(all) > limit {
-			return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return isTemp(e.Name()) }), nil
+	items, err := list(f, limit)
+	if err != nil {
+		return nil, err
+	}
+	items = slices.DeleteFunc(items, func(i item) bool { return isTemp(i.name) })
+	for i, e := range items {
+		if e.mode&fs.ModeIrregular == 0 {
+			continue
 		}
-		if err != nil {
-			return nil, err
+		if info, err := dir.Lstat(e.name); err == nil {
+			items[i].mode = info.Mode().Type()
 		}
 	}
+	return items, nil
 }
 
 // dirEntry is an entry whose details are looked up through the workspace.
 type dirEntry struct {
+	item
 	w    *Workspace
 	path string
-	name string
-	mode fs.FileMode
 }
 
 func (e *dirEntry) Name() string               { return e.name }

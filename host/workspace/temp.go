@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -126,22 +127,17 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 	if err != nil {
 		return 0, nil
 	}
-	entries, _ := f.ReadDir(-1)
+	items, _ := list(f, 0)
 	f.Close()
 	found := false
-	for _, e := range entries {
+	for _, i := range items {
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
-		if found = found || isTemp(e.Name()); !e.IsDir() {
+		if found = found || isTemp(i.name); !i.mode.IsDir() {
 			continue
 		}
-		sub, err := dir.OpenRoot(e.Name())
-		if err != nil {
-			continue
-		}
-		n, err := w.sweepTree(ctx, sub, path.Join(abs, e.Name()))
-		sub.Close()
+		n, err := w.sweepBelow(ctx, dir, i.name, abs)
 		removed += n
 		if err != nil {
 			return removed, err
@@ -150,13 +146,26 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 	if !found {
 		return removed, nil
 	}
+	n, err := w.sweepLocked(dir, abs)
+	return removed + n, err
+}
+
+func (w *Workspace) sweepBelow(ctx context.Context, dir *os.Root, name, abs string) (removed int, err error) {
+	sub, err := dir.OpenRoot(name)
+	if err != nil {
+		return 0, nil
+	}
+	defer sub.Close()
+	return w.sweepTree(ctx, sub, filepath.Join(abs, name))
+}
+
+func (w *Workspace) sweepLocked(dir *os.Root, abs string) (removed int, err error) {
 	release, shared, err := w.lockDir(dir, abs)
 	if err != nil {
-		return removed, err
+		return 0, err
 	}
 	defer release()
-	n, err := w.sweep(dir, shared, 0)
-	return removed + n, err
+	return w.sweep(dir, shared, 0)
 }
 
 // sweepOnce sweeps the place's directory unless this workspace has done so
@@ -176,22 +185,13 @@ func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, er
 		return 0, err
 	}
 	defer f.Close()
-	for seen := 0; limit == 0 || seen < limit; {
-		entries, err := f.ReadDir(1024)
-		seen += len(entries)
-		for _, e := range entries {
-			if stale(dir, e.Name(), shared) && dir.Remove(e.Name()) == nil {
-				removed++
-			}
-		}
-		if err == io.EOF {
-			return removed, nil
-		}
-		if err != nil {
-			return removed, err
+	items, err := list(f, limit)
+	for _, i := range items {
+		if stale(dir, i.name, shared) && dir.Remove(i.name) == nil {
+			removed++
 		}
 	}
-	return removed, nil
+	return removed, err
 }
 
 func stale(dir *os.Root, name string, shared bool) bool {

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -137,15 +136,13 @@ func badPattern(glob string) *tool.Error {
 		Suggest("Close its brackets and braces; a backslash takes the next character as it is.").With("pattern", glob)
 }
 
-// visit is one step of the walk: an entry by itself, or what is in it. In
+// step is one step of the walk: an entry by itself, or entering it. In
 // bytewise order of paths other names can come between the two.
-type visit struct {
-	key   string
-	name  string
+type step struct {
+	key   string // what to sort by: the name, with a slash for entering
+	rel   string
 	mode  fs.FileMode
-	inner *visit // of a directory: the step that enters it
 	enter bool
-	skip  bool
 }
 
 // visit walks the directory rel ("" for the tree's root), whose handle is dir.
@@ -153,46 +150,59 @@ func (v *visitor) visit(dir *os.Root, rel string, ignores *ignoreList, depth int
 	if err := v.ctx.Err(); err != nil {
 		return v.w.fail("list", v.given, err)
 	}
-	entries, err := readNames(dir, v.left)
+	items, err := readNames(dir, v.left)
 	if err != nil {
 		v.skipped(rel, err)
 		return nil
 	}
-	if v.left -= len(entries); v.left < 0 {
+	if v.left -= len(items); v.left < 0 {
 		return tool.Errorf(tool.TooLarge, "there are too many files below %s", v.given).
 			Suggest("Name a smaller directory.").With("path", v.given)
 	}
-	if v.opts.Gitignore && hasIgnore(entries) {
+	if v.opts.Gitignore && hasIgnore(items) {
 		ignores = readIgnore(dir, ".gitignore", rel, ignores)
 	}
-	for _, step := range v.steps(entries, rel, ignores) {
-		if err := v.take(dir, rel, step, ignores, depth); err != nil {
+	var skipped map[string]bool // several can wait to be entered
+	for _, s := range v.steps(items, rel, ignores) {
+		if s.enter && !skipped[s.rel] {
+			err = v.enter(dir, s, ignores, depth-1)
+		} else if !s.enter {
+			err = v.fn(v.entry(s.rel, s.mode))
+		}
+		if errors.Is(err, fs.SkipDir) && s.mode.IsDir() && !s.enter {
+			if skipped == nil {
+				skipped = make(map[string]bool)
+			}
+			skipped[s.rel], err = true, nil
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func hasIgnore(entries []fs.DirEntry) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" })
+func hasIgnore(items []item) bool {
+	return slices.ContainsFunc(items, func(i item) bool { return i.name == ".gitignore" })
 }
 
 // steps are the entries that the options leave, in order.
-func (v *visitor) steps(entries []fs.DirEntry, rel string, ignores *ignoreList) []*visit {
-	steps := make([]*visit, 0, len(entries))
-	for _, e := range entries {
-		name, mode := e.Name(), e.Type()
-		if v.hides(name, path.Join(rel, name), mode, ignores) {
+func (v *visitor) steps(items []item, rel string, ignores *ignoreList) []step {
+	if rel != "" {
+		rel += "/"
+	}
+	steps := make([]step, 0, len(items)+8)
+	for _, i := range items {
+		path := rel + i.name
+		if v.hides(i.name, path, i.mode, ignores) {
 			continue
 		}
-		step := &visit{key: name, name: name, mode: mode}
-		if mode.IsDir() {
-			step.inner = &visit{key: name + "/", name: name, mode: mode, enter: true}
-			steps = append(steps, step.inner)
+		steps = append(steps, step{key: i.name, rel: path, mode: i.mode})
+		if i.mode.IsDir() {
+			steps = append(steps, step{key: i.name + "/", rel: path, mode: i.mode, enter: true})
 		}
-		steps = append(steps, step)
 	}
-	slices.SortFunc(steps, func(a, b *visit) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(steps, func(a, b step) int { return strings.Compare(a.key, b.key) })
 	return steps
 }
 
@@ -210,21 +220,6 @@ func (v *visitor) hides(name, rel string, mode fs.FileMode, ignores *ignoreList)
 	return slices.ContainsFunc(v.globs, func(glob string) bool { return doublestar.MatchUnvalidated(glob, rel) })
 }
 
-func (v *visitor) take(dir *os.Root, rel string, step *visit, ignores *ignoreList, depth int) error {
-	if step.enter {
-		if step.skip {
-			return nil
-		}
-		return v.enter(dir, rel, step.name, ignores, depth-1)
-	}
-	err := v.fn(v.entry(path.Join(rel, step.name), step.mode))
-	if errors.Is(err, fs.SkipDir) && step.inner != nil {
-		step.inner.skip = true
-		return nil
-	}
-	return err
-}
-
 func (v *visitor) entry(rel string, mode fs.FileMode) Entry {
 	name := v.tree.path(rel)
 	look := v.w.Lstat
@@ -237,10 +232,10 @@ func (v *visitor) entry(rel string, mode fs.FileMode) Entry {
 	}
 }
 
-// enter walks the directory name of dir. A symlink put in its place meanwhile
-// is not followed.
-func (v *visitor) enter(dir *os.Root, rel, name string, ignores *ignoreList, depth int) error {
-	rel = path.Join(rel, name)
+// enter walks a directory in dir. A symlink put in its place meanwhile is not
+// followed.
+func (v *visitor) enter(dir *os.Root, s step, ignores *ignoreList, depth int) error {
+	rel, name := s.rel, strings.TrimSuffix(s.key, "/")
 	if v.opts.enter != nil && !v.opts.enter(rel) {
 		return nil
 	}

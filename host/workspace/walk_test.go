@@ -87,6 +87,21 @@ func TestWalk(t *testing.T) {
 	requireCode(t, tool.Cancelled, w.Walk(cancelled, ".", workspace.WalkOptions{}, none))
 }
 
+func TestWalkSkipsSeveral(t *testing.T) {
+	dir := realTemp(t)
+	plant(t, dir, "d/f", "", "d-x/f", "", "d.x/f", "", "e/f", "")
+	w := open(t, dir, workspace.Options{})
+	var got []string
+	require.NoError(t, w.Walk(context.Background(), ".", workspace.WalkOptions{}, func(e workspace.Entry) error {
+		got = append(got, e.Path)
+		if strings.HasPrefix(e.Path, "d") {
+			return fs.SkipDir
+		}
+		return nil
+	}))
+	assert.Equal(t, []string{"d", "d-x", "d.x", "e", "e/f"}, got)
+}
+
 func TestWalkIsSortedByPath(t *testing.T) {
 	for seed := range uint64(20) {
 		r := words{rand.New(rand.NewPCG(seed, 3))}
