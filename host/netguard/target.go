@@ -10,6 +10,13 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
+// Check tells whether a fetch of the URL would be refused for what the URL
+// says alone, without looking its host up. Errors are those of Fetch.
+func (c *Client) Check(rawURL string) error {
+	_, err := c.parseTarget(rawURL)
+	return err
+}
+
 // parseTarget reads a URL that a caller gave.
 func (c *Client) parseTarget(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)

@@ -1,0 +1,135 @@
+package webfetch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+const (
+	// cacheDir is where documents are stored, relative to the workspace.
+	cacheDir = ".agent/cache/webfetch"
+	// metaExt ends the name of the file that holds an entry.
+	metaExt = ".meta.json"
+	// maxName bounds the readable part of a file's name, in bytes.
+	maxName = 180
+	// maxMeta bounds the size of an entry's file, in bytes.
+	maxMeta = 64 << 10
+)
+
+// stemOf is the path of a URL's file without its ending: host and path made
+// readable, and the beginning of the URL's hash to tell the rest apart.
+func stemOf(rawURL string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", tool.Errorf(tool.InvalidArgument, "invalid URL: %w", err).Suggest("Give a whole URL such as https://www.example.com/page.")
+	}
+	name := strings.ToLower(u.Host + "/" + strings.Trim(u.Path, "/"))
+	name = strings.Map(plain, name)
+	return cacheDir + "/" + name[:min(len(name), maxName)] + "_" + hashOf([]byte(rawURL))[:8], nil
+}
+
+// plain replaces every character but a few that are good in file names.
+func plain(r rune) rune {
+	if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '.' {
+		return r
+	}
+	return '_'
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// entry says what is known of a stored document.
+type entry struct {
+	URL string `json:"url"`
+	// FinalURL is where the document was found, after redirects.
+	FinalURL    string `json:"finalUrl"`
+	Path        string `json:"path"`
+	StatusCode  int    `json:"statusCode"`
+	ContentType string `json:"contentType"`
+	Bytes       int    `json:"bytes"`
+	// Hash is the SHA-256 of the stored file; a file that was changed since is
+	// not used.
+	Hash         string    `json:"sha256"`
+	ETag         string    `json:"etag,omitempty"`
+	LastModified string    `json:"lastModified,omitempty"`
+	FetchedAt    time.Time `json:"fetchedAt"`
+	// FreshUntil is until when the server need not be asked.
+	FreshUntil time.Time `json:"freshUntil"`
+}
+
+func (e *entry) result(cached bool) *tool.Result {
+	return tool.JSON(result{Path: e.Path, StatusCode: e.StatusCode, ContentType: e.ContentType, Cached: cached, Bytes: e.Bytes})
+}
+
+// cache is the place of one URL.
+type cache struct {
+	ws   *workspace.Workspace
+	stem string
+	url  string
+}
+
+// load gives the stored entry, nil when there is none that can be used. A
+// cache that cannot be read is no failure: the document is fetched anew.
+func (c *cache) load() *entry {
+	data, _, err := c.ws.ReadFile(c.stem+metaExt, maxMeta)
+	if err != nil {
+		return nil
+	}
+	var e entry
+	if json.Unmarshal(data, &e) != nil || e.URL != c.url || !c.owns(e.Path) {
+		return nil
+	}
+	text, _, err := c.ws.ReadFile(e.Path, int64(e.Bytes)+1)
+	if err != nil || hashOf(text) != e.Hash {
+		return nil
+	}
+	return &e
+}
+
+// owns reports whether path is one that this tool gives to the URL's file.
+func (c *cache) owns(path string) bool {
+	ext, ok := strings.CutPrefix(path, c.stem)
+	return ok && slices.Contains([]string{".html", ".xml", ".json", ".txt"}, ext)
+}
+
+// keep stores the entry beside its document, which is there already.
+func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
+	meta := append(tool.MustMarshal(e), '\n')
+	if _, err := c.ws.WriteFile(c.stem+metaExt, meta, workspace.WriteOptions{Parents: true}); err != nil {
+		return nil, err
+	}
+	if cached {
+		return e.result(true).Affecting(c.stem + metaExt), nil
+	}
+	return e.result(false).Affecting(affected(e.Path, c.stem+metaExt)...), nil
+}
+
+// forget leaves the document, which the caller asked for, without an entry, so
+// that it is not used again.
+func (c *cache) forget(e *entry) (*tool.Result, error) {
+	switch err := c.ws.Remove(c.stem + metaExt); {
+	case err == nil:
+		return e.result(false).Affecting(affected(e.Path, c.stem+metaExt)...), nil
+	case errors.Is(err, &tool.Error{Code: tool.NotFound}):
+		return e.result(false).Affecting(e.Path), nil
+	default:
+		return nil, err
+	}
+}
+
+func affected(files ...string) []string {
+	slices.Sort(files)
+	return files
+}

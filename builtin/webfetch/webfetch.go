@@ -1,0 +1,231 @@
+// Package webfetch holds the tool web_fetch, which downloads a text document
+// into the workspace's cache.
+package webfetch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// Options shape the tool. The zero value of each field means its default.
+type Options struct {
+	// MaxBytes bounds a document after decompression; the client's limit.
+	MaxBytes int64
+	// Timeout bounds one fetch; the client's limit.
+	Timeout time.Duration
+	// Now is the clock; time.Now.
+	Now func() time.Time
+}
+
+// New makes the tool. What it fetches goes through client, what it stores
+// through ws.
+func New(ws *workspace.Workspace, client *netguard.Client, opts Options) tool.Tool {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &fetcher{ws: ws, client: client, opts: opts}
+}
+
+type fetcher struct {
+	ws     *workspace.Workspace
+	client *netguard.Client
+	opts   Options
+}
+
+// result is what a call gives.
+type result struct {
+	Path        string `json:"path"`
+	StatusCode  int    `json:"statusCode"`
+	ContentType string `json:"contentType"`
+	Cached      bool   `json:"cached"`
+	Bytes       int    `json:"bytes"`
+}
+
+// Definition describes web_fetch.
+func (f *fetcher) Definition() *tool.Definition {
+	return &tool.Definition{
+		Name:  "web_fetch",
+		Title: "Fetch a web page",
+		Description: "Downloads a document from the web into " + cacheDir + "/, as UTF-8, and gives the path of the stored file; read it with the file tools. " +
+			"Takes text of any kind, JSON, XML and XHTML, over http or https, from public hosts. " +
+			"A document that is in the cache already is downloaded again only when the server says that it has changed. " +
+			"Returns: a JSON object with path (the stored file), statusCode (of the HTTP answer), contentType, " +
+			"cached (true when the stored copy was still good) and bytes (the file's size).",
+		Category:    "web",
+		Parameters:  json.RawMessage(parameters),
+		Returns:     json.RawMessage(returns),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.Network, tool.FileWrite},
+		Examples: []tool.Example{{
+			Description: "The content of a page",
+			Params:      json.RawMessage(`{"url":"https://www.example.com"}`),
+		}},
+	}
+}
+
+const parameters = `{
+  "type": "object",
+  "properties": {
+    "url": {
+      "type": "string",
+      "description": "The document's URL, starting with http:// or https://."
+    }
+  },
+  "required": ["url"],
+  "additionalProperties": false
+}`
+
+const returns = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The stored file, relative to the workspace."},
+    "statusCode": {"type": "integer", "description": "The status of the HTTP answer."},
+    "contentType": {"type": "string", "description": "The content type as the server gave it. The stored file is UTF-8 all the same."},
+    "cached": {"type": "boolean", "description": "True when the stored copy was still good."},
+    "bytes": {"type": "integer", "description": "The size of the stored file."}
+  },
+  "required": ["path", "statusCode", "contentType", "cached", "bytes"],
+  "additionalProperties": false
+}`
+
+func (f *fetcher) target(call *tool.Call) (string, error) {
+	var params struct {
+		URL string `json:"url"`
+	}
+	if err := call.Decode(&params); err != nil {
+		return "", err
+	}
+	target := strings.TrimSpace(params.URL)
+	return target, f.client.Check(target)
+}
+
+// Plan says where the document would be stored. It does not touch the network,
+// so the ending of the name, which depends on the document's type, is open.
+func (f *fetcher) Plan(_ context.Context, call *tool.Call) (*tool.Plan, error) {
+	target, err := f.target(call)
+	if err != nil {
+		return nil, err
+	}
+	stem, err := stemOf(target)
+	if err != nil {
+		return nil, err
+	}
+	return &tool.Plan{
+		FilesAffected: []string{stem + metaExt},
+		Preview:       fmt.Sprintf("GET %s\nstored as %s with the ending .html, .json, .xml or .txt\n", target, stem),
+	}, nil
+}
+
+// Call fetches the document, or finds it in the cache.
+func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	target, err := f.target(call)
+	if err != nil {
+		return nil, err
+	}
+	stem, err := stemOf(target)
+	if err != nil {
+		return nil, err
+	}
+	cache := &cache{ws: f.ws.WithContext(ctx), stem: stem, url: target}
+	stored := cache.load()
+	if stored != nil && f.opts.Now().Before(stored.FreshUntil) {
+		return stored.result(true), nil
+	}
+	response, err := f.fetch(ctx, target, stored)
+	if err == nil && response.StatusCode == http.StatusNotModified && response.URL != stored.FinalURL {
+		// The redirect leads elsewhere now, and that place knows the tag too.
+		stored = nil
+		response, err = f.fetch(ctx, target, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusNotModified {
+		stored.renew(response, f.opts.Now())
+		return cache.keep(stored, true)
+	}
+	return f.store(cache, response)
+}
+
+// fetch asks for the document, or for its change since it was stored.
+func (f *fetcher) fetch(ctx context.Context, target string, stored *entry) (*netguard.Response, error) {
+	header := http.Header{"Accept": {accept}}
+	conditional := stored.condition(header)
+	return f.client.Fetch(ctx, netguard.Request{
+		URL: target, Header: header, MaxBytes: f.opts.MaxBytes, Timeout: f.opts.Timeout,
+		Check: func(r *netguard.Response) error {
+			if conditional && r.StatusCode == http.StatusNotModified {
+				return nil
+			}
+			return checkHead(target, r)
+		},
+	})
+}
+
+// accept is what the server is told to prefer.
+const accept = "text/html, application/xhtml+xml, text/*, application/json, application/xml;q=0.9"
+
+func checkHead(target string, r *netguard.Response) error {
+	if r.StatusCode < 200 || r.StatusCode > 299 {
+		code := tool.Unavailable
+		if r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusGone {
+			code = tool.NotFound
+		}
+		return tool.Errorf(code, "HTTP request failed with status code: %d", r.StatusCode).
+			Suggest("The server answered %q for %s. Check the URL, or try another page.", http.StatusText(r.StatusCode), r.URL).
+			With("statusCode", r.StatusCode).With("url", target)
+	}
+	if header := r.Header.Get("Content-Type"); header != "" {
+		_, err := extension(header, r.MediaType())
+		return err
+	}
+	return nil
+}
+
+// extension gives the ending of the stored file's name by media type.
+func extension(shown, mediaType string) (string, error) {
+	switch mediaType {
+	case "text/html", "application/xhtml+xml":
+		return ".html", nil
+	case "text/xml", "application/xml":
+		return ".xml", nil
+	case "application/json", "text/json":
+		return ".json", nil
+	}
+	if strings.HasPrefix(mediaType, "text/") {
+		return ".txt", nil
+	}
+	return "", tool.Errorf(tool.Unsupported, "unsupported content type: %s", shown).
+		Suggest("Only text/*, application/json, application/xml and application/xhtml+xml can be fetched. Look for the text version of the document.").
+		With("contentType", shown)
+}
+
+// store writes a fresh answer into the cache.
+func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result, error) {
+	shown := response.Header.Get("Content-Type")
+	if shown == "" {
+		shown = http.DetectContentType(response.Body)
+	}
+	ext, err := extension(shown, response.MediaType())
+	if err != nil {
+		return nil, err
+	}
+	text := []byte(response.Text())
+	e := newEntry(response, shown, f.opts.Now())
+	e.Path, e.Bytes, e.Hash, e.URL = cache.stem+ext, len(text), hashOf(text), cache.url
+	if _, err := cache.ws.WriteFile(e.Path, text, workspace.WriteOptions{Parents: true}); err != nil {
+		return nil, err
+	}
+	if noStore(response.Header) {
+		return cache.forget(e)
+	}
+	return cache.keep(e, false)
+}
