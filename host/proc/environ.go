@@ -86,7 +86,7 @@ func absolute(name, avoid string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", startError(name, err)
+		return "", programError(name, err)
 	}
 	if inside(path, avoid) {
 		return "", tool.Errorf(tool.PermissionDenied, "the program %s lies inside the workspace, where tools can change it", name).

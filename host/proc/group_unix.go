@@ -3,9 +3,15 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
+)
+
+const (
+	sigTerm = syscall.SIGTERM
+	sigKill = syscall.SIGKILL
 )
 
 // ownGroup puts the process into a group of its own, which dies with us.
@@ -17,6 +23,8 @@ func ownGroup(cmd *exec.Cmd) {
 func terminateGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGTERM) }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+func busy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
 // exitStatus reads how a process ended.
 func exitStatus(state *os.ProcessState) (code int, signal string) {

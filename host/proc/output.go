@@ -3,8 +3,7 @@ package proc
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -19,8 +18,10 @@ type Output struct {
 	Head, Tail []byte
 	// Omitted and OmittedLines count what lies between Head and Tail.
 	Omitted, OmittedLines int64
-	// Path is the file with the whole output, where that was kept.
-	Path string
+	// Path is the file with the whole output, where that was kept. PathBytes
+	// is its size, less than Bytes when it reached the limit for such files.
+	Path      string
+	PathBytes int64
 	// SpillErr tells why the whole output could not be kept, if so.
 	SpillErr error
 }
@@ -38,6 +39,8 @@ func (o Output) String() string {
 	switch {
 	case o.SpillErr != nil:
 		where = "it could not be kept: " + o.SpillErr.Error()
+	case o.PathBytes > 0 && o.PathBytes < o.Bytes:
+		where = fmt.Sprintf("the first %d bytes are in %s", o.PathBytes, o.Path)
 	case o.Path != "":
 		where = "the whole output is in " + o.Path
 	}
@@ -51,15 +54,18 @@ func (o Output) String() string {
 	return b.String()
 }
 
+// pipeSize is how much a pipe holds at most, as a rule.
+const pipeSize = 64 << 10
+
 // maxLine bounds a line handed to a line callback; longer ones come in parts.
 const maxLine = 8 << 10
 
 // capture keeps the head and the tail of a stream in bounded memory, and all
 // of it in a file once it is longer than that.
 type capture struct {
-	limit     int
-	spillPath string
-	onLine    func(string)
+	limit  int
+	spill  spill
+	onLine func(string)
 
 	mu       sync.Mutex
 	bytes    int64
@@ -67,9 +73,22 @@ type capture struct {
 	last     byte
 	buf      []byte // everything, until it is longer than limit
 	tail     ring
-	spill    *os.File
-	spillErr error
 	line     []byte
+}
+
+// readFrom takes all of a stream.
+func (c *capture) readFrom(stream io.Reader) {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := stream.Read(buf)
+		_, _ = c.Write(buf[:n])
+		if err != nil {
+			return
+		}
+		if n == len(buf) && n < pipeSize {
+			buf = make([]byte, pipeSize)
+		}
+	}
 }
 
 // Write implements io.Writer. It never fails: output that cannot be kept must
@@ -96,7 +115,7 @@ func (c *capture) keep(p []byte) {
 	if c.tail.size == 0 {
 		c.overflow()
 	}
-	c.toSpill(p)
+	c.spill.write(p)
 	half := c.limit / 2
 	if room := half - len(c.buf); room > 0 {
 		n := min(room, len(p))
@@ -107,33 +126,13 @@ func (c *capture) keep(p []byte) {
 
 // overflow goes over from keeping everything to keeping head and tail.
 func (c *capture) overflow() {
-	c.openSpill()
-	c.toSpill(c.buf)
+	c.spill.open()
+	c.spill.write(c.buf)
 	half := c.limit / 2
 	c.tail.size = max(1, c.limit-half)
 	if len(c.buf) > half {
 		c.tail.write(c.buf[half:])
 		c.buf = c.buf[:half:half]
-	}
-}
-
-func (c *capture) openSpill() {
-	if c.spillPath == "" {
-		return
-	}
-	if c.spillErr = os.MkdirAll(filepath.Dir(c.spillPath), 0o700); c.spillErr == nil {
-		c.spill, c.spillErr = os.OpenFile(c.spillPath, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	}
-}
-
-func (c *capture) toSpill(p []byte) {
-	if c.spill == nil {
-		return
-	}
-	if _, err := c.spill.Write(p); err != nil {
-		c.spillErr = err
-		_ = c.spill.Close()
-		c.spill = nil
 	}
 }
 
@@ -169,7 +168,7 @@ func (c *capture) output() Output {
 	if len(c.line) > 0 {
 		c.flushLine()
 	}
-	o := Output{Bytes: c.bytes, Lines: c.newlines, Head: c.buf, SpillErr: c.spillErr}
+	o := Output{Bytes: c.bytes, Lines: c.newlines, Head: c.buf, SpillErr: c.spill.err}
 	if c.bytes > 0 && c.last != '\n' {
 		o.Lines++
 	}
@@ -179,8 +178,8 @@ func (c *capture) output() Output {
 	o.Head, o.Tail = cutEnd(c.buf), cutStart(c.tail.bytes())
 	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
 	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
-	if c.spillErr == nil {
-		o.Path = c.spillPath
+	if c.spill.err == nil {
+		o.Path, o.PathBytes = c.spill.path, c.spill.written
 	}
 	return o
 }
@@ -188,10 +187,7 @@ func (c *capture) output() Output {
 func (c *capture) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.spill != nil {
-		_ = c.spill.Close()
-		c.spill = nil
-	}
+	c.spill.close()
 }
 
 // cutEnd drops the beginning of a character at the end of b.

@@ -4,5 +4,5 @@ package proc
 
 import "syscall"
 
-// dieWithParent: only Linux has a parent-death signal.
+// dieWithParent does nothing: only Linux has a parent-death signal.
 func dieWithParent(*syscall.SysProcAttr) {}

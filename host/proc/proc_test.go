@@ -253,7 +253,10 @@ func TestPrepareCanRefuse(t *testing.T) {
 
 func TestManyRunsLeaveNothing(t *testing.T) {
 	run(t, sh(`true`))
-	goroutines := runtime.NumGoroutine()
+	goroutines, files := runtime.NumGoroutine(), 1<<20
+	if runtime.GOOS == "linux" {
+		files = openFiles(t)
+	}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -265,6 +268,138 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	}
 	wg.Wait()
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, 5*time.Second, 5*time.Millisecond)
+	if runtime.GOOS == "linux" {
+		require.Eventually(t, func() bool { return openFiles(t) <= files }, 5*time.Second, 5*time.Millisecond)
+		children, err := filepath.Glob("/proc/self/task/*/children")
+		require.NoError(t, err)
+		for _, file := range children {
+			left, _ := os.ReadFile(file)
+			assert.Empty(t, string(left), "no child is left, not even an unreaped one")
+		}
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+// A process that clears its environment is found by its kin while the command
+// runs.
+func TestCleanEnvironmentDoesNotHide(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux lists processes with their kin")
+	}
+	c := sh(`env -i setsid sleep 4714 & echo begun; wait`)
+	c.Timeout, c.Grace = 200*time.Millisecond, 100*time.Millisecond
+	assert.True(t, run(t, c).TimedOut)
+	assert.Empty(t, processes(t, "sleep\x004714"))
+}
+
+func TestTerminatedProcessesMayCleanUp(t *testing.T) {
+	c := sh(`trap 'echo cleaned; exit 7' TERM; echo begun; while :; do sleep 0.01; done`)
+	c.Timeout = 100 * time.Millisecond
+	r := run(t, c)
+	assert.True(t, r.TimedOut)
+	assert.Equal(t, 7, r.ExitCode)
+	assert.Equal(t, "begun\ncleaned\n", r.Stdout.String())
+}
+
+func TestInterleavedStreamsStayApart(t *testing.T) {
+	r := run(t, sh(`i=0; while [ $i -lt 2000 ]; do echo o$i; echo e$i >&2; i=$((i+1)); done`))
+	assert.EqualValues(t, 2000, r.Stdout.Lines)
+	assert.EqualValues(t, 2000, r.Stderr.Lines)
+	assert.NotContains(t, r.Stdout.String(), "e")
+	assert.NotContains(t, r.Stderr.String(), "o")
+}
+
+func TestBinaryOutput(t *testing.T) {
+	dir := t.TempDir()
+	c := sh(`head -c 30000 /dev/urandom | tee copy`)
+	c.Dir = dir
+	r := run(t, c)
+	want, err := os.ReadFile(filepath.Join(dir, "copy"))
+	require.NoError(t, err)
+	assert.Equal(t, want, r.Stdout.Head)
+	c.Cap = 1001
+	o := run(t, c).Stdout
+	assert.EqualValues(t, 30000, int64(len(o.Head)+len(o.Tail))+o.Omitted)
+}
+
+func TestLongInputToAProgramThatDoesNotRead(t *testing.T) {
+	c := sh(`exit 3`)
+	c.Stdin = make([]byte, 1<<20)
+	assert.Equal(t, 3, run(t, c).ExitCode)
+	c = sh(`wc -c`)
+	c.Stdin = make([]byte, 1<<20)
+	assert.Equal(t, "1048576\n", run(t, c).Stdout.String())
+}
+
+func TestSpillLimit(t *testing.T) {
+	c := sh(`seq 1 10000`)
+	c.Cap, c.SpillDir, c.SpillLimit = 100, t.TempDir(), 1000
+	o := run(t, c).Stdout
+	info, err := os.Stat(o.Path)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1000, info.Size())
+	assert.EqualValues(t, 0o600, info.Mode().Perm())
+	assert.Contains(t, o.String(), "the first 1000 bytes are in "+o.Path)
+	assert.True(t, strings.HasSuffix(o.String(), "10000\n"))
+}
+
+// A command can make links where its output is going to be kept.
+func TestSpillFollowsNoLinkOut(t *testing.T) {
+	outside, workspace := t.TempDir(), t.TempDir()
+	victim := filepath.Join(outside, "stdout.txt")
+	require.NoError(t, os.WriteFile(victim, []byte("precious"), 0o600))
+	for name, script := range map[string]string{
+		"directory": `rm -rf logs; ln -s ` + outside + ` logs; seq 1 1000`,
+		"file":      `rm -rf logs; mkdir logs; ln -s ` + victim + ` logs/stdout.txt; seq 1 1000`,
+		"hard link": `rm -rf logs; mkdir logs; ln ` + victim + ` logs/stdout.txt; seq 1 1000`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := sh(script)
+			c.Dir, c.Cap, c.SpillRoot, c.SpillDir = workspace, 100, workspace, filepath.Join(workspace, "logs")
+			o := run(t, c).Stdout
+			assert.True(t, strings.HasSuffix(o.String(), "1000\n"))
+			kept, err := os.ReadFile(victim)
+			require.NoError(t, err)
+			assert.Equal(t, "precious", string(kept))
+		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	limit := proc.NewLimit(1)
+	begun, end := make(chan struct{}), make(chan struct{})
+	first := sh(`echo begun; exec sleep 4715`)
+	first.Limit = limit
+	first.OnLine = func(string, string) { close(begun) }
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(end)
+		_, _ = proc.Run(ctx, first)
+	}()
+	<-begun
+	second := sh(`echo second`)
+	second.Limit = limit
+	short, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	_, err := proc.Run(short, second)
+	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+	cancel()
+	<-end
+	assert.Equal(t, "second\n", run(t, second).Stdout.String())
+}
+
+func TestMissingDirectory(t *testing.T) {
+	c := sh(`true`)
+	c.Dir = filepath.Join(t.TempDir(), "none")
+	_, err := proc.Run(t.Context(), c)
+	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
+	assert.ErrorContains(t, err, "working directory")
 }
 
 func BenchmarkRun(b *testing.B) {
