@@ -15,16 +15,17 @@ type Kind string
 
 // The kinds. Paths are checked against the workspace.
 const (
-	None   Kind = "none"   // there is none
-	String Kind = "string" // any text
-	Number Kind = "number" // a number, perhaps with sign and unit: -5, +10, 4K
-	Read   Kind = "read"   // a path that is read
-	Write  Kind = "write"  // a path that is written or made
-	Remove Kind = "remove" // a path that is removed or moved away
+	None    Kind = "none"    // there is none
+	String  Kind = "string"  // any text
+	Number  Kind = "number"  // a number, perhaps with sign and unit: -5, +10, 4K
+	Read    Kind = "read"    // a path that is read
+	Write   Kind = "write"   // a path that is written in place or made
+	Replace Kind = "replace" // a path to which another file is moved
+	Remove  Kind = "remove"  // a path that is removed or moved away
 )
 
 // IsPath reports whether values of the kind are paths.
-func (k Kind) IsPath() bool { return k == Read || k == Write || k == Remove }
+func (k Kind) IsPath() bool { return k == Read || k == Write || k == Replace || k == Remove }
 
 // Paths checks paths and expands globs; a workspace does that.
 type Paths interface {
@@ -34,6 +35,10 @@ type Paths interface {
 	Glob(pattern string) ([]string, error)
 	// IsDir reports whether path is a directory.
 	IsDir(path string) bool
+	// CheckTree refuses to copy or move source, if it is a directory, to
+	// target when one of its files would come to a place that may not be
+	// written: a protected one, or one to which a symlink leads.
+	CheckTree(source, target string) error
 }
 
 // Spec declares a command tool.

@@ -2,6 +2,7 @@ package argv
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -18,10 +19,17 @@ func (p *parse) checkOperands() error {
 	case o.Max > 0 && n > o.Max:
 		return p.operandError("takes at most %d operands and has %d", o.Max, n)
 	}
+	if err := p.refusedOperand(); err != nil {
+		return err
+	}
 	for i, operand := range p.operands {
 		if o.Type == Remove {
 			// With a slash behind it, a symlink would stand for its target.
 			operand = trimSlash(operand)
+			p.operands[i] = operand
+		}
+		if operand == "-" && o.Type == Write {
+			operand = "./-" // touch takes a bare dash for its output
 			p.operands[i] = operand
 		}
 		kind := o.Type
@@ -51,7 +59,10 @@ func (p *parse) last(target string, others []string) error {
 		return nil
 	}
 	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
-		return p.path(target, o.Last)
+		if err := p.path(target, o.Last); err != nil || !o.Into {
+			return err
+		}
+		return p.trees(others, func(string) string { return target })
 	}
 	if err := p.paths.Check(target, Read); err != nil {
 		return err
@@ -61,8 +72,56 @@ func (p *parse) last(target string, others []string) error {
 		if name == "." || name == ".." || name == "/" {
 			return p.operandError("cannot put %q into %q: what would be written there cannot be told", other, target)
 		}
-		if err := p.path(strings.TrimRight(target, "/")+"/"+name, o.Last); err != nil {
+		if err := p.path(inside(target, other), o.Last); err != nil {
 			return err
+		}
+	}
+	return p.trees(others, func(other string) string { return inside(target, other) })
+}
+
+// inside is the place in the directory target that receives source.
+func inside(target, source string) string {
+	return strings.TrimRight(target, "/") + "/" + path.Base(strings.TrimRight(source, "/"))
+}
+
+// trees checks where the files of directories come to.
+func (p *parse) trees(sources []string, place func(source string) string) error {
+	if p.paths == nil {
+		return nil
+	}
+	target := p.operands[len(p.operands)-1]
+	for _, source := range sources {
+		if err := p.paths.CheckTree(source, place(source)); err != nil {
+			return err
+		}
+		// Some programs (cp of the BSDs) take a slash at the end for the
+		// content of the directory.
+		if strings.HasSuffix(source, "/") {
+			if err := p.paths.CheckTree(source, target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refusedOperand refuses operands by their text.
+func (p *parse) refusedOperand() error {
+	o := p.wrapper.Operands
+	if o.Refuse == "" || len(p.operands) == 0 {
+		return nil
+	}
+	pattern, err := regexp.Compile(o.Refuse)
+	if err != nil {
+		return p.operandError("has a pattern for refused operands that does not parse: %v", err)
+	}
+	for _, operand := range p.operands {
+		switch {
+		case !pattern.MatchString(operand):
+		case o.Reason != "":
+			return p.operandError("refuses the operand %q: %s", operand, o.Reason)
+		default:
+			return p.operandError("refuses the operand %q", operand)
 		}
 	}
 	return nil
@@ -90,6 +149,9 @@ func (p *parse) openly(args []arg) (*Run, error) {
 			if a.match && options && strings.HasPrefix(text, "-") {
 				text = "./" + text
 			}
+			if p.wrapper.Operands.Type == Remove {
+				text = trimSlash(text)
+			}
 			if err := p.openOperand(text); err != nil {
 				return nil, err
 			}
@@ -100,7 +162,7 @@ func (p *parse) openly(args []arg) (*Run, error) {
 	if n := len(p.operands); n < o.Min || o.Max > 0 && n > o.Max {
 		return nil, p.operandError("has %d operands, and takes from %d to %d", n, o.Min, o.Max)
 	}
-	return p.run, nil
+	return p.run, p.refusedOperand()
 }
 
 // openOption refuses forbidden options, also cut short or in a cluster, and
@@ -118,9 +180,28 @@ func (p *parse) openOption(text string) error {
 	}
 	if value == "" && !strings.HasPrefix(text, "--") && len(text) > 2 {
 		value = text[2:]
+		if err := p.clustered(text); err != nil {
+			return err
+		}
 	}
 	if looksLikePath(value) {
 		return p.path(value, p.openKind())
+	}
+	return nil
+}
+
+// clustered refuses a path behind several short options, as in -vo/etc/x:
+// which of the letters takes it as its value is not known here.
+func (p *parse) clustered(text string) error {
+	for i := 3; i < len(text); i++ {
+		rest := text[i:]
+		if rest[0] != '/' && !strings.HasPrefix(rest, "..") {
+			continue
+		}
+		if p.paths != nil && p.paths.Check(rest, p.openKind()) != nil {
+			return p.wrapper.optionError(text, "may hold a path outside the workspace").
+				Suggest("Write the option's value as an argument of its own.")
+		}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package argv
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,24 +121,52 @@ func (f *fill) argument(e Expr) error {
 		return f.argument(f.choose(e.When))
 	}
 	if e.Param == "" {
-		if text, ok := f.text(e); ok {
-			f.operands = f.operands || text == "--" && e.Literal == "--"
-			f.run.Argv = append(f.run.Argv, text)
+		text, ok := f.text(e)
+		if !ok {
+			return nil
 		}
-		return nil
+		f.operands = f.operands || text == "--" && e.Literal == "--"
+		return f.add(text, f.first(e))
 	}
-	param := f.params[e.Param]
 	for _, text := range texts(f.values[e.Param]) {
-		if strings.HasPrefix(text, "-") && !f.operands && !isNumeric(param) && (param == nil || !param.Dash) {
-			if param == nil || !param.Path.IsPath() {
-				return tool.Errorf(tool.InvalidArgument, "%s is %q, which the program would take for an option", e.Param, text).
-					Suggest("Give a value that does not begin with a dash.")
-			}
-			text = "./" + text
+		if err := f.add(text, e.Param); err != nil {
+			return err
 		}
-		f.run.Argv = append(f.run.Argv, text)
 	}
 	return nil
+}
+
+// add adds an argument whose first byte comes from the named parameter, or
+// from the template when that is "". A value must not become an option that
+// the template's author did not write.
+func (f *fill) add(text, from string) error {
+	param := f.params[from]
+	if from != "" && strings.HasPrefix(text, "-") && !f.operands && !isNumeric(param) && (param == nil || !param.Dash) {
+		if param == nil || !param.Path.IsPath() {
+			return tool.Errorf(tool.InvalidArgument, "%s is or begins %q, which the program would take for an option", from, text).
+				Suggest("Give a value that does not begin with a dash.")
+		}
+		text = "./" + text
+	}
+	f.run.Argv = append(f.run.Argv, text)
+	return nil
+}
+
+// first names the parameter from which the first byte of an expression's text
+// comes, "" when it is a literal.
+func (f *fill) first(e Expr) string {
+	switch {
+	case e.When != nil:
+		return f.first(f.choose(e.When))
+	case e.Param != "":
+		return e.Param
+	}
+	for _, part := range e.Concat {
+		if text, _ := f.text(part); text != "" {
+			return f.first(part)
+		}
+	}
+	return ""
 }
 
 func isNumeric(p *Param) bool { return p != nil && (p.Type == TypeInteger || p.Type == TypeNumber) }
@@ -194,11 +224,12 @@ func texts(value any) []string {
 	return []string{fmt.Sprint(value)}
 }
 
-// noNUL refuses what no argument list can hold.
+// noNUL refuses what no argument list and no environment can hold.
 func (f *fill) noNUL() error {
-	for _, arg := range f.run.Argv {
+	all := slices.Concat(f.run.Argv, slices.Collect(maps.Values(f.run.Env)))
+	for _, arg := range all {
 		if strings.IndexByte(arg, 0) >= 0 {
-			return tool.Errorf(tool.InvalidArgument, "an argument holds a NUL byte").Suggest("Remove it.")
+			return tool.Errorf(tool.InvalidArgument, "an argument or variable holds a NUL byte").Suggest("Remove it.")
 		}
 	}
 	return nil

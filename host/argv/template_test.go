@@ -81,6 +81,44 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
+// TestNoOptionFromAValue: what a template puts together must not begin with a
+// dash that the template's author did not write.
+func TestNoOptionFromAValue(t *testing.T) {
+	text := argv.Param{Name: "p", Type: argv.TypeString}
+	path := argv.Param{Name: "p", Type: argv.TypeString, Path: argv.Read}
+	on := argv.Param{Name: "on", Type: argv.TypeBool}
+	number := argv.Param{Name: "p", Type: argv.TypeInteger}
+	ref, lit := argv.Expr{Param: "p"}, func(s string) argv.Expr { return argv.Expr{Literal: s} }
+	tests := map[string]struct {
+		param argv.Param
+		expr  argv.Expr
+		value any
+		want  string // "" is refused
+	}{
+		"first in a text":         {text, argv.Expr{Concat: []argv.Expr{ref, lit("/x")}}, "--output=", ""},
+		"behind an empty literal": {text, argv.Expr{Concat: []argv.Expr{lit(""), ref}}, "-x", ""},
+		"behind an empty value":   {text, argv.Expr{Concat: []argv.Expr{{Concat: []argv.Expr{ref}}, lit("x")}}, "-", ""},
+		"in a choice":             {text, argv.Expr{When: &argv.When{Param: "on", Then: argv.Expr{Concat: []argv.Expr{ref, lit("x")}}}}, "-", ""},
+		"behind a literal":        {text, argv.Expr{Concat: []argv.Expr{lit("--name="), ref}}, "-x", "--name=-x"},
+		"a path":                  {path, argv.Expr{Concat: []argv.Expr{ref, lit("/x")}}, "-d", "./-d/x"},
+		"a number":                {number, ref, json.Number("-5"), "-5"},
+		"a plain value":           {text, argv.Expr{Concat: []argv.Expr{ref, lit("-x")}}, "a", "a-x"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			template := argv.Template{Argv: []argv.Expr{lit("prog"), tt.expr}}
+			run, err := template.Resolve([]argv.Param{tt.param, on}, map[string]any{"p": tt.value, "on": true}, world)
+			if tt.want == "" {
+				require.Error(t, err)
+				assert.Contains(t, err.Error(), "would take for an option")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []string{"prog", tt.want}, run.Argv)
+		})
+	}
+}
+
 func TestParamSchema(t *testing.T) {
 	assert.JSONEq(t, `{
 		"type":"object",

@@ -23,11 +23,13 @@ import (
 //	  option "--backup" { value = "string", optional = true }
 //	  option "-f" "--follow" { refuse = "it never ends" }
 //	  operands {
-//	    type = "read"                     # string, read, write, remove or none
+//	    type = "read"                     # string, read, write, replace, remove or none
 //	    last = "write"                    # the last operand, where it differs
 //	    into = true                       # the last may be a directory that receives the others
 //	    min  = 2
 //	    max  = 9
+//	    refuse = "[.]zip$"                # operands that match this (RE2) are refused
+//	    reason = "it would be unpacked"   # and why
 //	  }
 //	  timeout = "30s"
 //	  success = [0, 1]
@@ -72,6 +74,9 @@ type Operands struct {
 	Into bool
 	// Min and Max bound their number; Max 0 is no bound.
 	Min, Max int
+	// Refuse is a regular expression (RE2). Operands in which it matches are
+	// refused, because of Reason.
+	Refuse, Reason string
 }
 
 // Resolve makes the argument list for an args text.
@@ -362,7 +367,7 @@ func (r *Run) note(path string, use Kind) {
 	switch use {
 	case Read:
 		r.Reads = append(r.Reads, path)
-	case Write:
+	case Write, Replace:
 		r.Writes = append(r.Writes, path)
 	case Remove:
 		r.Removes = append(r.Removes, path)

@@ -41,6 +41,14 @@ func (w paths) Glob(pattern string) ([]string, error) {
 	return found, nil
 }
 
+// CheckTree knows one file in each directory: x.
+func (w paths) CheckTree(source, target string) error {
+	if !w.IsDir(source) {
+		return nil
+	}
+	return w.Check(target+"/x", argv.Write)
+}
+
 func (w paths) IsDir(p string) bool {
 	for _, d := range w.dirs {
 		if path.Clean(p) == d {
@@ -150,6 +158,9 @@ func TestLastOperand(t *testing.T) {
 		"out":                  {"a.go ../c", nil, "outside"},
 		"target outside":       {"-t /tmp a.go b.go", nil, "outside"},
 		"target cut short":     {"--target=/tmp a.go b.go", nil, "outside"},
+		"a tree":               {"-r dir new", []string{"new"}, ""},
+		"a tree to protected":  {"-r dir .git/../.git", nil, "protected"},
+		"a tree onto a link":   {"-r dir leak", nil, "outside"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -165,22 +176,47 @@ func TestLastOperand(t *testing.T) {
 	}
 }
 
+func TestRefusedOperands(t *testing.T) {
+	w := &argv.Wrapper{Command: "count", Options: []argv.Option{{Names: []string{"-q"}}}, Operands: argv.Operands{Refuse: `\.zip$`, Reason: "it would be unpacked"}}
+	_, err := w.Resolve("-q a.go b.zip", world)
+	require.Error(t, err)
+	assert.Equal(t, `count refuses the operand "b.zip": it would be unpacked`, err.Error())
+	_, err = w.Resolve("a.go", world)
+	require.NoError(t, err)
+
+	open := &argv.Wrapper{Command: "count", Operands: argv.Operands{Refuse: `\.zip$`}}
+	_, err = open.Resolve("b.zip", world)
+	require.Error(t, err)
+	broken := &argv.Wrapper{Command: "count", Operands: argv.Operands{Refuse: `(`}}
+	_, err = broken.Resolve("b", world)
+	require.Error(t, err, "a pattern that does not parse refuses everything")
+}
+
+func TestADashForThePrograms(t *testing.T) {
+	touch := &argv.Wrapper{Command: "touch", Options: []argv.Option{{Names: []string{"-a"}}}, Operands: argv.Operands{Type: argv.Write}}
+	run, err := touch.Resolve("-", world)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"touch", "--", "./-"}, run.Argv, "a file of that name, not the program's output")
+}
+
 func TestOpenWrapper(t *testing.T) {
 	w := &argv.Wrapper{Command: "tail", Prepend: []string{"-q"}, Forbid: []string{"--follow", "-f"}}
 	tests := map[string]struct{ args, want, bad string }{
-		"order stays":          {"-n 5 a.go -v", "tail|-q|-n|5|a.go|-v", ""},
-		"text that is no path": {"hello", "tail|-q|hello", ""},
-		"a match with a dash":  {"*rf", "tail|-q|./-rf", ""},
-		"forbidden":            {"--follow a", "", "is refused here"},
-		"forbidden, cut short": {"--foll a", "", "is refused here"},
-		"forbidden with value": {"--follow=name a", "", "is refused here"},
-		"forbidden in cluster": {"-vf a", "", "is refused here"},
-		"path outside":         {"../x", "", "outside"},
-		"absolute":             {"/etc/passwd", "", "outside"},
-		"value outside":        {"--out=/etc/x", "", "outside"},
-		"attached outside":     {"-o/etc/x", "", "outside"},
-		"symlink out":          {"leak", "", "outside"},
-		"hidden dots":          {"a/../../x", "", "outside"},
+		"order stays":           {"-n 5 a.go -v", "tail|-q|-n|5|a.go|-v", ""},
+		"text that is no path":  {"hello", "tail|-q|hello", ""},
+		"a match with a dash":   {"*rf", "tail|-q|./-rf", ""},
+		"forbidden":             {"--follow a", "", "is refused here"},
+		"forbidden, cut short":  {"--foll a", "", "is refused here"},
+		"forbidden with value":  {"--follow=name a", "", "is refused here"},
+		"forbidden in cluster":  {"-vf a", "", "is refused here"},
+		"path outside":          {"../x", "", "outside"},
+		"absolute":              {"/etc/passwd", "", "outside"},
+		"value outside":         {"--out=/etc/x", "", "outside"},
+		"attached outside":      {"-o/etc/x", "", "outside"},
+		"symlink out":           {"leak", "", "outside"},
+		"hidden dots":           {"a/../../x", "", "outside"},
+		"in a cluster, outside": {"-vo/etc/x", "", "may hold a path outside"},
+		"in a cluster, dots":    {"-vo../x", "", "may hold a path outside"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
@@ -42,7 +43,6 @@ func New(spec argv.Spec, deps Deps) (tool.Tool, error) {
 	}
 	c := &command{spec: spec, deps: deps}
 	c.definition = sync.OnceValue(c.define)
-	c.program = sync.OnceValues(c.lookUp)
 	return c, nil
 }
 
@@ -51,7 +51,7 @@ type command struct {
 	spec       argv.Spec
 	deps       Deps
 	definition func() *tool.Definition
-	program    func() (string, error)
+	program    atomic.Pointer[string] // once it has been found
 }
 
 // Definition implements tool.Tool.
@@ -117,8 +117,16 @@ func (c *command) programName() string {
 	return c.spec.Command.Argv[0].Literal
 }
 
+// lookUp finds the program. One that is missing may be installed later.
 func (c *command) lookUp() (string, error) {
-	return proc.LookPath(c.programName(), c.deps.Workspace.Root())
+	if found := c.program.Load(); found != nil {
+		return *found, nil
+	}
+	path, err := proc.LookPath(c.programName(), c.deps.Workspace.Root())
+	if err == nil {
+		c.program.Store(&path)
+	}
+	return path, err
 }
 
 // resolve makes the argument list of a call and checks it.
@@ -140,14 +148,18 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Plan{FilesAffected: affected(run), Preview: "$ " + commandLine(run.Argv) + "\n"}, nil
+	return &tool.Plan{FilesAffected: c.affected(run), Preview: "$ " + commandLine(run.Argv) + "\n"}, nil
 }
 
-// affected are the paths that a run names for writing and removing, sorted.
-func affected(run *argv.Run) []string {
+// affected are the paths that a run names for writing and removing, relative
+// to the workspace, sorted.
+func (c *command) affected(run *argv.Run) []string {
 	var files []string
 	for _, file := range slices.Concat(run.Writes, run.Removes) {
-		files = append(files, strings.TrimPrefix(strings.TrimRight(file, "/"), "./"))
+		if rel, err := c.deps.Workspace.Rel(file); err == nil {
+			file = rel
+		}
+		files = append(files, file)
 	}
 	slices.Sort(files)
 	return slices.Compact(files)
@@ -171,7 +183,7 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.program()
+	path, err := c.lookUp()
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,12 @@ package command
 
 import (
 	"context"
+	"os"
+	"path"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
@@ -19,13 +23,27 @@ type paths struct {
 func (p paths) Check(path string, use argv.Kind) error {
 	access := workspace.Read
 	switch use {
-	case argv.Write:
+	case argv.Write, argv.Replace:
 		access = workspace.Write
 	case argv.Remove:
 		access = workspace.Remove
 	}
-	_, err := p.workspace.Check(path, access)
-	return err
+	abs, err := p.workspace.Check(path, access)
+	if err != nil || use != argv.Write {
+		return err
+	}
+	return singleLink(path, abs)
+}
+
+// singleLink refuses a file that has other names: what is written to it in
+// place may change a file outside.
+func singleLink(given, abs string) error {
+	info, err := os.Lstat(abs)
+	if err != nil || !info.Mode().IsRegular() || links(info) < 2 {
+		return nil
+	}
+	return tool.Errorf(tool.PermissionDenied, "%s is a hard link: the file has further names, which may lie outside the workspace", given).
+		Suggest("Remove it first, or write a new file and move that to its place.").With("path", given)
 }
 
 // Glob implements argv.Paths. As in a shell, a leading dot has to be written.
@@ -37,4 +55,37 @@ func (p paths) Glob(pattern string) ([]string, error) {
 func (p paths) IsDir(path string) bool {
 	info, err := p.workspace.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// CheckTree implements argv.Paths.
+func (p paths) CheckTree(source, target string) error {
+	look := p.workspace.Lstat
+	if strings.HasSuffix(source, "/") {
+		look = p.workspace.Stat
+	}
+	info, err := look(source)
+	if err != nil || !info.IsDir() {
+		return nil // target was checked, and there is nothing below it
+	}
+	var unseen error
+	options := workspace.WalkOptions{Hidden: true, OnSkip: func(_ string, err error) { unseen = err }}
+	base := ""
+	err = p.workspace.Walk(p.ctx, source, options, func(e workspace.Entry) error {
+		if base == "" {
+			base = path.Dir(e.Path) // the first entry lies directly in source
+		}
+		return p.Check(path.Join(target, below(e.Path, base)), argv.Write)
+	})
+	if err == nil {
+		err = unseen
+	}
+	return err
+}
+
+// below gives name relative to the directory base, which holds it.
+func below(name, base string) string {
+	if base == "." {
+		return name
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(name, base), "/")
 }

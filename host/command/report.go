@@ -29,7 +29,7 @@ func (c *command) report(run *argv.Run, p *proc.Result) (*tool.Result, error) {
 	result := tool.Text(output(p))
 	result.Truncated = p.Stdout.Truncated() || p.Stderr.Truncated()
 	result.Artifacts = artifacts(p)
-	return result.Affecting(affected(run)...), nil
+	return result.Affecting(c.affected(run)...), nil
 }
 
 // output is the standard output, with the standard error under a heading

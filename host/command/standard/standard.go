@@ -87,17 +87,23 @@ func cloc() argv.Spec {
 			Command: "cloc",
 			Options: []argv.Option{
 				flag("--json"), flag("--csv"), flag("--yaml"), flag("--md"), flag("--quiet"), flag("--by-file"), flag("--by-file-by-lang"),
-				flag("--hide-rate"), flag("--sum-one"), flag("--skip-uniqueness"), flag("--no-recurse"), flag("--3"), flag("--by-percent"),
+				flag("--hide-rate"), flag("--sum-one"), flag("--skip-uniqueness"), flag("--no-recurse"), flag("--3"), valued(argv.String, "--by-percent"),
 				valued(argv.String, "--include-lang"), valued(argv.String, "--exclude-lang"), valued(argv.String, "--include-ext"),
 				valued(argv.String, "--exclude-ext"), valued(argv.String, "--exclude-dir"), valued(argv.String, "--match-f"),
 				valued(argv.String, "--not-match-f"), valued(argv.String, "--match-d"), valued(argv.String, "--not-match-d"),
 				flag("--fullpath"), valued(argv.Number, "--max-file-size"), valued(argv.Number, "--timeout"),
 			},
-			Operands: argv.Operands{Type: argv.Read, Min: 1},
+			Operands: argv.Operands{
+				Type: argv.Read, Min: 1,
+				// Archives are unpacked by a shell command that holds their
+				// name; a name like a commit's makes cloc run git.
+				Refuse: `(?i)['\n]|(^|/)-$|^([a-f\d]{5,40}|master|head)(~\d+)?$|\.(tar|tgz|tar\.[^/.]+|zip|whl|deb|rpm)$`,
+				Reason: "cloc would give it to a shell, unpack it or ask git for it; for a plain file or directory of that name write ./NAME",
+			},
 		},
 		Examples: examples(".", "--json src", "--include-lang=Go --exclude-dir=vendor ."),
 		Rejects: examples("/", "--out=report.txt .", "--report-file=x .", "--config=x .", "--list-file=files.txt", "--extract-with='sh -c id' .",
-			"--read-lang-def=x .", "--vcs=git", "--follow-links ."),
+			"--read-lang-def=x .", "--vcs=git", "--follow-links .", "code.tar.gz", "HEAD"),
 	}
 }
 
@@ -156,7 +162,7 @@ func mv() argv.Spec {
 				refuse("name the target last", "-t", "--target-directory"), refuse("name the target last", "-T", "--no-target-directory"),
 				refuse("it writes further files", "-b", "--backup"), refuse("it writes further files", "-S", "--suffix"),
 			},
-			Operands: argv.Operands{Type: argv.Remove, Last: argv.Write, Into: true, Min: 2},
+			Operands: argv.Operands{Type: argv.Remove, Last: argv.Replace, Into: true, Min: 2},
 		},
 		Examples: examples("old.txt new.txt", "-n a.txt b.txt dir"),
 		Rejects:  examples("old.txt", "/etc/hosts here", "a.txt /tmp/", "-t /tmp a.txt", "--target=/tmp a.txt b.txt", ".git old", "a.txt agent.hcl"),

@@ -96,6 +96,10 @@ func TestContractExamples(t *testing.T) {
 		{"rm", "leak", func(t *testing.T, root, _ string) {
 			assert.FileExists(t, filepath.Join(filepath.Dir(root), "secret.txt"), "the link goes, its target stays")
 		}},
+		{"rm", "-rf leakdir/", func(t *testing.T, root, _ string) {
+			assert.NoFileExists(t, filepath.Join(root, "leakdir"))
+			assert.FileExists(t, filepath.Join(filepath.Dir(root), "secret.txt"), "a slash behind the link changes nothing")
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name+" "+tt.args, func(t *testing.T) {
@@ -131,7 +135,7 @@ func TestNothingLeavesTheWorkspace(t *testing.T) {
 			"-b file.txt source.txt", "--suffix=/../../x -b file.txt source.txt", "file.txt agent.hcl", "file.txt AGENT.HCL", "-r leakdir/. copy"},
 		"mv": {"../secret.txt stolen", "file.txt ..", "file.txt ../new", "-t .. file.txt", "--target-d=.. file.txt", "file.txt leakdir/", ".git old", "file.txt .git/config",
 			"agent.hcl x", "leakdir/secret.txt stolen"},
-		"rm": {"../secret.txt", "-rf ..", "-rf /", "-rf .", "-rf ./", "-rf leakdir/", "-rf leakdir/.", "-rf leakdir//", "leakdir/secret.txt", "-rf .git", "-rf .git/", "agent.hcl",
+		"rm": {"../secret.txt", "-rf ..", "-rf /", "-rf .", "-rf ./", "leakdir/secret.txt", "-rf .git", "-rf .git/", "agent.hcl",
 			"--no-preserve-root -rf /", "-rf src/../..", "-rf DIR"},
 		"touch": {"../new", "leakdir/new", "-r ../secret.txt file.txt", "--reference=../secret.txt file.txt", "--ref=leak file.txt", "-r leak file.txt", "DIR/new", ".git/x"},
 		"mkdir": {"../new", "leakdir/new", "-p ../a/b", "DIR/new", ".git/new"},
