@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,40 +46,60 @@ func (r *run) signal(pid int, sig syscall.Signal) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	if !slices.Contains(r.family([]int{pid}), pid) {
+	if members, _ := r.family([]int{pid}); len(members) == 0 {
 		return false
 	}
 	return unix.PidfdSendSignal(fd, unix.Signal(sig), nil, 0) == nil
 }
 
-// left lists the living processes of the run besides the command.
-func (r *run) left() []int { return r.family(candidates(r.cmd.Process.Pid)) }
+// left lists the living processes of the run besides the command. A process in
+// the middle of an exec has no environment for a moment; it gets a few more.
+func (r *run) left() []int {
+	for range 5 {
+		members, unsure := r.family(candidates(r.cmd.Process.Pid))
+		if !unsure {
+			return members
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+	members, _ := r.family(candidates(r.cmd.Process.Pid))
+	return members
+}
 
 // family picks those of pids that belong to the run: they carry its mark, or
-// are in the group or session or are children of one that belongs to it.
-func (r *run) family(pids []int) []int {
+// are in the group or session or are children of one that belongs to it. It is
+// unsure when one of the others has no environment.
+func (r *run) family(pids []int) (members []int, unsure bool) {
 	leader := r.cmd.Process.Pid
 	if r.kin == nil {
 		r.kin = map[int]bool{leader: true}
 	}
-	want := []byte(r.mark + "\x00")
-	var members []int
-	others := make(map[int][3]int)
+	want := []byte("\x00" + r.mark + "\x00")
+	others := make(map[int]relations)
 	for _, pid := range pids {
-		relations, alive := relationsOf(pid)
-		switch {
-		case !alive || pid == leader:
-		case marked(pid, want):
+		related, alive := relationsOf(pid)
+		if !alive || pid == leader {
+			continue
+		}
+		environ, readable := readProc("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
+		if bytes.HasPrefix(environ, want[1:]) || bytes.Contains(environ, want) {
 			members = append(members, pid)
 			r.kin[pid] = true
-		default:
-			others[pid] = relations
+			continue
 		}
+		others[pid] = related
+		unsure = unsure || readable && len(environ) == 0
 	}
+	return append(members, r.relatives(others)...), unsure
+}
+
+// relatives picks those of others that are kin of known members, and makes
+// them known.
+func (r *run) relatives(others map[int]relations) (members []int) {
 	for grown := true; grown; {
 		grown = false
-		for pid, relations := range others {
-			if slices.ContainsFunc(relations[:], func(id int) bool { return r.kin[id] }) {
+		for pid, related := range others {
+			if slices.ContainsFunc(related[:], func(id int) bool { return r.kin[id] }) {
 				members, grown = append(members, pid), true
 				r.kin[pid] = true
 				delete(others, pid)
@@ -124,7 +145,8 @@ func candidates(leader int) []int {
 // lastPid is the number given to a new process or thread most recently, 0 when
 // it cannot be told.
 func lastPid() int {
-	fields := bytes.Fields(readProc("/proc/loadavg", 128))
+	loadavg, _ := readProc("/proc/loadavg", 128)
+	fields := bytes.Fields(loadavg)
 	if len(fields) != 5 {
 		return 0
 	}
@@ -132,44 +154,51 @@ func lastPid() int {
 	return pid
 }
 
-// relationsOf gives the parent, group and session of a living process.
-func relationsOf(pid int) (relations [3]int, alive bool) {
-	stat := readProc("/proc/"+strconv.Itoa(pid)+"/stat", 1024)
+// kernelThread is the flag PF_KTHREAD of a process.
+const kernelThread = 0x200000
+
+// relations are a process's parent, group and session.
+type relations [3]int
+
+// relationsOf gives the relations of a living process, kernel threads aside.
+func relationsOf(pid int) (related relations, alive bool) {
+	stat, _ := readProc("/proc/"+strconv.Itoa(pid)+"/stat", 1024)
 	// The program's name, in parentheses, may hold anything.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 4 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
-		return relations, false
+	if len(fields) < 7 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return related, false
 	}
-	for i := range relations {
-		relations[i], _ = strconv.Atoi(string(fields[i+1]))
+	if flags, _ := strconv.Atoi(string(fields[6])); flags&kernelThread != 0 {
+		return related, false
 	}
-	return relations, true
+	for i := range related {
+		related[i], _ = strconv.Atoi(string(fields[i+1]))
+	}
+	return related, true
 }
 
 // maxEnviron bounds what is read of a process's environment.
 const maxEnviron = 4 << 20
 
-func marked(pid int, want []byte) bool {
-	env := readProc("/proc/"+strconv.Itoa(pid)+"/environ", maxEnviron)
-	return bytes.HasPrefix(env, want) || bytes.Contains(env, append([]byte{0}, want...))
-}
-
-// readProc reads a small file without the cost of an os.File. It gives nothing
-// where there is nothing to read.
-func readProc(path string, limit int) []byte {
+// readProc reads a small file without the cost of an os.File. It reports
+// whether there was one to read.
+func readProc(path string, limit int) (data []byte, ok bool) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 0, 4096)
 	for len(buf) < limit {
 		buf = slices.Grow(buf, 2048)
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		if n <= 0 || err != nil {
+		if err != nil {
+			return buf, false
+		}
+		if n <= 0 {
 			break
 		}
 		buf = buf[:len(buf)+n]
 	}
-	return buf
+	return buf, true
 }

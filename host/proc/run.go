@@ -252,6 +252,7 @@ func (s *stopper) stop(r *run, timedOut bool) {
 	}
 	s.timedOut, s.cancelled = timedOut, !timedOut
 	s.end = time.Now().Add(r.Grace)
+	r.anyLeft() // Takes down who is kin, before parents end.
 	terminateGroup(r.cmd.Process)
 	r.signalLeft(sigTerm)
 	s.disarms = append(s.disarms, time.AfterFunc(r.Grace, func() { s.kill(r) }).Stop)
