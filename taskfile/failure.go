@@ -41,7 +41,10 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 	case protocol.Missing:
 		return tool.Errorf(tool.InvalidArgument, "command '%s' was not run: %s", name, report.Message).
 			Suggest("Give variables through the task tool: args = \"%s NAME=value\".", name)
-	case protocol.Internal, protocol.Refused:
+	case protocol.Refused:
+		return tool.Errorf(tool.InvalidArgument, "command '%s' was not run: %s", name, report.Message).
+			Suggest("Use letters, digits and any of %s in that part of the name.", valueMarks)
+	case protocol.Internal:
 		return tool.Errorf(tool.Internal, "command '%s' could not be run: %s", name, report.Message).
 			Suggest("Run it by hand with task to see whether the Taskfile is at fault.")
 	}

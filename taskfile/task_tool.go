@@ -143,14 +143,16 @@ func checkVariable(name, value string) error {
 	}
 	if strings.ContainsFunc(value, notInValue) {
 		return tool.Errorf(tool.InvalidArgument, "the value of %s has characters that a shell would take for its own", name).
-			Suggest("Use letters, digits and _ . / : @ % + , = - in values, or give the text as an argument behind --, which is quoted.")
+			Suggest("Use letters, digits and any of %s in values, or give the text as an argument behind --, which is quoted.", valueMarks)
 	}
 	return nil
 }
 
+const valueMarks = "_./:@%+,=-"
+
 func notInVariable(c rune) bool { return c != '_' && !isAlphanumeric(c) }
 
-func notInValue(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune("_./:@%+,=-", c) }
+func notInValue(c rune) bool { return !isAlphanumeric(c) && !strings.ContainsRune(valueMarks, c) }
 
 func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'

@@ -8,9 +8,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/go-task/task/v3"
-	"github.com/go-task/task/v3/args"
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/go-task/task/v3/taskfile/ast"
 
@@ -73,7 +74,8 @@ func (e *execution) tell(report protocol.Report) protocol.Report {
 // find makes sure that name can be run, so that go-task never prints its list
 // instead of running.
 func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
-	found, err := l.executor.GetTask(&task.Call{Task: name})
+	call := &task.Call{Task: name}
+	found, err := l.executor.GetTask(call)
 	switch {
 	case err != nil && is[*taskerrors.TaskNotFoundError](err):
 		return protocol.Report{
@@ -88,6 +90,9 @@ func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 			Message: fmt.Sprintf("Task %q is internal", name), Near: l.near(name),
 		}, false
 	}
+	if report, ok := e.checkWildcards(call); !ok {
+		return report, false
+	}
 	if !forThisPlatform(found.Platforms) {
 		e.notes = append(e.notes, fmt.Sprintf("Task %q is not for this platform (%s/%s): nothing was run.", name, runtime.GOOS, runtime.GOARCH))
 	}
@@ -95,6 +100,30 @@ func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 		e.notes = append(e.notes, fmt.Sprintf("Task %q is meant to watch for changes; it was run once.", name))
 	}
 	return protocol.Report{}, true
+}
+
+// checkWildcards keeps what a caller may choose of a name, where the name of
+// the task has a "*", free of what a shell would take for its own: a Taskfile
+// puts it into its command lines as it is.
+func (e *execution) checkWildcards(call *task.Call) (protocol.Report, bool) {
+	if !e.exact && e.report == "" {
+		return protocol.Report{}, true
+	}
+	match, _ := call.Vars.Get("MATCH")
+	parts, _ := match.Value.([]string)
+	for _, part := range parts {
+		if strings.ContainsFunc(part, notPlain) {
+			return protocol.Report{
+				Kind: protocol.Refused, ExitCode: taskerrors.CodeTaskNotFound,
+				Message: fmt.Sprintf("%q has characters that a shell would take for its own, where the Taskfile leaves the name open", call.Task),
+			}, false
+		}
+	}
+	return protocol.Report{}, true
+}
+
+func notPlain(c rune) bool {
+	return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) && !strings.ContainsRune("_./:@%+,=-", c)
 }
 
 func forThisPlatform(platforms []*ast.Platform) bool {
@@ -166,13 +195,13 @@ func (e *execution) setVariables(executor *task.Executor) error {
 		globals.Set(v.name, ast.Var{Value: v.value})
 	}
 	executor.Taskfile.Vars.Merge(globals, nil)
-	quoted, err := args.ToQuotedString(e.arguments)
+	quoted, err := quoteWords(e.arguments)
 	if err != nil {
 		return err
 	}
 	special := ast.NewVars()
 	for name, value := range map[string]any{
-		"CLI_ARGS": quoted, "CLI_ARGS_LIST": e.arguments,
+		"CLI_ARGS": quoted, "CLI_ARGS_LIST": escapeWords(e.arguments),
 		"CLI_FORCE": e.force, "CLI_SILENT": e.silent, "CLI_VERBOSE": e.verbose,
 		"CLI_OFFLINE": false, "CLI_ASSUME_YES": false,
 	} {

@@ -23,7 +23,8 @@ const (
 	// Missing: the command needs variables that were not given, or has been
 	// given values that it does not take.
 	Missing Kind = "missing_variables"
-	// Refused: the arguments are none that toolhost-task takes.
+	// Refused: the name, where the Taskfile leaves it open, holds what a shell
+	// would take for its own; nothing ran.
 	Refused Kind = "refused"
 	// Cancelled: the run was stopped from outside.
 	Cancelled Kind = "cancelled"

@@ -1,0 +1,204 @@
+package taskfile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/taskfile"
+)
+
+// programs are the child program and the real task, both built from this
+// module, which has go-task in its graph.
+type programs struct{ child, task string }
+
+var built = struct {
+	once sync.Once
+	dir  string
+	programs
+	err error
+}{}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+func build(t *testing.T) programs {
+	t.Helper()
+	built.once.Do(func() {
+		built.dir, built.err = os.MkdirTemp("", "taskfile-test-")
+		if built.err != nil {
+			return
+		}
+		built.child, built.err = goBuild(taskfile.BinaryName, "github.com/toolhost/toolhost/cmd/toolhost-task")
+		if built.err != nil {
+			return
+		}
+		if built.task = os.Getenv("TOOLHOST_TASK_BIN"); built.task == "" {
+			built.task, built.err = goBuild("task", "github.com/go-task/task/v3/cmd/task")
+		}
+	})
+	require.NoError(t, built.err)
+	return built.programs
+}
+
+func goBuild(name, pkg string) (string, error) {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	path := filepath.Join(built.dir, name)
+	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
+	if err != nil {
+		err = errors.New(string(out))
+	}
+	return path, err
+}
+
+// project is a workspace with the Taskfile tools.
+type project struct {
+	t     *testing.T
+	dir   string
+	tasks *taskfile.Taskfile
+	tools map[string]tool.Tool
+}
+
+// newProject makes a workspace of a directory of testdata, "" for an empty one.
+func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *project {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the Taskfiles of these tests use a POSIX system's programs")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	if from != "" {
+		require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", from))))
+	}
+	ws, err := workspace.Open(dir, workspace.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { ws.Close() })
+	o := taskfile.Options{Binary: func() (string, error) { return build(t).child, nil }}
+	for _, c := range change {
+		c(&o)
+	}
+	p := &project{t: t, dir: dir, tasks: taskfile.New(ws, o), tools: map[string]tool.Tool{}}
+	for _, tl := range p.tasks.Tools() {
+		p.tools[tl.Definition().Name] = tl
+	}
+	return p
+}
+
+func (p *project) write(name, content string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	require.NoError(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(p.t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+func (p *project) exists(name string) bool {
+	_, err := os.Lstat(filepath.Join(p.dir, name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func (p *project) call(ctx context.Context, name string, params any) (*tool.Result, error) {
+	p.t.Helper()
+	return p.tools[name].Call(ctx, &tool.Call{
+		Tool: name, Step: 1, Params: tool.MustMarshal(params), Workspace: p.dir, ArtifactDir: filepath.Join(p.dir, ".artifacts"),
+	})
+}
+
+type command struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+type listing struct {
+	Commands []command `json:"commands"`
+	Message  string    `json:"message"`
+}
+
+func (l listing) names() []string {
+	names := []string{}
+	for _, c := range l.Commands {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (p *project) list() listing {
+	p.t.Helper()
+	result, err := p.call(p.t.Context(), "list_commands", map[string]any{})
+	require.NoError(p.t, err)
+	require.JSONEq(p.t, string(result.Structured), result.Text())
+	var l listing
+	require.NoError(p.t, json.Unmarshal(result.Structured, &l))
+	return l
+}
+
+type run struct {
+	Command    string `json:"command"`
+	ExitCode   int    `json:"exit_code"`
+	Stdout     string `json:"stdout"`
+	Stderr     string `json:"stderr"`
+	DurationMS *int64 `json:"duration_ms"`
+}
+
+// run calls run_command, which must have run something.
+func (p *project) run(name, args string) (run, *tool.Result) {
+	p.t.Helper()
+	result, err := p.call(p.t.Context(), "run_command", map[string]any{"command": name, "args": args})
+	require.NoError(p.t, err)
+	var r run
+	require.NoError(p.t, json.Unmarshal(result.Structured, &r))
+	require.NotNil(p.t, r.DurationMS)
+	require.Equal(p.t, name, r.Command)
+	return r, result
+}
+
+// fails calls a tool that must fail without a result.
+func (p *project) fails(name string, params any) *tool.Error {
+	p.t.Helper()
+	_, err := p.call(p.t.Context(), name, params)
+	var e *tool.Error
+	require.ErrorAs(p.t, err, &e)
+	require.NotEmpty(p.t, e.Suggestion)
+	return e
+}
+
+// real runs the real task in the workspace, in the same environment.
+func (p *project) real(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	cmd := exec.Command(build(p.t).task, append([]string{"--dir", ".", "--taskfile", ".agent/Taskfile.yml"}, args...)...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "PWD="+p.dir)
+	var out, errs outBuffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		testneed.Missing(p.t, "the real task does not run: "+err.Error())
+	}
+	return string(out), string(errs), cmd.ProcessState.ExitCode()
+}
+
+type outBuffer []byte
+
+func (b *outBuffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
