@@ -1,0 +1,179 @@
+package config
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/hashicorp/hcl/v2"
+)
+
+func (r *reader) workspace(blocks hcl.Blocks) {
+	r.onlyOne(blocks, func(b *hcl.Block) {
+		blk := r.open(b, schema("root allow protect"))
+		w := &r.cfg.Workspace
+		w.Pos = pos(b.DefRange)
+		var root string
+		if blk.text("root", &root) {
+			w.Root = r.path(root, blk.where("root"))
+		}
+		w.Allow = blk.paths("allow")
+		blk.globs("protect", &w.Protect)
+	})
+}
+
+// globs reads a list of globs and checks their syntax.
+func (b block) globs(name string, to *[]string) {
+	b.texts(name, to)
+	for _, g := range *to {
+		if g == "" || !doublestar.ValidatePattern(g) {
+			b.fail(b.where(name), "Invalid glob", "Check its brackets and braces.", "%q is no glob.", g)
+		}
+	}
+}
+
+func (r *reader) sandbox(blocks hcl.Blocks) {
+	r.onlyOne(blocks, func(b *hcl.Block) {
+		blk := r.open(b, schema("level image mask "+accessAttrs))
+		s := &Sandbox{Level: "auto", Pos: pos(b.DefRange)}
+		blk.oneOf("level", &s.Level, "auto", "full", "landlock", "docker", "off")
+		s.Network = blk.network(false)
+		s.Read, s.Write, s.Mask = blk.paths("read"), blk.paths("write"), blk.paths("mask")
+		blk.text("image", &s.Image)
+		if s.Level == "docker" && s.Image == "" {
+			r.fail(blk.where("level"), "No image", `Add image = "...".`, "The level docker needs an image.")
+		}
+		r.cfg.Sandbox = s
+	})
+}
+
+func (r *reader) taskfile(b *hcl.Block) {
+	blk := r.open(b, schema("path timeout "+accessAttrs))
+	t := &Taskfile{Path: ".agent/Taskfile.yml", Access: blk.access(), Pos: pos(b.DefRange)}
+	if blk.text("path", &t.Path) && t.Path == "" {
+		r.fail(blk.where("path"), "Empty path", "Name the Taskfile, or leave path out.", "path is empty.")
+	}
+	blk.duration("timeout", &t.Timeout)
+	r.cfg.Taskfile = t
+}
+
+func (r *reader) limits(b *hcl.Block) {
+	blk := r.open(b, schema("output timeout file_size processes"))
+	l := &r.cfg.Limits
+	l.Pos = pos(b.DefRange)
+	blk.size("output", &l.Output)
+	blk.duration("timeout", &l.Timeout)
+	blk.size("file_size", &l.FileSize)
+	blk.count("processes", &l.Processes)
+}
+
+func (r *reader) web(b *hcl.Block) {
+	blk := r.open(b, schema("allow timeout max_size"))
+	w := &r.cfg.Web
+	w.Pos = pos(b.DefRange)
+	blk.texts("allow", &w.Allow)
+	for _, a := range w.Allow {
+		if !isHost(a) {
+			r.fail(blk.where("allow"), "Invalid address", `Write an address, a CIDR or a host name: "127.0.0.1", "10.0.0.0/8", "intranet.example".`,
+				"%q is none.", a)
+		}
+	}
+	blk.duration("timeout", &w.Timeout)
+	blk.size("max_size", &w.MaxSize)
+}
+
+// isHost accepts an address, a CIDR or a host name.
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	if _, err := netip.ParsePrefix(s); err == nil {
+		return true
+	}
+	return s != "" && len(s) <= 253 && !strings.ContainsAny(s, ":/@?#\\ \t\r\n*") && !strings.Contains(s, "..")
+}
+
+// builtin reads the options of a builtin tool. Only tools that have options
+// can be named.
+func (r *reader) builtin(b *hcl.Block) {
+	switch name := b.Labels[0]; name {
+	case "edit_file":
+		blk := r.open(b, schema("unescape"))
+		blk.oneOf("unescape", &r.cfg.Builtins.Unescape, "contract", "fallback", "never")
+	default:
+		hint := didYouMean(name, []string{"edit_file"})
+		if hint == "" {
+			hint = "The builtin with options is edit_file."
+		}
+		r.fail(b.LabelRanges[0], "Unknown builtin", hint, "There is no builtin %q that has options.", name)
+	}
+}
+
+// toolset reads a toolset block. Its tools come from sources that are not
+// known here, so only what the file says about itself is checked.
+func (r *reader) toolset(b *hcl.Block) {
+	r.name("toolset", b.Labels[0], b.LabelRanges[0])
+	for _, shipped := range []string{"agent", "cliagent", "agentbench", "clemini", "ocode"} {
+		if b.Labels[0] == shipped {
+			r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.", "%q is shipped with toolhost and is what its contract says.", shipped)
+		}
+	}
+	blk := r.open(b, schema("tools rename"))
+	blk.require("tools")
+	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange)}
+	places := blk.toolNames(&t)
+	offered := make(map[string]hcl.Range)
+	renames := blk.entries("rename")
+	for i, name := range t.Tools {
+		as, at := name, places[i]
+		for _, e := range renames {
+			if e.key == name {
+				as, at = e.value, e.at
+			}
+		}
+		if first, ok := offered[as]; ok {
+			r.fail(at, "Two tools of one name", `Give one another name: rename = { `+name+` = "..." }.`,
+				"%q is a tool of this set already, at %s.", as, pos(first))
+		}
+		offered[as] = at
+	}
+	blk.renames(&t, renames)
+	r.cfg.Toolsets = append(r.cfg.Toolsets, t)
+}
+
+// toolNames reads the tools of a toolset with their places.
+func (b block) toolNames(t *Toolset) []hcl.Range {
+	b.texts("tools", &t.Tools)
+	if b.has("tools") && len(t.Tools) == 0 {
+		b.fail(b.where("tools"), "Empty toolset", "Name at least one tool.", "The toolset %q has no tools.", t.Name)
+	}
+	places := make([]hcl.Range, len(t.Tools))
+	var items []hcl.Expression
+	if a := b.attrs["tools"]; a != nil {
+		items, _ = hcl.ExprList(a.Expr)
+	}
+	for i, name := range t.Tools {
+		places[i] = b.where("tools")
+		if len(items) == len(t.Tools) {
+			places[i] = items[i].Range()
+		}
+		b.name("tool", name, places[i])
+		t.ToolPos = append(t.ToolPos, pos(places[i]))
+	}
+	return places
+}
+
+func (b block) renames(t *Toolset, renames []entry) {
+	for _, e := range renames {
+		if !contains(t.Tools, e.key) {
+			b.fail(e.at, "Rename of an absent tool", didYouMean(e.key, t.Tools), "%q is not among the tools of this set.", e.key)
+			continue
+		}
+		if b.name("tool", e.value, e.at) {
+			if t.Rename == nil {
+				t.Rename = make(map[string]string)
+			}
+			t.Rename[e.key] = e.value
+		}
+	}
+}

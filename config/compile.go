@@ -1,0 +1,325 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/toolhost/toolhost/host/argv"
+)
+
+// compiler turns the expressions of a command block into argv.Expr.
+type compiler struct {
+	*reader
+	params *params
+}
+
+// command reads a command block.
+func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
+	blk := r.open(b, schema("argv env stdin timeout success"))
+	blk.require("argv")
+	c := compiler{r, p}
+	t := new(argv.Template)
+	if a := blk.attrs["argv"]; a != nil {
+		t.Argv, _ = c.list(a.Expr)
+		c.program(t.Argv, a.Expr.Range())
+	}
+	if a := blk.attrs["env"]; a != nil {
+		t.Env = c.env(a.Expr)
+	}
+	if a := blk.attrs["stdin"]; a != nil {
+		if e, ok := c.expr(a.Expr); ok {
+			t.Stdin = &e
+		}
+	}
+	blk.duration("timeout", &t.Timeout)
+	blk.integers("success", &t.Success)
+	for i, name := range p.names() {
+		if !p.used[name] {
+			r.warn(p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
+		}
+	}
+	return t
+}
+
+// program checks that the program is named by the file and not by a caller.
+func (c compiler) program(list []argv.Expr, at hcl.Range) {
+	switch {
+	case len(list) == 0:
+		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "argv is empty or not valid.")
+	case len(list[0].Params()) > 0:
+		c.fail(at, "Program named by a parameter", "Write the program out.", "Whoever calls the tool could run any program.")
+	case list[0].Null || list[0].Concat == nil && list[0].Literal == "":
+		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "The first item of argv is empty.")
+	}
+}
+
+// list compiles a list. An item that is a list at load time is spliced in.
+func (c compiler) list(e hcl.Expression) ([]argv.Expr, bool) {
+	if native, ok := e.(*hclsyntax.FunctionCallExpr); ok && native.Name == "concat" && c.usesParams(e) {
+		return c.concat(native)
+	}
+	items, diags := hcl.ExprList(e)
+	if diags.HasErrors() {
+		return c.splice(e)
+	}
+	var list []argv.Expr
+	good := true
+	for _, item := range items {
+		if c.isList(item) {
+			more, ok := c.splice(item)
+			list, good = append(list, more...), good && ok
+			continue
+		}
+		one, ok := c.expr(item)
+		list, good = append(list, one), good && ok
+	}
+	return list, good
+}
+
+func (c compiler) concat(e *hclsyntax.FunctionCallExpr) ([]argv.Expr, bool) {
+	var list []argv.Expr
+	good := true
+	for _, arg := range e.Args {
+		more, ok := c.list(arg)
+		list, good = append(list, more...), good && ok
+	}
+	return list, good
+}
+
+// isList reports whether an item is a reference to a list of the file.
+func (c compiler) isList(e hcl.Expression) bool {
+	n, ok := e.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || len(n.Traversal) != 2 {
+		return false
+	}
+	attr, ok := n.Traversal[1].(hcl.TraverseAttr)
+	if !ok {
+		return false
+	}
+	b := c.bindings(n.Traversal.RootName())[attr.Name]
+	if b == nil {
+		return false
+	}
+	v, ok := c.bound(b, attr.Name)
+	if !ok || v.IsNull() {
+		return false
+	}
+	t := v.Type()
+	return t.IsTupleType() || t.IsListType() || t.IsSetType()
+}
+
+// splice compiles an expression that gives a list at load time.
+func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
+	if c.usesParams(e) {
+		if one, ok := c.expr(e); ok {
+			return []argv.Expr{one}, true
+		}
+		return nil, false
+	}
+	texts, ok := c.listValue(e)
+	list := make([]argv.Expr, len(texts))
+	for i, text := range texts {
+		list[i].Literal = text
+	}
+	return list, ok
+}
+
+func (c compiler) env(e hcl.Expression) map[string]argv.Expr {
+	pairs, diags := hcl.ExprMap(e)
+	if diags.HasErrors() {
+		c.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`, "env is an object of texts.")
+		return nil
+	}
+	env := make(map[string]argv.Expr, len(pairs))
+	for _, pair := range pairs {
+		key, ok := c.key(pair.Key)
+		value, valueOK := c.expr(pair.Value)
+		if !ok || !valueOK || !c.envName(key, pair.Key.Range()) {
+			continue
+		}
+		if _, taken := env[key]; taken {
+			c.fail(pair.Key.Range(), "Duplicate key", "Remove one of them.", "%q stands in this object already.", key)
+		}
+		env[key] = value
+	}
+	return env
+}
+
+// usesParams reports whether an expression refers to a parameter.
+func (c compiler) usesParams(e hcl.Expression) bool {
+	for _, t := range e.Variables() {
+		if t.RootName() == "param" {
+			return true
+		}
+	}
+	return false
+}
+
+// expr compiles one expression.
+func (c compiler) expr(e hcl.Expression) (argv.Expr, bool) {
+	n, ok := c.native(e)
+	if !ok {
+		text, ok := c.foldValue(e) // a number or bool of the JSON syntax
+		return argv.Expr{Literal: text}, ok
+	}
+	return c.node(n)
+}
+
+func (c compiler) node(n node) (argv.Expr, bool) {
+	if !c.usesParams(n.expr) {
+		return c.constant(n)
+	}
+	switch e := n.expr.(type) {
+	case *hclsyntax.ScopeTraversalExpr:
+		return c.param(e)
+	case *hclsyntax.TemplateExpr:
+		return c.template(n, e)
+	case *hclsyntax.TemplateWrapExpr:
+		return c.node(n.with(e.Wrapped))
+	case *hclsyntax.ParenthesesExpr:
+		return c.node(n.with(e.Expression))
+	case *hclsyntax.ConditionalExpr:
+		return c.conditional(n, e)
+	case *hclsyntax.FunctionCallExpr:
+		c.fail(e.Range(), "Function of a parameter", "Leave the value as it is; the program receives it as the caller gave it.",
+			"%s cannot be applied: a parameter has a value only when the tool is called.", e.Name)
+	default:
+		c.fail(e.Range(), "Expression of a parameter", `Use param.NAME, "text ${param.NAME}" and param.NAME ? "-x" : null.`,
+			"A parameter has a value only when the tool is called, and this cannot be done with it then.")
+	}
+	return argv.Expr{}, false
+}
+
+// constant compiles what is known at load time. A null leaves the argument out.
+func (c compiler) constant(n node) (argv.Expr, bool) {
+	if lit, ok := n.expr.(*hclsyntax.LiteralValueExpr); ok && lit.Val.IsNull() {
+		return argv.Expr{Null: true}, true
+	}
+	if cond, ok := n.expr.(*hclsyntax.ConditionalExpr); ok {
+		on, ok := c.condition(cond.Condition)
+		switch {
+		case !ok:
+			return argv.Expr{}, false
+		case on:
+			return c.node(n.with(cond.TrueResult))
+		}
+		return c.node(n.with(cond.FalseResult))
+	}
+	text, ok := c.fold(n)
+	return argv.Expr{Literal: text}, ok
+}
+
+// condition evaluates a condition that is known at load time.
+func (c compiler) condition(e hclsyntax.Expression) (on, ok bool) {
+	v, ok := c.value(e)
+	if !ok {
+		return false, false
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() || v.Type() != cty.Bool {
+		c.fail(e.Range(), "Wrong type", "", "A condition must be true or false, and this is %s.", typeName(v))
+		return false, false
+	}
+	return v.True(), true
+}
+
+func (c compiler) template(n node, e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
+	var parts []argv.Expr
+	good := true
+	for _, part := range e.Parts {
+		one := argv.Expr{}
+		ok := true
+		if lit, isText := literal(part); isText {
+			one.Literal = n.rawLiteral(lit)
+		} else {
+			one, ok = c.node(n.with(part))
+		}
+		good = good && ok
+		if last := len(parts) - 1; last >= 0 && plainText(one) && plainText(parts[last]) {
+			parts[last].Literal += one.Literal
+			continue
+		}
+		parts = append(parts, one)
+	}
+	return argv.Expr{Concat: parts}, good
+}
+
+// plainText reports whether an expression is literal text.
+func plainText(e argv.Expr) bool {
+	return e.Param == "" && e.Concat == nil && e.When == nil && !e.Null
+}
+
+// param compiles param.NAME.
+func (c compiler) param(e *hclsyntax.ScopeTraversalExpr) (argv.Expr, bool) {
+	name, ok := c.paramName(e)
+	return argv.Expr{Param: name}, ok
+}
+
+func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
+	if len(e.Traversal) == 2 {
+		if attr, ok := e.Traversal[1].(hcl.TraverseAttr); ok {
+			if c.params.find(attr.Name) == nil {
+				hint := didYouMean(attr.Name, c.params.names())
+				if hint == "" {
+					hint = "Declare it with a param block."
+				}
+				c.fail(e.Range(), "Unknown parameter", hint, "The tool has no parameter %q.", attr.Name)
+				return "", false
+			}
+			c.params.used[attr.Name] = true
+			return attr.Name, true
+		}
+	}
+	c.fail(e.Range(), "Invalid reference", "Write param.NAME.", "A parameter is used as a whole.")
+	return "", false
+}
+
+// conditional compiles param.NAME ? a : b, for a bool parameter.
+func (c compiler) conditional(n node, e *hclsyntax.ConditionalExpr) (argv.Expr, bool) {
+	if !c.usesParams(e.Condition) {
+		on, ok := c.condition(e.Condition)
+		if !ok {
+			return argv.Expr{}, false
+		}
+		// Both are compiled, so that mistakes in either are told.
+		then, thenOK := c.node(n.with(e.TrueResult))
+		other, otherOK := c.node(n.with(e.FalseResult))
+		if on {
+			return then, thenOK && otherOK
+		}
+		return other, thenOK && otherOK
+	}
+	name, not, ok := c.switchParam(e.Condition)
+	then, thenOK := c.node(n.with(e.TrueResult))
+	other, otherOK := c.node(n.with(e.FalseResult))
+	if not {
+		then, other = other, then
+	}
+	return argv.Expr{When: &argv.When{Param: name, Then: then, Else: other}}, ok && thenOK && otherOK
+}
+
+// switchParam reads the condition of a conditional: param.NAME or !param.NAME.
+func (c compiler) switchParam(e hclsyntax.Expression) (name string, not, ok bool) {
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return c.switchParam(e.Expression)
+	case *hclsyntax.UnaryOpExpr:
+		if e.Op == hclsyntax.OpLogicalNot {
+			name, not, ok = c.switchParam(e.Val)
+			return name, !not, ok
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		if name, ok = c.paramName(e); !ok {
+			return "", false, false
+		}
+		if p := c.params.find(name); p.Type != argv.TypeBool {
+			c.fail(e.Range(), "Condition on a parameter", "Make its type bool, or pass the value on.",
+				"A condition needs a bool, and %q is %s.", name, p.Type)
+			return "", false, false
+		}
+		return name, false, true
+	}
+	c.fail(e.Range(), "Condition on a parameter", `Write param.NAME ? "-x" : null.`, "A condition can be a bool parameter, or ! and one, and nothing more.")
+	return "", false, false
+}

@@ -1,0 +1,215 @@
+package config
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Config is what an agent.hcl says. A Pos anywhere in it is a place in the
+// file, "agent.hcl:12".
+type Config struct {
+	// Path is the file, as it was named; Dir its directory.
+	Path, Dir string
+	// SHA256 is the hash of the file's content, in lower-case hex.
+	SHA256 string
+
+	Workspace Workspace
+	Variables []Variable
+	// Tools are the command tools, in the order of the file. What the sandbox
+	// grants them is in their Access.
+	Tools    []argv.Spec
+	Plugins  []Plugin
+	Servers  []Server
+	Taskfile *Taskfile // nil when the file has no such block
+	Toolsets []Toolset
+	Builtins Builtins
+	Limits   Limits
+	Web      Web
+	Policy   *Policy // nil when the file has no such block
+	Sandbox  *Sandbox
+
+	// Secrets are values from the environment and of sensitive variables, and
+	// what was made of them: never to be shown. The longest comes first.
+	Secrets []string
+	// EnvNames are the environment variables that the file reads.
+	EnvNames []string
+
+	file   *hcl.File
+	places map[string]hcl.Range // of examples, by their Pos
+}
+
+// Workspace is the workspace block.
+type Workspace struct {
+	// Root is the workspace directory: as written, resolved against the
+	// file's directory. It is Dir when not written.
+	Root string
+	// Allow are further trees that tools may use, resolved like Root.
+	Allow []string
+	// Protect are globs, relative to Root, of what file tools may not write.
+	Protect []string
+	Pos     string
+}
+
+// Variable is a variable block with the value it has in this load.
+type Variable struct {
+	Name, Description string
+	// Value is the value as JSON. It is nil for a sensitive variable.
+	Value     json.RawMessage
+	Sensitive bool
+	// From says where the value is from: "default", "command line" or
+	// "environment".
+	From string
+	Pos  string
+}
+
+// Access is what the sandbox grants to a child process beyond the workspace.
+type Access = argv.Access
+
+// Plugin is a plugin block.
+type Plugin struct {
+	Name string
+	// Source is what to run: a path, resolved against the file's directory
+	// when it begins with a dot, or a name that the operator's install knows.
+	Source string
+	// SHA256 pins the binary, in lower-case hex; it may be empty.
+	SHA256 string
+	// Config is the undecoded config block.
+	Config PluginConfig
+	// Prefix goes before the names of its tools.
+	Prefix string
+	Args   []string
+	Env    map[string]string
+	// Timeout bounds one call, StartTimeout the start; zero is the default.
+	Timeout, StartTimeout time.Duration
+	// Permissions are what it is granted. Nil is all that its tools ask for.
+	Permissions []tool.Permission
+	Access      Access
+	Pos         string
+}
+
+// Server is an mcp block: another MCP server, whose tools are offered too.
+type Server struct {
+	Name string
+	// Command or URL is set, and only one of them.
+	Command []string
+	Env     map[string]string
+	URL     string
+	Headers map[string]string
+	// Prefix goes before the names of its tools.
+	Prefix string
+	// Include and Exclude are globs on the server's own tool names. An empty
+	// Include takes all.
+	Include, Exclude []string
+	Timeout          time.Duration
+	// Protocol pins the protocol version, "2025-11-25"; empty negotiates.
+	Protocol string
+	Access   Access
+	Pos      string
+}
+
+// Taskfile is the taskfile block.
+type Taskfile struct {
+	// Path is the Taskfile, relative to the workspace.
+	Path    string
+	Timeout time.Duration // of one run; zero is the default
+	Access  Access
+	Pos     string
+}
+
+// Toolset is a toolset block.
+type Toolset struct {
+	Name string
+	// Tools are the names of the tools, as their sources call them.
+	Tools []string
+	// Rename gives tools another name in this set.
+	Rename map[string]string
+	Pos    string
+	// ToolPos is the place of each of Tools.
+	ToolPos []string
+}
+
+// Builtins are the options of builtin tools, from their builtin blocks.
+type Builtins struct {
+	// Unescape is the option of edit_file: "contract", "fallback" or "never";
+	// empty is the default.
+	Unescape string
+}
+
+// Limits is the limits block. Zero means the default.
+type Limits struct {
+	Output    int64         // bytes of a result, and of each stream of a command
+	Timeout   time.Duration // of one call
+	FileSize  int64         // bytes of a file that is read or written whole
+	Processes int           // child processes at a time
+	Pos       string
+}
+
+// Web is the web block.
+type Web struct {
+	// Allow are addresses, CIDRs or hosts that may be reached although the
+	// network guard would refuse them.
+	Allow   []string
+	Timeout time.Duration
+	MaxSize int64 // bytes of a response
+	Pos     string
+}
+
+// Action is what a policy says of a call: "allow", "ask" or "deny".
+type Action string
+
+// The actions.
+const (
+	Allow Action = "allow"
+	Ask   Action = "ask"
+	Deny  Action = "deny"
+)
+
+// Policy is the policy block.
+type Policy struct {
+	Risks       map[tool.Risk]Action
+	Permissions map[tool.Permission]Action
+	Rules       []Rule
+	Pos         string
+}
+
+// Rule is a rule of a policy. It matches a call that meets every condition
+// that is set.
+type Rule struct {
+	Name string
+	// Tool is the name of a tool.
+	Tool string
+	// Params is a regular expression on the parameters as compact JSON with
+	// sorted keys.
+	Params string
+	// Command is the beginning of a command line, in words: "git push".
+	Command    string
+	Permission tool.Permission
+	Risk       tool.Risk
+	Action     Action
+	// Expires is when the rule ceases to match; zero is never.
+	Expires  time.Time
+	Disabled bool
+	Reason   string
+	Pos      string
+}
+
+// Sandbox is the sandbox block.
+type Sandbox struct {
+	// Level is "auto", "full", "landlock", "docker" or "off".
+	Level string
+	// Network is true when children have network unless their own block says
+	// otherwise. Access of tools, plugins and the like has it worked in.
+	Network bool
+	// Read and Write are further absolute paths for all children.
+	Read, Write []string
+	// Image is for level docker.
+	Image string
+	// Mask are absolute paths that children find empty.
+	Mask []string
+	Pos  string
+}

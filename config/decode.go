@@ -1,0 +1,238 @@
+package config
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// block is a block being read. Its methods report what is wrong with an
+// attribute and otherwise set what they are given; a missing attribute leaves
+// it as it is.
+type block struct {
+	*reader
+	attrs  hcl.Attributes
+	blocks hcl.Blocks
+	at     hcl.Range // its header
+	end    hcl.Range // where a missing attribute would go
+}
+
+// schema lists what a block may hold: attributes, and blocks with the names of
+// their labels ("param name").
+func schema(attrs string, blocks ...string) *hcl.BodySchema {
+	s := new(hcl.BodySchema)
+	for name := range strings.FieldsSeq(attrs) {
+		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	for _, b := range blocks {
+		words := strings.Fields(b)
+		s.Blocks = append(s.Blocks, hcl.BlockHeaderSchema{Type: words[0], LabelNames: words[1:]})
+	}
+	return s
+}
+
+func (r *reader) open(b *hcl.Block, s *hcl.BodySchema) block {
+	content, diags := b.Body.Content(s)
+	r.diags = append(r.diags, diags...)
+	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange, end: content.MissingItemRange}
+}
+
+func (b block) has(name string) bool { return b.attrs[name] != nil }
+
+// where is the place of an attribute's value.
+func (b block) where(name string) hcl.Range {
+	if a := b.attrs[name]; a != nil {
+		return a.Expr.Range()
+	}
+	return b.at
+}
+
+func (b block) require(names ...string) {
+	for _, name := range names {
+		if !b.has(name) {
+			b.fail(b.at, "Missing attribute", "Add "+name+".", "This block needs the attribute %s.", name)
+		}
+	}
+}
+
+// text evaluates an expression that must be text.
+func (r *reader) text(e hcl.Expression) (string, bool) {
+	n, ok := r.native(e)
+	if !ok {
+		return r.strictText(e)
+	}
+	switch n.expr.(type) {
+	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
+		return r.fold(n)
+	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr:
+		return r.fold(n)
+	}
+	return r.strictText(e)
+}
+
+// strictText takes no number for a text.
+func (r *reader) strictText(e hcl.Expression) (string, bool) {
+	v, ok := r.value(e)
+	if !ok {
+		return "", false
+	}
+	plain, _ := v.Unmark()
+	if plain.Type() != cty.String || plain.IsNull() {
+		r.fail(e.Range(), "Wrong type", `Write it in quotes.`, "Text is needed here, and this is %s.", typeName(plain))
+		return "", false
+	}
+	r.derived(v, plain.AsString())
+	return plain.AsString(), true
+}
+
+func (b block) text(name string, to *string) bool {
+	a := b.attrs[name]
+	if a == nil {
+		return false
+	}
+	s, ok := b.reader.text(a.Expr)
+	if ok {
+		*to = s
+	}
+	return ok
+}
+
+func (b block) boolean(name string, to *bool) bool {
+	return b.typed(name, cty.Bool, "true or false", func(v cty.Value) { *to = v.True() })
+}
+
+func (b block) number(name string, to *float64) bool {
+	return b.typed(name, cty.Number, "a number", func(v cty.Value) { *to, _ = v.AsBigFloat().Float64() })
+}
+
+// count sets a whole number that is not negative.
+func (b block) count(name string, to *int) bool {
+	var n float64
+	if !b.number(name, &n) {
+		return false
+	}
+	if n < 0 || n != math.Trunc(n) || n > 1<<31 {
+		b.fail(b.where(name), "Not a count", "", "%s must be a whole number from 0.", name)
+		return false
+	}
+	*to = int(n)
+	return true
+}
+
+func (b block) typed(name string, t cty.Type, what string, set func(cty.Value)) bool {
+	a := b.attrs[name]
+	if a == nil {
+		return false
+	}
+	v, ok := b.value(a.Expr)
+	if !ok {
+		return false
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() || v.Type() != t {
+		b.fail(a.Expr.Range(), "Wrong type", "", "%s must be %s, and is %s.", name, what, typeName(v))
+		return false
+	}
+	set(v)
+	return true
+}
+
+// integers sets a list of whole numbers.
+func (b block) integers(name string, to *[]int) {
+	a := b.attrs[name]
+	if a == nil {
+		return
+	}
+	list, _ := b.listValue(a.Expr)
+	for _, s := range list {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			b.fail(b.where(name), "Not a whole number", "Write a list: [0, 1].", "%s holds %q.", name, s)
+			return
+		}
+		*to = append(*to, n)
+	}
+}
+
+// oneOf sets a text that must be one of values.
+func (b block) oneOf(name string, to *string, values ...string) bool {
+	var s string
+	if !b.text(name, &s) {
+		return false
+	}
+	for _, v := range values {
+		if s == v {
+			*to = s
+			return true
+		}
+	}
+	b.fail(b.where(name), "Unknown value", mustBe(s, values), "%s cannot be %q.", name, s)
+	return false
+}
+
+// duration sets a duration such as "30s" or "5m".
+func (b block) duration(name string, to *time.Duration) {
+	var s string
+	if !b.text(name, &s) {
+		return
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		b.fail(b.where(name), "Invalid duration", `Write a number with a unit: "500ms", "30s", "5m", "1h".`, "%s cannot be %q.", name, s)
+		return
+	}
+	*to = d
+}
+
+// size sets a number of bytes such as "64KiB".
+func (b block) size(name string, to *int64) {
+	var s string
+	if !b.text(name, &s) {
+		return
+	}
+	n, ok := parseSize(s)
+	if !ok {
+		b.fail(b.where(name), "Invalid size", `Write a number with a unit: "512B", "64KiB", "10MiB", "1GB".`, "%s cannot be %q.", name, s)
+		return
+	}
+	*to = n
+}
+
+func parseSize(s string) (int64, bool) {
+	units := [...]struct {
+		name string
+		size int64
+	}{
+		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1},
+	}
+	for _, unit := range units {
+		digits, ok := strings.CutSuffix(s, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		bytes := n * float64(unit.size)
+		return int64(bytes), err == nil && bytes >= 1 && bytes < 1<<60 && !strings.ContainsAny(digits, "xXpPeE_")
+	}
+	return 0, false
+}
+
+// pattern sets a regular expression.
+func (b block) pattern(name string, to *string) {
+	var s string
+	if !b.text(name, &s) {
+		return
+	}
+	if _, err := regexp.Compile(s); err != nil {
+		b.fail(b.where(name), "Invalid regular expression", "The syntax is RE2: see https://golang.org/s/re2syntax.", "%s: %s.", name, err)
+		return
+	}
+	*to = s
+}

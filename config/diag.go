@@ -1,0 +1,154 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// maxDiagnostics bounds what is reported of one file.
+const maxDiagnostics = 100
+
+// Diagnostics are mistakes, in the order of their places in a file.
+type Diagnostics []Diagnostic
+
+// Diagnostic is one mistake.
+type Diagnostic struct {
+	// Severity is "error" or "warning". A warning does not keep the file from
+	// being used.
+	Severity string `json:"severity"`
+	// File, Line and Column say where. Line and Column count from 1, and are 0
+	// when the mistake has no place in a file.
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Summary names the mistake, Detail says what is wrong, Suggestion what to
+	// do about it.
+	Summary    string `json:"summary"`
+	Detail     string `json:"detail"`
+	Suggestion string `json:"suggestion,omitempty"`
+
+	diag *hcl.Diagnostic
+	file *hcl.File
+}
+
+// suggestion is the Extra of our diagnostics: the end of Detail that says what
+// to do.
+type suggestion string
+
+// HasErrors reports whether there is a mistake that keeps the file from being
+// used.
+func (d Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(d, func(d Diagnostic) bool { return d.Severity == "error" })
+}
+
+// Write writes the diagnostics for people, with their lines of source, and
+// with colours if asked.
+func (d Diagnostics) Write(w io.Writer, color bool) error {
+	for _, one := range d {
+		files := map[string]*hcl.File{one.File: one.file}
+		if err := hcl.NewDiagnosticTextWriter(w, files, 0, color).WriteDiagnostic(one.diag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteJSON writes the diagnostics for programs: an array, empty when there
+// are none.
+func (d Diagnostics) WriteJSON(w io.Writer) error {
+	if d == nil {
+		d = Diagnostics{}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(d)
+}
+
+// Err gives the errors as one error, a line each, and nil when there is none.
+func (d Diagnostics) Err() error {
+	var lines []string
+	for _, one := range d {
+		if one.Severity == "error" {
+			lines = append(lines, one.diag.Error())
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// diagnostic makes the public form of a diagnostic.
+func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
+	p := Diagnostic{Severity: "error", Summary: diag.Summary, Detail: diag.Detail, diag: diag, file: file}
+	if diag.Severity == hcl.DiagWarning {
+		p.Severity = "warning"
+	}
+	if diag.Subject != nil {
+		p.File, p.Line, p.Column = diag.Subject.Filename, diag.Subject.Start.Line, diag.Subject.Start.Column
+	}
+	if s, ok := diag.Extra.(suggestion); ok {
+		p.Suggestion = string(s)
+		p.Detail = strings.TrimSuffix(strings.TrimSuffix(p.Detail, p.Suggestion), " ")
+	} else if detail, rest, ok := strings.Cut(p.Detail, " Did you mean "); ok {
+		p.Detail, p.Suggestion = detail, "Did you mean "+rest
+	}
+	return p
+}
+
+// finish sorts, bounds and cleans what was found in a file.
+func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics {
+	var done Diagnostics
+	slices.SortStableFunc(list, byPlace)
+	list = slices.CompactFunc(list, same)
+	if left := len(list) - maxDiagnostics; left > 0 {
+		last := *list[maxDiagnostics]
+		last.Severity, last.Summary, last.Extra = hcl.DiagError, "Too many mistakes", nil
+		last.Detail = fmt.Sprintf("%d more from here on are not shown.", left)
+		list = append(list[:maxDiagnostics:maxDiagnostics], &last)
+	}
+	for _, diag := range list {
+		// The text writer would show the values of variables otherwise.
+		diag.Expression, diag.EvalContext = nil, nil
+		diag.Detail = redact(diag.Detail, secrets)
+		if s, ok := diag.Extra.(suggestion); ok {
+			diag.Extra = suggestion(redact(string(s), secrets))
+		}
+		done = append(done, diagnostic(diag, file))
+	}
+	return done
+}
+
+func byPlace(a, b *hcl.Diagnostic) int {
+	switch {
+	case a.Subject == nil && b.Subject == nil:
+		return 0
+	case a.Subject == nil:
+		return -1
+	case b.Subject == nil:
+		return 1
+	}
+	return a.Subject.Start.Byte - b.Subject.Start.Byte
+}
+
+func same(a, b *hcl.Diagnostic) bool {
+	return a.Summary == b.Summary && a.Detail == b.Detail && a.Subject != nil && b.Subject != nil && *a.Subject == *b.Subject
+}
+
+// redact takes secrets out of a text. Very short ones stay: cutting them out
+// would mangle any text and hide nothing.
+func redact(text string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) >= 4 {
+			text = strings.ReplaceAll(text, s, "(sensitive)")
+		}
+	}
+	return text
+}

@@ -1,0 +1,283 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// binding is a variable or local that expressions refer to.
+type binding struct {
+	pos   hcl.Range
+	expr  hcl.Expression // of a local, or the default of a variable
+	state int
+	value cty.Value
+	text  *string // the value as text with its own bytes, where it is text
+}
+
+// States of a binding.
+const (
+	unresolved = iota
+	resolving
+	resolved
+	failed
+)
+
+// spend counts what expressions produce and reports whether the budget lasts.
+func (r *reader) spend(n int) bool {
+	r.produced += n
+	return r.produced <= maxProduced
+}
+
+func (r *reader) spendAt(n int, at hcl.Range) bool {
+	if r.spend(n) {
+		return true
+	}
+	r.fail(at, "Expressions produce too much", "Write long text into a file of its own.",
+		"What the expressions of a file produce is bounded, and this one goes beyond the bound.")
+	return false
+}
+
+// value evaluates an expression at load time. It reports what is wrong and
+// then gives false.
+func (r *reader) value(e hcl.Expression) (cty.Value, bool) {
+	traversals := e.Variables()
+	scope := make(map[string]map[string]cty.Value)
+	size, good := 0, true
+	for _, t := range traversals {
+		v, ok := r.resolve(t)
+		if good = good && ok; !ok {
+			continue
+		}
+		root := t.RootName()
+		if scope[root] == nil {
+			scope[root] = make(map[string]cty.Value)
+		}
+		scope[root][t[1].(hcl.TraverseAttr).Name] = v
+		size += sizeOf(v)
+	}
+	if !good || !r.spendAt(size, e.Range()) || !r.payForLoops(e, scope, size) {
+		return cty.NilVal, false
+	}
+	return r.evaluate(e, r.context(e, scope))
+}
+
+func (r *reader) evaluate(e hcl.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
+	r.at = e.Range()
+	v, diags := e.Value(ctx)
+	r.diags = append(r.diags, diags...)
+	if diags.HasErrors() || !r.spendAt(sizeOf(v), e.Range()) {
+		return cty.NilVal, false
+	}
+	return v, v.IsWhollyKnown()
+}
+
+// context makes what an expression is evaluated in. The function table is made
+// only for expressions that may call one.
+func (r *reader) context(e hcl.Expression, scope map[string]map[string]cty.Value) *hcl.EvalContext {
+	ctx := &hcl.EvalContext{}
+	if len(scope) > 0 {
+		ctx.Variables = make(map[string]cty.Value, len(scope))
+		for root, values := range scope {
+			ctx.Variables[root] = cty.ObjectVal(values)
+		}
+	}
+	if r.json || slices.ContainsFunc(nodes(e), isCall) {
+		ctx.Functions = r.functions()
+	}
+	return ctx
+}
+
+// nodes lists the parts of an expression in native syntax.
+func nodes(e hcl.Expression) []hclsyntax.Node {
+	native, ok := e.(hclsyntax.Expression)
+	if !ok {
+		return nil
+	}
+	var all []hclsyntax.Node
+	_ = hclsyntax.VisitAll(native, func(n hclsyntax.Node) hcl.Diagnostics {
+		all = append(all, n)
+		return nil
+	})
+	return all
+}
+
+func isCall(n hclsyntax.Node) bool {
+	_, ok := n.(*hclsyntax.FunctionCallExpr)
+	return ok
+}
+
+// payForLoops counts the rounds of for expressions against the budget. They
+// are not nested, and do not occur in JSON.
+func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.Value, size int) bool {
+	for _, n := range nodes(e) {
+		loop, ok := n.(*hclsyntax.ForExpr)
+		if !ok {
+			continue
+		}
+		list, ok := r.evaluate(loop.CollExpr, r.context(e, scope))
+		if !ok {
+			return false
+		}
+		list, _ = list.Unmark()
+		if list.IsNull() || !list.CanIterateElements() {
+			continue // evaluation reports it
+		}
+		body := e.Range().End.Byte - e.Range().Start.Byte
+		if !r.spendAt(list.LengthInt()*(size+body), loop.Range()) {
+			return false
+		}
+	}
+	return true
+}
+
+// resolve gives what a reference refers to: the value of its first two parts.
+func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
+	root := t.RootName()
+	names, ok := r.names(root)
+	if !ok {
+		r.unknownRoot(t, root)
+		return cty.NilVal, false
+	}
+	if len(t) < 2 {
+		r.fail(t.SourceRange(), "Incomplete reference", "Write "+root+".NAME.", "%s alone has no value.", root)
+		return cty.NilVal, false
+	}
+	attr, ok := t[1].(hcl.TraverseAttr)
+	if !ok {
+		r.fail(t.SourceRange(), "Invalid reference", "Write "+root+".NAME.", "%s has no items to choose by index.", root)
+		return cty.NilVal, false
+	}
+	switch root {
+	case "path", "workspace":
+		if attr.Name == "root" {
+			return cty.StringVal(r.rootText(root)), true
+		}
+	default:
+		if b := r.bindings(root)[attr.Name]; b != nil {
+			return r.bound(b, root+"."+attr.Name)
+		}
+	}
+	r.fail(t.SourceRange(), "Unknown "+rootNoun(root), didYouMean(attr.Name, names),
+		"There is no %s.%s.", root, attr.Name)
+	return cty.NilVal, false
+}
+
+func (r *reader) unknownRoot(t hcl.Traversal, root string) {
+	if root == "param" {
+		r.fail(t.SourceRange(), "Parameter out of place", "Use it in argv, env or stdin of the tool's command block.",
+			"A parameter has a value only when its tool is called; here the file is being loaded.")
+		return
+	}
+	hint := didYouMean(root, []string{"var", "local", "path", "workspace"})
+	if hint == "" {
+		hint = `Write "` + root + `" in quotes if it is meant as text.`
+	}
+	r.fail(t.SourceRange(), "Unknown reference", hint, "Nothing here is called %q.", root)
+}
+
+func rootNoun(root string) string {
+	switch root {
+	case "var":
+		return "variable"
+	case "local":
+		return "local"
+	}
+	return "reference"
+}
+
+func (r *reader) names(root string) ([]string, bool) {
+	switch root {
+	case "path", "workspace":
+		return []string{"root"}, true
+	case "var", "local":
+		var names []string
+		for name := range r.bindings(root) {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names, true
+	}
+	return nil, false
+}
+
+func (r *reader) bindings(root string) map[string]*binding {
+	switch root {
+	case "var":
+		return r.vars
+	case "local":
+		return r.locals
+	}
+	return nil
+}
+
+// rootText is path.root or workspace.root.
+func (r *reader) rootText(root string) string {
+	if root == "workspace" {
+		return r.cfg.Workspace.Root
+	}
+	return r.cfg.Dir
+}
+
+// bound gives the value of a binding, evaluating a local when it is first used.
+func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
+	switch b.state {
+	case resolved:
+		return b.value, true
+	case failed:
+		return cty.NilVal, false
+	case resolving:
+		r.fail(b.pos, "Circular definition", "Write one of the values out.", "%s is defined by itself.", name)
+		b.state = failed
+		return cty.NilVal, false
+	}
+	b.state = resolving
+	v, ok := r.value(b.expr)
+	if ok && v.Type() == cty.String && !v.IsNull() {
+		b.text, ok = r.foldExpr(b.expr)
+	}
+	if !ok || b.state == failed {
+		b.state = failed
+		return cty.NilVal, false
+	}
+	b.value, b.state = v, resolved
+	return v, true
+}
+
+// foldExpr gives an expression as text with the bytes of its literals.
+func (r *reader) foldExpr(e hcl.Expression) (*string, bool) {
+	n, ok := r.native(e)
+	if !ok {
+		return nil, true
+	}
+	text, ok := r.fold(n)
+	return &text, ok
+}
+
+// env reads the environment, and reports whether the value is a secret: what
+// is written in the file as a default is none.
+func (r *reader) env(name string, fallback *string, at hcl.Range) (string, bool) {
+	if !slices.Contains(r.cfg.EnvNames, name) {
+		r.cfg.EnvNames = append(r.cfg.EnvNames, name)
+	}
+	if value, ok := r.opts.Env(name); ok {
+		r.secret(value)
+		return value, true
+	}
+	if fallback != nil {
+		return *fallback, false
+	}
+	r.warn(at, "Environment variable not set", fmt.Sprintf("Set it, or give a default: env(%q, \"\").", name),
+		"%s is not set; it counts as empty.", name)
+	return "", false
+}
+
+// secret notes a value that must not be shown.
+func (r *reader) secret(value string) {
+	if value != "" && !slices.Contains(r.cfg.Secrets, value) {
+		r.cfg.Secrets = append(r.cfg.Secrets, value)
+	}
+}

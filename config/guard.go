@@ -1,0 +1,170 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Bounds of a file. The parser and the evaluator are recursive and join texts
+// in quadratic time, so these are checked on the tokens, before parsing.
+const (
+	maxSize      = 1 << 20
+	maxDepth     = 100     // brackets, templates, heredocs, JSON values
+	maxOperators = 10_000  // each may deepen the syntax tree by one
+	maxJoining   = 1 << 29 // bytes copied while literals are joined
+)
+
+// guard follows the tokens of one file.
+type guard struct {
+	open      []frame
+	loops     int // template for directives that are open
+	operators int
+	interps   int
+	joining   int
+	run       int // literals in a row
+	runBytes  int
+	previous  hclsyntax.TokenType
+	diag      *hcl.Diagnostic
+}
+
+// frame is an open bracket; loop is true when it began with "for".
+type frame struct {
+	kind hclsyntax.TokenType
+	loop bool
+}
+
+// checkTokens refuses tokens whose parsing or evaluation could exhaust the
+// machine. It gives nil when they are fine.
+func (g *guard) checkTokens(tokens hclsyntax.Tokens) *hcl.Diagnostic {
+	for i := range tokens {
+		if g.token(&tokens[i]); g.diag != nil {
+			return g.diag
+		}
+	}
+	return nil
+}
+
+func (g *guard) token(t *hclsyntax.Token) {
+	switch t.Type {
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
+		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		g.push(t)
+	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
+		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		g.pop()
+	case hclsyntax.TokenIdent:
+		g.ident(t)
+	case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
+		g.literal(t)
+	}
+	if t.Type != hclsyntax.TokenStringLit && t.Type != hclsyntax.TokenQuotedLit {
+		g.run, g.runBytes = 0, 0
+	}
+	if deepens(t.Type) {
+		if g.operators++; g.operators > maxOperators {
+			g.refuse(t, "Too many operators", "A file may hold at most %d operators, brackets and template sequences.", maxOperators)
+		}
+	}
+	if t.Type != hclsyntax.TokenNewline && t.Type != hclsyntax.TokenComment {
+		g.previous = t.Type
+	}
+}
+
+// deepens tells the tokens that can make a tree deep without a closing bracket
+// of their own.
+func deepens(t hclsyntax.TokenType) bool {
+	switch t {
+	case hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl,
+		hclsyntax.TokenQuestion, hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenPlus, hclsyntax.TokenStar,
+		hclsyntax.TokenSlash, hclsyntax.TokenPercent, hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp,
+		hclsyntax.TokenNotEqual, hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan,
+		hclsyntax.TokenGreaterThanEq, hclsyntax.TokenDot, hclsyntax.TokenDoubleColon:
+		return true
+	}
+	return false
+}
+
+func (g *guard) push(t *hclsyntax.Token) {
+	if g.open = append(g.open, frame{kind: t.Type}); len(g.open) > maxDepth {
+		g.refuse(t, "Nested too deeply", "Brackets and templates may be nested at most %d deep.", maxDepth)
+	}
+	if t.Type == hclsyntax.TokenTemplateInterp {
+		g.interps++
+	}
+}
+
+func (g *guard) pop() {
+	if n := len(g.open); n > 0 {
+		g.open = g.open[:n-1]
+	}
+}
+
+// ident looks for "for" at the start of a bracket or a template directive.
+func (g *guard) ident(t *hclsyntax.Token) {
+	control := g.previous == hclsyntax.TokenTemplateControl
+	switch {
+	case control && string(t.Bytes) == "endfor":
+		g.loops = max(0, g.loops-1)
+		return
+	case string(t.Bytes) != "for":
+		return
+	case !control && g.previous != hclsyntax.TokenOBrack && g.previous != hclsyntax.TokenOBrace:
+		return
+	}
+	if g.loops > 0 || g.inLoop() {
+		g.refuse(t, "Nested for", "A for expression may not stand inside another: its cost grows with the product of both lists.")
+		return
+	}
+	if control {
+		g.loops++
+	} else if n := len(g.open); n > 0 {
+		g.open[n-1].loop = true
+	}
+}
+
+func (g *guard) inLoop() bool {
+	for _, f := range g.open {
+		if f.loop {
+			return true
+		}
+	}
+	return false
+}
+
+// literal adds what the parser will spend on joining this literal to the ones
+// before it: it copies the text so far and moves the tokens after it.
+func (g *guard) literal(t *hclsyntax.Token) {
+	g.run++
+	g.runBytes += len(t.Bytes)
+	if g.run == 1 {
+		return
+	}
+	if g.joining += g.runBytes + 16*(g.run+2*g.interps); g.joining > maxJoining {
+		g.refuse(t, "Text too long", "The text blocks of this file have too many lines. Put long text into a file of its own.")
+	}
+}
+
+func (g *guard) refuse(t *hclsyntax.Token, summary, format string, args ...any) {
+	g.diag = &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: t.Range.Ptr(),
+	}
+}
+
+// checkSize refuses a file beyond the size cap.
+func checkSize(filename string, src []byte) *hcl.Diagnostic {
+	if len(src) <= maxSize {
+		return nil
+	}
+	start := hcl.InitialPos
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: "File too large",
+		Detail:  fmt.Sprintf("At most %d bytes of a configuration are read, and this one is longer.", maxSize),
+		Subject: &hcl.Range{Filename: filename, Start: start, End: start},
+	}
+}
+
+// hasTemplate reports whether s would be more than plain text as a template.
+func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }

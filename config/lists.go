@@ -1,0 +1,139 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// texts sets a list of texts. An item that is a list itself is spliced in.
+func (b block) texts(name string, to *[]string) bool {
+	a := b.attrs[name]
+	if a == nil {
+		return false
+	}
+	list, ok := b.list(a.Expr)
+	if ok {
+		*to = list
+	}
+	return ok
+}
+
+func (r *reader) list(e hcl.Expression) ([]string, bool) {
+	items, diags := hcl.ExprList(e)
+	if diags.HasErrors() {
+		return r.listValue(e)
+	}
+	list, good := make([]string, 0, len(items)), true
+	for _, item := range items {
+		s, ok := r.text(item)
+		list, good = append(list, s), good && ok
+	}
+	return list, good
+}
+
+// listValue evaluates an expression that must be a list of texts.
+func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
+	v, ok := r.value(e)
+	if !ok {
+		return nil, false
+	}
+	plain, _ := v.UnmarkDeep()
+	if t := plain.Type(); plain.IsNull() || !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+		r.fail(e.Range(), "Wrong type", `Write a list: ["..."].`, "A list of texts is needed here, and this is %s.", typeName(plain))
+		return nil, false
+	}
+	list := make([]string, 0, plain.LengthInt())
+	for it := plain.ElementIterator(); it.Next(); {
+		_, item := it.Element()
+		s, ok := toText(item)
+		if !ok {
+			r.fail(e.Range(), "Wrong type", "", "A list of texts is needed here, and an item is %s.", typeName(item))
+			return nil, false
+		}
+		r.derived(v, s)
+		list = append(list, s)
+	}
+	return list, true
+}
+
+// entry is one pair of an object, in the order of the source.
+type entry struct {
+	key   string
+	value string
+	at    hcl.Range
+}
+
+// entries reads an object of texts.
+func (b block) entries(name string) []entry {
+	a := b.attrs[name]
+	if a == nil {
+		return nil
+	}
+	pairs, diags := hcl.ExprMap(a.Expr)
+	if diags.HasErrors() {
+		return b.objectValue(a.Expr)
+	}
+	var all []entry
+	for _, pair := range pairs {
+		key, ok := b.key(pair.Key)
+		value, valueOK := b.reader.text(pair.Value)
+		if ok && valueOK && b.freshKey(all, key, pair.Key.Range()) {
+			all = append(all, entry{key, value, pair.Key.Range()})
+		}
+	}
+	return all
+}
+
+func (b block) freshKey(all []entry, key string, at hcl.Range) bool {
+	for _, e := range all {
+		if e.key == key {
+			b.fail(at, "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(e.at))
+			return false
+		}
+	}
+	return true
+}
+
+// key gives the key of an object's item: a bare word or a text.
+func (r *reader) key(e hcl.Expression) (string, bool) {
+	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if word := hcl.ExprAsKeyword(e); word != "" && !k.ForceNonLiteral {
+			return word, true
+		}
+		return r.text(k.Wrapped)
+	}
+	return r.text(e)
+}
+
+func (b block) objectValue(e hcl.Expression) []entry {
+	v, ok := b.value(e)
+	if !ok {
+		return nil
+	}
+	plain, _ := v.UnmarkDeep()
+	if t := plain.Type(); plain.IsNull() || !t.IsObjectType() && !t.IsMapType() {
+		b.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`, "An object of texts is needed here, and this is %s.", typeName(plain))
+		return nil
+	}
+	var all []entry
+	for it := plain.ElementIterator(); it.Next(); {
+		key, item := it.Element()
+		s, ok := toText(item)
+		if !ok {
+			b.fail(e.Range(), "Wrong type", "", "%q must be text, and is %s.", key.AsString(), typeName(item))
+			continue
+		}
+		b.derived(v, s)
+		all = append(all, entry{key.AsString(), s, e.Range()})
+	}
+	return all
+}
+
+func (b block) textMap(name string, to *map[string]string) {
+	for _, e := range b.entries(name) {
+		if *to == nil {
+			*to = make(map[string]string)
+		}
+		(*to)[e.key] = e.value
+	}
+}

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// The names under which the file is looked for; the first found counts.
+const (
+	FileName     = "agent.hcl"
+	JSONFileName = "agent.hcl.json"
+)
+
+// LoadOptions are what a load takes besides the file.
+type LoadOptions struct {
+	// Vars sets variables, as --var does.
+	Vars map[string]string
+	// Env looks up an environment variable. Nil is os.LookupEnv.
+	Env func(string) (string, bool)
+}
+
+// reader reads one file.
+type reader struct {
+	cfg      *Config
+	opts     LoadOptions
+	filename string
+	file     *hcl.File
+	json     bool
+	diags    hcl.Diagnostics
+	seen     map[string]hcl.Range
+	vars     map[string]*binding
+	locals   map[string]*binding
+	table    map[string]function.Function
+	at       hcl.Range // what is being evaluated
+	produced int
+}
+
+// Find looks for an agent.hcl in dir and upwards, as far as the root of the
+// repository that dir is in, the home directory or the root of the file
+// system.
+func Find(dir string) (path string, ok bool) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	home, _ := os.UserHomeDir()
+	for {
+		for _, name := range []string{FileName, JSONFileName} {
+			path := filepath.Join(dir, name)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				return path, true
+			}
+		}
+		parent := filepath.Dir(dir)
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == home || parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}
+
+// Load reads the file at path. The Config is there even when there are errors,
+// with what could be read; it must not be used for anything but messages then.
+func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
+	src, err := readFile(path)
+	if err != nil {
+		return &Config{Path: path, Dir: dirOf(path)}, Diagnostics{unreadable(path, err)}
+	}
+	cfg, diags := Parse(path, src, opts)
+	if sibling := path + ".json"; filepath.Base(path) == FileName {
+		if _, err := os.Lstat(sibling); err == nil {
+			diags = append(diags, about(path, hcl.DiagWarning, "Two configurations",
+				sibling+" stands beside this file and is not read.", "Remove one of them."))
+		}
+	}
+	return cfg, diags
+}
+
+func unreadable(path string, err error) Diagnostic {
+	hint := "Make it readable, or name another with --config."
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "Run toolhost init to write one, or name another with --config."
+	}
+	return about(path, hcl.DiagError, "Cannot read the configuration", err.Error()+".", hint)
+}
+
+// about makes a diagnostic that is about a file as a whole.
+func about(path string, severity hcl.DiagnosticSeverity, summary, detail, hint string) Diagnostic {
+	d := diagnostic(&hcl.Diagnostic{
+		Severity: severity, Summary: summary, Detail: detail + " " + hint, Extra: suggestion(hint),
+	}, nil)
+	d.File = path
+	return d
+}
+
+// readFile reads at most a byte beyond the size cap, from regular files only:
+// a pipe would hang.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSize+1))
+}
+
+// Parse reads src as the file of that name. A name that ends in .json is read
+// as JSON syntax. The file itself is not touched.
+func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics) {
+	if opts.Env == nil {
+		opts.Env = os.LookupEnv
+	}
+	sum := sha256.Sum256(src)
+	r := &reader{
+		cfg:      &Config{Path: filename, Dir: dirOf(filename), SHA256: hex.EncodeToString(sum[:])},
+		opts:     opts,
+		filename: filename,
+		json:     strings.HasSuffix(filename, ".json"),
+		seen:     make(map[string]hcl.Range),
+		vars:     make(map[string]*binding),
+		locals:   make(map[string]*binding),
+	}
+	r.cfg.places = make(map[string]hcl.Range)
+	r.cfg.Workspace.Root = r.cfg.Dir
+	if r.parse(src) {
+		r.read()
+	}
+	slices.SortStableFunc(r.cfg.Secrets, func(a, b string) int { return len(b) - len(a) })
+	return r.cfg, finish(r.diags, r.file, r.cfg.Secrets)
+}
+
+func dirOf(filename string) string {
+	dir, err := filepath.Abs(filepath.Dir(filename))
+	if err != nil {
+		return filepath.Dir(filename)
+	}
+	return dir
+}
+
+// parse makes the syntax tree. A file with mistakes has one too, of what could
+// be understood; it is read so that all mistakes are told at once.
+func (r *reader) parse(src []byte) bool {
+	r.file = &hcl.File{Bytes: src, Body: hcl.EmptyBody()}
+	diag := checkSize(r.filename, src)
+	switch {
+	case diag != nil:
+		r.file.Bytes = nil
+	case r.json:
+		diag = checkJSON(r.filename, src)
+	default:
+		tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
+		diag = new(guard).checkTokens(tokens)
+	}
+	if diag != nil {
+		r.diags = append(r.diags, diag)
+		return false
+	}
+	var file *hcl.File
+	var diags hcl.Diagnostics
+	if r.json {
+		file, diags = hcljson.Parse(src, r.filename)
+	} else {
+		file, diags = hclsyntax.ParseConfig(src, r.filename, hcl.InitialPos)
+	}
+	r.diags = append(r.diags, diags...)
+	if file == nil || file.Body == nil {
+		return false
+	}
+	r.file, r.cfg.file = file, file
+	return true
+}
+
+// read goes through the blocks: first what others refer to.
+func (r *reader) read() {
+	content, diags := r.file.Body.Content(topLevel())
+	r.diags = append(r.diags, diags...)
+	byType := make(map[string]hcl.Blocks)
+	for _, b := range content.Blocks {
+		byType[b.Type] = append(byType[b.Type], b)
+	}
+	r.variables(byType["variable"])
+	r.localBlocks(byType["locals"])
+	r.workspace(byType["workspace"])
+	r.resolveLocals()
+	r.sandbox(byType["sandbox"])
+	r.each(byType["tool"], r.tool)
+	r.each(byType["plugin"], r.plugin)
+	r.each(byType["mcp"], r.server)
+	r.each(byType["builtin"], r.builtin)
+	r.onlyOne(byType["taskfile"], r.taskfile)
+	r.onlyOne(byType["limits"], r.limits)
+	r.onlyOne(byType["web"], r.web)
+	r.onlyOne(byType["policy"], r.policy)
+	r.each(byType["toolset"], r.toolset)
+}
+
+func topLevel() *hcl.BodySchema {
+	return schema("", "workspace", "variable name", "locals", "tool name", "plugin name", "mcp name",
+		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "builtin name")
+}
+
+func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {
+	for _, b := range blocks {
+		if r.once(b.Type, b.Labels[0], b.LabelRanges[0]) {
+			read(b)
+		}
+	}
+}
+
+func (r *reader) onlyOne(blocks hcl.Blocks, read func(*hcl.Block)) {
+	for _, b := range blocks {
+		if r.single(b) {
+			read(b)
+		}
+	}
+}

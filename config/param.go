@@ -1,0 +1,181 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+
+	hostschema "github.com/toolhost/toolhost/host/schema"
+
+	"github.com/toolhost/toolhost/host/argv"
+)
+
+// params are the parameters of a tool while its command is read.
+type params struct {
+	list []argv.Param
+	at   []hcl.Range
+	used map[string]bool
+}
+
+func (p *params) find(name string) *argv.Param {
+	for i := range p.list {
+		if p.list[i].Name == name {
+			return &p.list[i]
+		}
+	}
+	return nil
+}
+
+func (p *params) names() []string {
+	names := make([]string, len(p.list))
+	for i := range p.list {
+		names[i] = p.list[i].Name
+	}
+	return names
+}
+
+// params reads the param blocks of a tool.
+func (b block) params() *params {
+	all := &params{used: make(map[string]bool)}
+	for _, nested := range b.blocks {
+		if nested.Type != "param" {
+			continue
+		}
+		for i := range all.list {
+			if all.list[i].Name == nested.Labels[0] {
+				b.fail(nested.LabelRanges[0], fmt.Sprintf("Two params named %q", nested.Labels[0]), "Rename or remove one of them.",
+					"It stands at %s already.", pos(all.at[i]))
+			}
+		}
+		if p, ok := b.param(nested); ok && all.find(p.Name) == nil {
+			all.list = append(all.list, p)
+			all.at = append(all.at, nested.DefRange)
+		}
+	}
+	return all
+}
+
+// param reads a param block. A parameter with mistakes is kept, so that
+// references to it are no mistakes of their own.
+func (b block) param(nested *hcl.Block) (argv.Param, bool) {
+	p := argv.Param{Name: nested.Labels[0], Pos: pos(nested.DefRange)}
+	good := b.name("param", p.Name, nested.LabelRanges[0])
+	blk := b.open(nested, schema("type description default enum pattern min max path dash"))
+	p.Type, p.Item = blk.paramType()
+	blk.text("description", &p.Description)
+	blk.texts("enum", &p.Enum)
+	blk.pattern("pattern", &p.Pattern)
+	p.Min, p.Max = blk.bound("min"), blk.bound("max")
+	p.Path = blk.kind("path", argv.Read, argv.Write, argv.Remove)
+	blk.boolean("dash", &p.Dash)
+	p.Default = blk.json("default")
+	blk.consistent(&p)
+	return p, good
+}
+
+func (b block) bound(name string) *float64 {
+	var n float64
+	if !b.number(name, &n) {
+		return nil
+	}
+	return &n
+}
+
+// paramType reads a type: a bare word, or list of one.
+func (b block) paramType() (t, item argv.Type) {
+	a := b.attrs["type"]
+	if a == nil {
+		return argv.TypeString, ""
+	}
+	if word := keyword(a.Expr); word != "" {
+		if word == string(argv.TypeList) {
+			return argv.TypeList, argv.TypeString
+		}
+		return b.scalarType(word, a.Expr.Range()), ""
+	}
+	if name, args, ok := call(a.Expr); ok && name == string(argv.TypeList) && len(args) == 1 {
+		if word := keyword(args[0]); word != "" && word != string(argv.TypeList) {
+			return argv.TypeList, b.scalarType(word, args[0].Range())
+		}
+	}
+	b.fail(a.Expr.Range(), "Invalid type", "Use string, integer, number, bool or list(string), without quotes.", "This is no type.")
+	return argv.TypeString, ""
+}
+
+func (b block) scalarType(word string, at hcl.Range) argv.Type {
+	switch t := argv.Type(word); t {
+	case argv.TypeString, argv.TypeInteger, argv.TypeNumber, argv.TypeBool:
+		return t
+	}
+	known := []string{"string", "integer", "number", "bool", "list"}
+	hint := didYouMean(word, known)
+	if hint == "" {
+		hint = "Use string, integer, number, bool or list(string)."
+	}
+	b.fail(at, "Unknown type", hint, "There is no type %q.", word)
+	return argv.TypeString
+}
+
+// maxKeyword bounds what is parsed as a word: the JSON syntax would parse any
+// string as an expression.
+const maxKeyword = 64
+
+func keyword(e hcl.Expression) string {
+	if r := e.Range(); r.End.Byte-r.Start.Byte > maxKeyword {
+		return ""
+	}
+	return hcl.ExprAsKeyword(e)
+}
+
+func call(e hcl.Expression) (string, []hcl.Expression, bool) {
+	if r := e.Range(); r.End.Byte-r.Start.Byte > maxKeyword {
+		return "", nil, false
+	}
+	c, diags := hcl.ExprCall(e)
+	if diags.HasErrors() {
+		return "", nil, false
+	}
+	return c.Name, c.Arguments, true
+}
+
+// consistent checks what the attributes of a parameter say together, and that
+// the default keeps to it.
+func (b block) consistent(p *argv.Param) {
+	textual := p.Type == argv.TypeString || p.Type == argv.TypeList && p.Item == argv.TypeString
+	for _, name := range []string{"enum", "pattern", "path", "dash"} {
+		if b.has(name) && !textual {
+			b.fail(b.attrs[name].NameRange, "Out of place", "Remove it, or make the type string.", "%s is for text, and %q is %s.", name, p.Name, p.Type)
+		}
+	}
+	for _, name := range []string{"min", "max"} {
+		if b.has(name) && p.Type == argv.TypeBool {
+			b.fail(b.attrs[name].NameRange, "Out of place", "Remove it.", "%s makes no sense for a bool.", name)
+		}
+	}
+	if p.Min != nil && p.Max != nil && *p.Min > *p.Max {
+		b.fail(b.where("max"), "Empty range", "", "max is less than min.")
+		return
+	}
+	if p.Default != nil && string(p.Default) != "null" {
+		b.checkDefault(p)
+	}
+}
+
+func (b block) checkDefault(p *argv.Param) {
+	strict := *p
+	strict.Default = nil
+	spec := argv.Spec{Command: new(argv.Template), Params: []argv.Param{strict}}
+	compiled, err := hostschema.Compile(spec.Schema())
+	if err != nil {
+		return // a pattern that is reported already
+	}
+	object, err := json.Marshal(map[string]json.RawMessage{p.Name: p.Default})
+	if err != nil {
+		return
+	}
+	_, _, violations := compiled.Decode(object)
+	for _, v := range violations {
+		b.fail(b.where("default"), "Invalid default", "", "%s.", v)
+	}
+}

@@ -1,0 +1,248 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	hostschema "github.com/toolhost/toolhost/host/schema"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// PluginConfig is a plugin's config block. Its values are known; what shape
+// its blocks have as JSON is told by the schema that the plugin declares.
+type PluginConfig struct {
+	attrs  []configAttr
+	blocks []configBlock
+	at     hcl.Range
+	file   *hcl.File
+}
+
+type configAttr struct {
+	name  string
+	value json.RawMessage
+	at    hcl.Range
+}
+
+type configBlock struct {
+	name   string
+	labels []string
+	body   PluginConfig
+}
+
+// pluginConfig reads the body of a config block, of which nothing is known.
+func (r *reader) pluginConfig(body hcl.Body, at hcl.Range) PluginConfig {
+	c := PluginConfig{at: at, file: r.file}
+	attrs := make(hcl.Attributes)
+	if native, ok := body.(*hclsyntax.Body); ok {
+		for name, a := range native.Attributes {
+			attrs[name] = a.AsHCLAttribute()
+		}
+		for _, b := range native.Blocks {
+			h := b.AsHCLBlock()
+			c.blocks = append(c.blocks, configBlock{b.Type, b.Labels, r.pluginConfig(b.Body, h.DefRange)})
+		}
+	} else {
+		var diags hcl.Diagnostics
+		attrs, diags = body.JustAttributes()
+		r.diags = append(r.diags, diags...)
+	}
+	for _, a := range inOrder(attrs) {
+		if value, ok := r.tree(a.Expr); ok {
+			c.attrs = append(c.attrs, configAttr{a.Name, value, a.Range})
+		}
+	}
+	return c
+}
+
+// shape is what is looked at in a JSON Schema to give blocks their form.
+type shape struct {
+	Type       any               `json:"type"`
+	Properties map[string]*shape `json:"properties"`
+	Items      *shape            `json:"items"`
+}
+
+func (s *shape) property(name string) *shape {
+	if s == nil {
+		return nil
+	}
+	return s.Properties[name]
+}
+
+// JSON gives the config as a JSON object and checks it against the JSON Schema
+// that the plugin declares; the defaults of the schema are filled in. A block
+// is an object, an object by label where it has labels, or a list of objects
+// where the schema has a list. Without a schema nothing is checked, and blocks
+// that stand several times are a list.
+func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnostics) {
+	if len(declared) == 0 {
+		object, _ := c.object(nil)
+		return object, nil
+	}
+	var s *shape
+	compiled, err := hostschema.Compile(declared)
+	if err == nil {
+		err = json.Unmarshal(declared, &s)
+	}
+	if err != nil {
+		return nil, c.problem(c.at, "Unusable schema", "The plugin declares a schema of its config that cannot be used: "+err.Error()+".",
+			"Report it to the plugin's author.")
+	}
+	object, diags := c.object(s)
+	normalized, _, violations := compiled.Decode(object)
+	for _, v := range violations {
+		diags = append(diags, c.problem(c.place(v.Path), "Invalid plugin config", v.String()+".", "")...)
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return normalized, nil
+}
+
+// object makes the JSON object.
+func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
+	w := objectWriter{}
+	w.WriteByte('{')
+	for _, a := range c.attrs {
+		w.key(a.name)
+		w.Write(a.value)
+	}
+	var diags Diagnostics
+	done := make(map[string]bool)
+	for _, b := range c.blocks {
+		if !done[b.name] {
+			done[b.name] = true
+			w.key(b.name)
+			diags = append(diags, c.group(&w, b.name, s.property(b.name))...)
+		}
+	}
+	w.WriteByte('}')
+	return w.Bytes(), diags
+}
+
+// group writes all blocks of one type.
+func (c PluginConfig) group(w *objectWriter, name string, s *shape) Diagnostics {
+	var blocks []configBlock
+	for _, b := range c.blocks {
+		if b.name == name {
+			blocks = append(blocks, b)
+		}
+	}
+	switch {
+	case s != nil && s.Type == "array" || s == nil && len(blocks) > 1 && len(blocks[0].labels) == 0:
+		return writeList(w, blocks, s)
+	case len(blocks[0].labels) > 0:
+		return c.byLabel(w, blocks, 0, s)
+	}
+	object, diags := blocks[0].body.object(s)
+	w.Write(object)
+	for _, b := range blocks[1:] {
+		diags = append(diags, c.problem(b.body.at, "Two "+name+" blocks",
+			"There is one at "+pos(blocks[0].body.at)+" already.", "Keep one of them.")...)
+	}
+	return diags
+}
+
+func writeList(w *objectWriter, blocks []configBlock, s *shape) Diagnostics {
+	var items *shape
+	if s != nil {
+		items = s.Items
+	}
+	var diags Diagnostics
+	w.WriteByte('[')
+	for i, b := range blocks {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		object, more := b.body.object(items)
+		w.Write(object)
+		diags = append(diags, more...)
+	}
+	w.WriteByte(']')
+	return diags
+}
+
+// byLabel writes labelled blocks as objects in each other, a label each.
+func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, s *shape) Diagnostics {
+	var diags Diagnostics
+	inner := objectWriter{}
+	inner.WriteByte('{')
+	for i, b := range blocks {
+		label := ""
+		if depth < len(b.labels) {
+			label = b.labels[depth]
+		}
+		var same []configBlock
+		first := true
+		for j, other := range blocks {
+			if depth < len(other.labels) && other.labels[depth] == label {
+				first = first && j >= i
+				same = append(same, other)
+			}
+		}
+		if !first || len(same) == 0 {
+			continue
+		}
+		inner.key(label)
+		if depth+1 < len(b.labels) {
+			diags = append(diags, c.byLabel(&inner, same, depth+1, s.property(label))...)
+			continue
+		}
+		object, more := same[0].body.object(s.property(label))
+		inner.Write(object)
+		diags = append(diags, more...)
+		for _, twice := range same[1:] {
+			diags = append(diags, c.problem(twice.body.at, "Two "+b.name+" blocks named \""+label+"\"",
+				"There is one at "+pos(same[0].body.at)+" already.", "Rename or remove one of them.")...)
+		}
+	}
+	inner.WriteByte('}')
+	w.Write(inner.Bytes())
+	return diags
+}
+
+// place finds what a violation is about by the first part of its path.
+func (c PluginConfig) place(path string) hcl.Range {
+	name := path
+	if i := strings.IndexAny(name, ".["); i >= 0 {
+		name = name[:i]
+	}
+	for _, a := range c.attrs {
+		if a.name == name {
+			return a.at
+		}
+	}
+	for _, b := range c.blocks {
+		if b.name == name {
+			return b.body.at
+		}
+	}
+	return c.at
+}
+
+func (c PluginConfig) problem(at hcl.Range, summary, detail, hint string) Diagnostics {
+	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+	if hint != "" {
+		diag.Detail += " " + hint
+		diag.Extra = suggestion(hint)
+	}
+	return Diagnostics{diagnostic(diag, c.file)}
+}
+
+// objectWriter writes a JSON object.
+type objectWriter struct {
+	bytes.Buffer
+	keys int
+}
+
+func (w *objectWriter) key(name string) {
+	if w.keys++; w.keys > 1 {
+		w.WriteByte(',')
+	}
+	w.Write(tool.MustMarshal(name))
+	w.WriteByte(':')
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+)
+
+// fail reports an error: what it is, what to do about it, and the details.
+func (r *reader) fail(at hcl.Range, summary, hint, format string, args ...any) {
+	r.report(hcl.DiagError, at, summary, hint, fmt.Sprintf(format, args...))
+}
+
+// warn reports what does not keep the file from being used.
+func (r *reader) warn(at hcl.Range, summary, hint, format string, args ...any) {
+	r.report(hcl.DiagWarning, at, summary, hint, fmt.Sprintf(format, args...))
+}
+
+func (r *reader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, hint, detail string) {
+	diag := &hcl.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at}
+	if at.Filename == "" {
+		diag.Subject = nil
+	}
+	if hint != "" {
+		diag.Detail += " " + hint
+		diag.Extra = suggestion(hint)
+	}
+	r.diags = append(r.diags, diag)
+}
+
+// once notes a name of a kind and reports one that is there already, naming
+// both places.
+func (r *reader) once(kind, name string, at hcl.Range) bool {
+	key := kind + "\x00" + name
+	if first, ok := r.seen[key]; ok {
+		r.fail(at, fmt.Sprintf("Two %ss named %q", kind, name), "Rename or remove one of them.",
+			"It stands at %s already.", pos(first))
+		return false
+	}
+	r.seen[key] = at
+	return true
+}
+
+// single reports a block that may stand once and is there already.
+func (r *reader) single(b *hcl.Block) bool {
+	if first, ok := r.seen[b.Type]; ok {
+		r.fail(b.DefRange, fmt.Sprintf("Two %s blocks", b.Type), "Put everything into one.",
+			"There is one at %s already, and a file may have one only.", pos(first))
+		return false
+	}
+	r.seen[b.Type] = b.DefRange
+	return true
+}
+
+// name checks the name of a tool, parameter and the like.
+func (r *reader) name(what, name string, at hcl.Range) bool {
+	if name != "" && len(name) <= 64 && strings.Trim(name, nameChars) == "" {
+		return true
+	}
+	r.fail(at, "Invalid name", "Use at most 64 of A-Z, a-z, 0-9, _ and -.", "%q cannot be the name of a %s.", name, what)
+	return false
+}
+
+const nameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// pos gives a place as "agent.hcl:12".
+func pos(at hcl.Range) string { return fmt.Sprintf("%s:%d", at.Filename, at.Start.Line) }
+
+// didYouMean suggests the known name that is nearest to the given one, or
+// nothing where none is near.
+func didYouMean(given string, known []string) string {
+	if near := nearest(given, known); near != "" {
+		return fmt.Sprintf("Did you mean %q?", near)
+	}
+	return ""
+}
+
+func nearest(given string, known []string) string {
+	best, distance := "", 3
+	if len(given) > 64 {
+		return ""
+	}
+	for _, name := range known {
+		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
+		if d < distance && d < max(len(given), 2) {
+			best, distance = name, d
+		}
+	}
+	return best
+}
+
+// oneOf lists the values that something may have.
+func oneOf(values []string) string {
+	quoted := make([]string, len(values))
+	for i, v := range values {
+		quoted[i] = `"` + v + `"`
+	}
+	if n := len(quoted); n > 1 {
+		return strings.Join(quoted[:n-1], ", ") + " or " + quoted[n-1]
+	}
+	return strings.Join(quoted, "")
+}
+
+// mustBe suggests a value among the only ones.
+func mustBe(given string, values []string) string {
+	hint := "Use " + oneOf(values) + "."
+	if near := nearest(given, values); near != "" && !slices.Contains(values, given) {
+		return fmt.Sprintf("Did you mean %q? %s", near, hint)
+	}
+	return hint
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+func contains(list []string, s string) bool { return slices.Contains(list, s) }
+
+// words splits labels at blanks.
+func words(labels []string) []string {
+	var all []string
+	for _, label := range labels {
+		all = append(all, strings.Fields(label)...)
+	}
+	return all
+}
+
+// plugin reads a plugin block.
+func (r *reader) plugin(b *hcl.Block) {
+	r.name("plugin", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("source sha256 args env prefix timeout start_timeout permissions "+accessAttrs, "config"))
+	blk.require("source")
+	p := Plugin{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
+	if blk.text("source", &p.Source) {
+		p.Source = r.pluginSource(p.Source, blk.where("source"))
+	}
+	if blk.text("sha256", &p.SHA256) {
+		p.SHA256 = strings.ToLower(p.SHA256)
+		if len(p.SHA256) != 64 || strings.Trim(p.SHA256, "0123456789abcdef") != "" {
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock, or sha256sum on the binary.", "A SHA-256 has 64 hexadecimal digits.")
+		}
+	}
+	blk.texts("args", &p.Args)
+	blk.environment(&p.Env)
+	blk.prefix(&p.Prefix)
+	blk.duration("timeout", &p.Timeout)
+	blk.duration("start_timeout", &p.StartTimeout)
+	p.Permissions = blk.permissions("permissions")
+	p.Config = PluginConfig{at: b.DefRange, file: r.file}
+	configs := 0
+	for _, nested := range blk.blocks {
+		if configs++; configs > 1 {
+			r.fail(nested.DefRange, "Two config blocks", "Put everything into one.", "There is one at %s already.", pos(p.Config.at))
+			continue
+		}
+		p.Config = r.pluginConfig(nested.Body, nested.DefRange)
+	}
+	r.cfg.Plugins = append(r.cfg.Plugins, p)
+}
+
+// pluginSource resolves a source that is a path.
+func (r *reader) pluginSource(source string, at hcl.Range) string {
+	if source == "" || strings.HasPrefix(source, ".") || strings.HasPrefix(source, "~/") ||
+		strings.ContainsAny(source, `/\`) && !strings.Contains(source, "://") {
+		return r.path(source, at)
+	}
+	return source
+}
+
+// prefix reads a prefix for the names of tools.
+func (b block) prefix(to *string) {
+	if b.text("prefix", to) && *to != "" {
+		b.name("prefix", *to, b.where("prefix"))
+	}
+}
+
+// server reads an mcp block.
+func (r *reader) server(b *hcl.Block) {
+	r.name("server", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("command env url headers prefix include exclude timeout protocol "+accessAttrs))
+	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
+	switch {
+	case blk.has("command") && blk.has("url"):
+		r.fail(blk.attrs["url"].NameRange, "Two ways to reach a server", "Keep command or url.", "A server is run by its command or reached at its url, not both.")
+	case !blk.has("command") && !blk.has("url"):
+		r.fail(b.DefRange, "Server without an address", `Add command = ["PROGRAM", ...] or url = "https://...".`, "%q says neither how to run it nor where it is.", s.Name)
+	}
+	if blk.texts("command", &s.Command) && (len(s.Command) == 0 || s.Command[0] == "") {
+		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "command is empty.")
+	}
+	if blk.text("url", &s.URL) {
+		r.checkURL(s.URL, blk.where("url"))
+	}
+	blk.environment(&s.Env)
+	blk.textMap("headers", &s.Headers)
+	if blk.has("url") && !blk.has("command") && blk.has("env") {
+		r.fail(blk.attrs["env"].NameRange, "Out of place", "Use headers.", "env is for a server that is run by a command.")
+	}
+	if blk.has("headers") && !blk.has("url") {
+		r.fail(blk.attrs["headers"].NameRange, "Out of place", "Use env.", "headers are for a server that is reached at a url.")
+	}
+	blk.prefix(&s.Prefix)
+	blk.globs("include", &s.Include)
+	blk.globs("exclude", &s.Exclude)
+	blk.duration("timeout", &s.Timeout)
+	blk.protocol(&s.Protocol)
+	r.cfg.Servers = append(r.cfg.Servers, s)
+}
+
+func (b block) protocol(to *string) {
+	b.oneOf("protocol", to, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+}
+
+func (r *reader) checkURL(s string, at hcl.Range) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		r.fail(at, "Invalid URL", `Write "https://HOST/PATH".`, "This is not the URL of a server.")
+	}
+}

@@ -1,0 +1,242 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// tool reads a tool block.
+func (r *reader) tool(b *hcl.Block) {
+	r.name("tool", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("title description risk permissions "+accessAttrs,
+		"param name", "passthrough", "command", "example", "reject"))
+	spec := argv.Spec{Name: b.Labels[0], Pos: pos(b.DefRange)}
+	blk.text("title", &spec.Title)
+	blk.text("description", &spec.Description)
+	if spec.Description == "" {
+		r.warn(b.DefRange, "Tool without a description", "Say what it does and what it returns.",
+			"A model chooses among tools by their descriptions, and %q has none.", spec.Name)
+	}
+	spec.Risk = blk.risk("risk", tool.Dangerous)
+	spec.Permissions = blk.permissions("permissions")
+	spec.Access = blk.access()
+	blk.body(&spec)
+	for _, e := range blk.blocks {
+		switch e.Type {
+		case "example":
+			spec.Examples = append(spec.Examples, r.example(e, &spec))
+		case "reject":
+			spec.Rejects = append(spec.Rejects, r.example(e, &spec))
+		}
+	}
+	r.cfg.Tools = append(r.cfg.Tools, spec)
+}
+
+// body reads params and the one of passthrough and command that a tool has.
+func (b block) body(spec *argv.Spec) {
+	params := b.params()
+	spec.Params = params.list
+	var first *hcl.Block
+	for _, nested := range b.blocks {
+		if nested.Type != "passthrough" && nested.Type != "command" {
+			continue
+		}
+		if first != nil {
+			b.fail(nested.DefRange, "Two ways to run", "Keep the passthrough or the command.",
+				"A tool has one passthrough or one command; there is one at %s already.", pos(first.DefRange))
+			continue
+		}
+		first = nested
+		if nested.Type == "command" {
+			spec.Command = b.command(nested, params)
+			continue
+		}
+		spec.Passthrough = b.passthrough(nested)
+		if len(params.list) > 0 {
+			b.fail(params.at[0], "Parameter of a passthrough", "Use a command block for typed parameters.",
+				"A passthrough has one parameter, args, and no others.")
+		}
+	}
+	if first == nil {
+		b.fail(b.at, "Tool without a command", "Add a passthrough block or a command block.", "%q says nothing about what to run.", spec.Name)
+	}
+}
+
+// risk reads a risk; fallback is for a missing one.
+func (b block) risk(name string, fallback tool.Risk) tool.Risk {
+	s := string(fallback)
+	b.oneOf(name, &s, risks()...)
+	return tool.Risk(s)
+}
+
+func risks() []string {
+	return []string{string(tool.ReadOnly), string(tool.SafeWrite), string(tool.Dangerous)}
+}
+
+// permissions reads a list of permissions. Tools may name their own, so an
+// unknown one is refused only when it looks like a known one misspelt.
+func (b block) permissions(name string) []tool.Permission {
+	var list []string
+	if !b.texts(name, &list) {
+		return nil
+	}
+	permissions := make([]tool.Permission, 0, len(list))
+	for _, p := range list {
+		b.checkPermission(p, b.where(name))
+		permissions = append(permissions, tool.Permission(p))
+	}
+	return permissions
+}
+
+func (r *reader) checkPermission(p string, at hcl.Range) {
+	known := []string{
+		string(tool.FileRead), string(tool.FileWrite), string(tool.ShellExec),
+		string(tool.Network), string(tool.EnvRead), string(tool.EnvWrite),
+	}
+	if near := nearest(p, known); near != "" && !slices.Contains(known, p) {
+		r.fail(at, "Unknown permission", didYouMean(p, known), "There is no permission %q.", p)
+	} else if !slices.Contains(known, p) {
+		r.name("permission", p, at)
+	}
+}
+
+// example reads an example or reject block.
+func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
+	blk := r.open(b, schema("args params description"))
+	e := argv.Example{Pos: pos(b.DefRange)}
+	r.cfg.places[e.Pos] = b.DefRange
+	blk.text("description", &e.Description)
+	blk.text("args", &e.Args)
+	e.Params = blk.json("params")
+	switch {
+	case spec.Passthrough != nil && blk.has("params"):
+		r.fail(blk.where("params"), "Parameters for a passthrough", `Write args = "...".`, "A passthrough is called with args.")
+	case spec.Command != nil && blk.has("args"):
+		r.fail(blk.where("args"), "Args for a command", "Write params = { NAME = VALUE }.", "A typed command is called with params.")
+	case spec.Command != nil && !blk.has("params"):
+		e.Params = []byte("{}")
+	}
+	return e
+}
+
+// passthrough reads the grammar of a wrapped program.
+func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
+	body, options := splitOptions(b.Body)
+	rest := *b
+	rest.Body = body
+	blk := r.open(&rest, schema("command prepend forbid unknown number timeout success", "option names", "operands"))
+	blk.require("command")
+	w := new(argv.Wrapper)
+	blk.text("command", &w.Command)
+	if blk.has("command") && w.Command == "" {
+		r.fail(blk.where("command"), "No program", "Name a program.", "command is empty.")
+	}
+	blk.texts("prepend", &w.Prepend)
+	blk.texts("forbid", &w.Forbid)
+	blk.oneOf("unknown", &w.Unknown, "refuse", "allow")
+	blk.boolean("number", &w.Number)
+	blk.duration("timeout", &w.Timeout)
+	blk.integers("success", &w.Success)
+	for _, name := range w.Forbid {
+		r.optionName(name, blk.where("forbid"))
+	}
+	seen := make(map[string]hcl.Range)
+	for _, nested := range append(options, blk.blocks...) {
+		if nested.Type == "option" {
+			w.Options = append(w.Options, r.option(nested, seen))
+		}
+	}
+	blk.operands(w)
+	return w
+}
+
+// splitOptions takes the option blocks out of a body in native syntax: they
+// have any number of labels, which no schema can say.
+func splitOptions(body hcl.Body) (hcl.Body, hcl.Blocks) {
+	native, ok := body.(*hclsyntax.Body)
+	if !ok {
+		return body, nil
+	}
+	rest := *native
+	rest.Blocks = nil
+	var options hcl.Blocks
+	for _, b := range native.Blocks {
+		if b.Type == "option" {
+			options = append(options, b.AsHCLBlock())
+		} else {
+			rest.Blocks = append(rest.Blocks, b)
+		}
+	}
+	return &rest, options
+}
+
+func (r *reader) optionName(name string, at hcl.Range) {
+	if len(name) < 2 || name[0] != '-' || name == "--" {
+		r.fail(at, "Not an option", `Write it with its dashes: "-n", "--lines".`, "%q is no option.", name)
+	}
+}
+
+// option reads an option block. Its names are its labels, or words of one.
+func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
+	blk := r.open(b, schema("value optional refuse"))
+	o := argv.Option{Names: words(b.Labels)}
+	if len(o.Names) == 0 {
+		r.fail(b.DefRange, "Option without a name", `Write option "-n" "--lines" { ... }.`, "An option needs at least one name.")
+	}
+	for _, name := range o.Names {
+		if first, ok := seen[name]; ok {
+			r.fail(b.DefRange, "Option declared twice", "Remove one of them.", "%s is declared at %s already.", name, pos(first))
+		}
+		seen[name] = b.DefRange
+		r.optionName(name, b.DefRange)
+	}
+	o.Value = blk.kind("value", argv.None, argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)
+	blk.boolean("optional", &o.Optional)
+	blk.text("refuse", &o.Refuse)
+	if o.Optional && (o.Value == "" || o.Value == argv.None) {
+		r.fail(blk.where("optional"), "Optional value of a switch", "Say what the value is: value = \"string\".", "This option takes no value.")
+	}
+	return o
+}
+
+func (b block) kind(name string, kinds ...argv.Kind) argv.Kind {
+	values := make([]string, len(kinds))
+	for i, k := range kinds {
+		values[i] = string(k)
+	}
+	var s string
+	b.oneOf(name, &s, values...)
+	return argv.Kind(s)
+}
+
+// operands reads the operands block of a passthrough.
+func (b block) operands(w *argv.Wrapper) {
+	var first *hcl.Block
+	for _, nested := range b.blocks {
+		if nested.Type != "operands" {
+			continue
+		}
+		if first != nil {
+			b.fail(nested.DefRange, "Two operands blocks", "Put everything into one.", "There is one at %s already.", pos(first.DefRange))
+			continue
+		}
+		first = nested
+		o, blk := &w.Operands, b.open(nested, schema("type last into min max"))
+		o.Type = blk.kind("type", argv.String, argv.Read, argv.Write, argv.Remove, argv.None)
+		o.Last = blk.kind("last", argv.String, argv.Read, argv.Write, argv.Remove)
+		blk.boolean("into", &o.Into)
+		blk.count("min", &o.Min)
+		blk.count("max", &o.Max)
+		if o.Max > 0 && o.Max < o.Min {
+			b.fail(blk.where("max"), "Empty range", "", "max is less than min.")
+		}
+		if o.Into && o.Last == "" {
+			b.fail(blk.where("into"), "Nothing to go into", `Add last = "write".`, "into is about the last operand, and last is not set.")
+		}
+	}
+}

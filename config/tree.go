@@ -1,0 +1,113 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// json gives an attribute as compact JSON with its keys in the order of the
+// source, nil when it is missing or wrong.
+func (b block) json(name string) json.RawMessage {
+	a := b.attrs[name]
+	if a == nil {
+		return nil
+	}
+	data, ok := b.tree(a.Expr)
+	if !ok {
+		return nil
+	}
+	return data
+}
+
+// tree gives an expression as JSON. Lists, objects and texts that are written
+// out keep their bytes and order; all else is evaluated.
+func (r *reader) tree(e hcl.Expression) (json.RawMessage, bool) {
+	if items, diags := hcl.ExprList(e); !diags.HasErrors() {
+		return r.array(items)
+	}
+	if pairs, diags := hcl.ExprMap(e); !diags.HasErrors() {
+		return r.object(pairs)
+	}
+	if text, isText, ok := r.plainText(e); isText {
+		return tool.MustMarshal(text), ok
+	}
+	v, ok := r.value(e)
+	if !ok {
+		return nil, false
+	}
+	plain, _ := v.UnmarkDeep()
+	data, err := ctyjson.Marshal(plain, plain.Type())
+	if err != nil {
+		r.fail(e.Range(), "Wrong type", "", "This cannot be given as JSON: %s.", err)
+		return nil, false
+	}
+	if text, isText := toText(v); isText {
+		r.derived(v, text)
+	}
+	return data, true
+}
+
+// plainText gives an expression that is a template as text.
+func (r *reader) plainText(e hcl.Expression) (text string, isText, ok bool) {
+	if _, isNative := e.(hclsyntax.Expression); !isNative {
+		if _, isString := r.jsonText(e); !isString {
+			return "", false, false
+		}
+	}
+	n, ok := r.native(e)
+	if !ok {
+		return "", true, false
+	}
+	if _, isTemplate := n.expr.(*hclsyntax.TemplateExpr); !isTemplate {
+		return "", false, false
+	}
+	text, ok = r.fold(n)
+	return text, true, ok
+}
+
+func (r *reader) array(items []hcl.Expression) (json.RawMessage, bool) {
+	var b bytes.Buffer
+	good := true
+	b.WriteByte('[')
+	for i, item := range items {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		data, ok := r.tree(item)
+		b.Write(data)
+		good = good && ok
+	}
+	b.WriteByte(']')
+	return b.Bytes(), good
+}
+
+func (r *reader) object(pairs []hcl.KeyValuePair) (json.RawMessage, bool) {
+	var b bytes.Buffer
+	good := true
+	keys := make(map[string]hcl.Range, len(pairs))
+	b.WriteByte('{')
+	for i, pair := range pairs {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, ok := r.key(pair.Key)
+		data, valueOK := r.tree(pair.Value)
+		if first, taken := keys[key]; taken && ok {
+			r.fail(pair.Key.Range(), "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(first))
+			ok = false
+		}
+		keys[key] = pair.Key.Range()
+		b.Write(tool.MustMarshal(key))
+		b.WriteByte(':')
+		b.Write(data)
+		good = good && ok && valueOK
+	}
+	b.WriteByte('}')
+	return b.Bytes(), good
+}
