@@ -6,20 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/toolhost/toolhost/host/proc"
 )
 
 // termGrace is how long a process may take to end after SIGTERM, drainGrace
@@ -104,7 +104,7 @@ func (r *guardedRunner) adopt(_ hclog.Logger, spec *exec.Cmd, socketDir string) 
 		Path: r.binary.path,
 		Args: append([]string{r.binary.path}, r.plugin.arguments()...),
 		Dir:  r.plugin.manager.options.Workspace.Root,
-		Env:  slices.Concat(environ(r.plugin.spec.Env), spec.Env, []string{r.marker}),
+		Env:  slices.Concat(proc.Environ(r.plugin.spec.Env), spec.Env, []string{r.marker}),
 	}
 	r.group.configure(r.cmd)
 	if prepare := r.plugin.manager.options.Prepare; prepare != nil {
@@ -125,30 +125,6 @@ func (p *plugin) arguments() []string {
 		return append([]string{"internal", "plugin", p.spec.Name}, p.spec.Args...)
 	}
 	return p.spec.Args
-}
-
-// environ is what programs need to find their way, and what was granted.
-func environ(granted map[string]string) []string {
-	var env []string
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		if _, ok := granted[name]; !ok && inherited(name) {
-			env = append(env, entry)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(granted)) {
-		env = append(env, name+"="+granted[name])
-	}
-	return env
-}
-
-func inherited(name string) bool {
-	switch strings.ToUpper(name) {
-	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "TERM",
-		"TEMP", "TMP", "SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_")
 }
 
 // Start starts the process. The thread that starts it lives as long as it

@@ -59,6 +59,7 @@ type Workspace struct {
 	// Allow are further directories, absolute.
 	Allow []string
 	// Protect are globs, relative to Root, of files that tools do not write.
+	// Nil means the usual ones, such as .git; an empty list means none.
 	Protect []string
 	// Symlinks says which symbolic links are followed: "inside" (the default)
 	// those that stay inside, "block" none.

@@ -471,12 +471,14 @@ type Workspace struct {
 	Root string `protobuf:"bytes,1,opt,name=root,proto3" json:"root,omitempty"`
 	// Further directories that tools may reach, absolute.
 	Allow []string `protobuf:"bytes,2,rep,name=allow,proto3" json:"allow,omitempty"`
-	// Globs, relative to the root, of files that tools do not write.
+	// Globs, relative to the root, of files that tools do not write. None means
+	// the usual ones, unless protect_nothing is set.
 	Protect []string `protobuf:"bytes,3,rep,name=protect,proto3" json:"protect,omitempty"`
 	// "inside" follows symbolic links that stay inside; "block" follows none.
-	Symlinks      string `protobuf:"bytes,4,opt,name=symlinks,proto3" json:"symlinks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Symlinks       string `protobuf:"bytes,4,opt,name=symlinks,proto3" json:"symlinks,omitempty"`
+	ProtectNothing bool   `protobuf:"varint,5,opt,name=protect_nothing,json=protectNothing,proto3" json:"protect_nothing,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Workspace) Reset() {
@@ -535,6 +537,13 @@ func (x *Workspace) GetSymlinks() string {
 		return x.Symlinks
 	}
 	return ""
+}
+
+func (x *Workspace) GetProtectNothing() bool {
+	if x != nil {
+		return x.ProtectNothing
+	}
+	return false
 }
 
 type ConfigureResponse struct {
@@ -2916,12 +2925,13 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\fR\x06config\x12;\n" +
 	"\tworkspace\x18\x02 \x01(\v2\x1d.toolhost.plugin.v1.WorkspaceR\tworkspace\x12!\n" +
 	"\fhost_version\x18\x03 \x01(\tR\vhostVersion\x12#\n" +
-	"\rhost_features\x18\x04 \x03(\tR\fhostFeatures\"k\n" +
+	"\rhost_features\x18\x04 \x03(\tR\fhostFeatures\"\x94\x01\n" +
 	"\tWorkspace\x12\x12\n" +
 	"\x04root\x18\x01 \x01(\tR\x04root\x12\x14\n" +
 	"\x05allow\x18\x02 \x03(\tR\x05allow\x12\x18\n" +
 	"\aprotect\x18\x03 \x03(\tR\aprotect\x12\x1a\n" +
-	"\bsymlinks\x18\x04 \x01(\tR\bsymlinks\"\x87\x01\n" +
+	"\bsymlinks\x18\x04 \x01(\tR\bsymlinks\x12'\n" +
+	"\x0fprotect_nothing\x18\x05 \x01(\bR\x0eprotectNothing\"\x87\x01\n" +
 	"\x11ConfigureResponse\x12A\n" +
 	"\vdescription\x18\x01 \x01(\v2\x1f.toolhost.plugin.v1.DescriptionR\vdescription\x12/\n" +
 	"\x05error\x18\x02 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xdf\x01\n" +

@@ -68,9 +68,10 @@ type Tool struct {
 
 // Setup is what the host tells a plugin before its first call.
 type Setup struct {
-	Config      json.RawMessage
-	Root        string
-	Allow       []string
+	Config json.RawMessage
+	Root   string
+	Allow  []string
+	// Protect is nil for the usual ones and empty for none.
 	Protect     []string
 	Symlinks    string
 	HostVersion string
@@ -90,7 +91,10 @@ func (c *Client) Configure(ctx context.Context, s Setup) (*Description, error) {
 	resp, err := c.rpc.Configure(ctx, &toolpb.ConfigureRequest{
 		Config:      s.Config,
 		HostVersion: s.HostVersion,
-		Workspace:   &toolpb.Workspace{Root: s.Root, Allow: s.Allow, Protect: s.Protect, Symlinks: s.Symlinks},
+		Workspace: &toolpb.Workspace{
+			Root: s.Root, Allow: s.Allow, Protect: s.Protect, Symlinks: s.Symlinks,
+			ProtectNothing: s.Protect != nil && len(s.Protect) == 0,
+		},
 	})
 	if err != nil {
 		return nil, broken(err)

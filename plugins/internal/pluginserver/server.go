@@ -173,11 +173,15 @@ func setup(req *toolpb.ConfigureRequest) Setup {
 	if len(config) == 0 {
 		config = []byte("{}")
 	}
+	protect := ws.GetProtect()
+	if len(protect) == 0 && ws.GetProtectNothing() {
+		protect = []string{}
+	}
 	return Setup{
 		Config:       config,
 		Root:         ws.GetRoot(),
 		Allow:        ws.GetAllow(),
-		Protect:      ws.GetProtect(),
+		Protect:      protect,
 		Symlinks:     ws.GetSymlinks(),
 		HostVersion:  req.GetHostVersion(),
 		HostFeatures: req.GetHostFeatures(),

@@ -1,0 +1,89 @@
+// Package files is the plugin of the agent toolset's file tools: read_file,
+// list_files, write_file, append_file, delete_file, rg, glob and git_diff.
+package files
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+// New makes the tools for a workspace. With nil they can be described and not
+// called.
+func New(ws *workspace.Workspace) []tool.Tool {
+	return []tool.Tool{
+		readFile(ws), listFiles(ws), writeFile(ws), appendFile(ws), deleteFile(ws),
+		ripgrep(ws), glob(ws), gitDiff(ws),
+	}
+}
+
+// Plugin is the tools as a plugin.
+func Plugin() sdk.Plugin {
+	return sdk.Plugin{
+		Name:    "files",
+		Version: Version,
+		Tools:   New(nil),
+		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
+			ws, err := open(env.Workspace)
+			if err != nil {
+				return nil, err
+			}
+			return New(ws), nil
+		},
+	}
+}
+
+func open(w sdk.Workspace) (*workspace.Workspace, error) {
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+	if w.Symlinks == "block" {
+		options.Symlinks = workspace.Block
+	}
+	return workspace.Open(w.Root, options)
+}
+
+// fileTool is a tool that works in a workspace.
+type fileTool struct {
+	workspace  *workspace.Workspace
+	definition *tool.Definition
+	run        func(context.Context, *workspace.Workspace, *tool.Call) (*tool.Result, error)
+}
+
+// Definition implements tool.Tool.
+func (t *fileTool) Definition() *tool.Definition { return t.definition }
+
+// Call implements tool.Tool.
+func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	if t.workspace == nil {
+		return nil, noWorkspace(call.Tool)
+	}
+	return t.run(ctx, t.workspace, call)
+}
+
+// plannedTool is a file tool that can say what it would change.
+type plannedTool struct {
+	*fileTool
+	plan func(context.Context, *workspace.Workspace, *tool.Call) (*tool.Plan, error)
+}
+
+// Plan implements tool.Planner.
+func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	if t.workspace == nil {
+		return nil, noWorkspace(call.Tool)
+	}
+	return t.plan(ctx, t.workspace, call)
+}
+
+func noWorkspace(name string) *tool.Error {
+	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).
+		Suggest("Call it through toolhost.")
+}
+
+func example(description, params string) tool.Example {
+	return tool.Example{Description: description, Params: json.RawMessage(params)}
+}

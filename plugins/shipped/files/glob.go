@@ -1,0 +1,49 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+func glob(ws *workspace.Workspace) tool.Tool {
+	return &fileTool{workspace: ws, run: runGlob, definition: &tool.Definition{
+		Name:     "glob",
+		Title:    "Find files by name",
+		Category: "search",
+		Description: "Find files and directories whose path matches a pattern: * and ? within a name, ** across directories, " +
+			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so is .git. " +
+			"Returns: a JSON array of paths relative to the workspace, sorted, or the text \"No matches found\".",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The pattern, relative to the workspace, such as *.go or **/*.md."}},"required":["pattern"],"additionalProperties":false}`),
+		Risk:        tool.ReadOnly,
+		Permissions: []tool.Permission{tool.FileRead},
+		Idempotent:  true,
+		Examples: []tool.Example{
+			example("Find the Go files of the top directory.", `{"pattern":"*.go"}`),
+			example("Find all Markdown files.", `{"pattern":"**/*.md"}`),
+		},
+	}}
+}
+
+func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+	var in struct {
+		Pattern string `json:"pattern"`
+	}
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	if in.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
+			Suggest("Give a pattern such as **/*.go.")
+	}
+	names, err := ws.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return tool.Text("No matches found"), nil
+	}
+	return listing(names[:min(len(names), listLimit)], max(0, len(names)-listLimit)), nil
+}

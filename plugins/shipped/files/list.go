@@ -1,0 +1,92 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// listLimit is how many entries list_files shows.
+const listLimit = 20000
+
+func listFiles(ws *workspace.Workspace) tool.Tool {
+	return &fileTool{workspace: ws, run: runList, definition: &tool.Definition{
+		Name:     "list_files",
+		Title:    "List files",
+		Category: "file",
+		Description: "List everything below a directory, hidden files too, without .git and .agent. " +
+			"Returns: a JSON array of paths, relative to the listed directory and sorted; those of directories end in a slash.",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Path of the directory, relative to the workspace. Left out, it is the workspace itself.","default":""}},"additionalProperties":false}`),
+		Risk:        tool.ReadOnly,
+		Permissions: []tool.Permission{tool.FileRead},
+		Idempotent:  true,
+		Examples: []tool.Example{
+			example("List the workspace.", `{}`),
+			example("List the directory agent.", `{"path":"agent"}`),
+		},
+	}}
+}
+
+func runList(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+	var in pathInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	if in.Path == "" {
+		in.Path = "."
+	}
+	dir, err := listedDir(ws, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	names, more := []string{}, 0
+	err = ws.Walk(ctx, in.Path, workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", ".agent"}}, func(e workspace.Entry) error {
+		if len(names) >= listLimit {
+			more++
+			return nil
+		}
+		names = append(names, relativeTo(dir, e))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return listing(names, more), nil
+}
+
+// listedDir gives the form in which Walk names what is below dir.
+func listedDir(ws *workspace.Workspace, dir string) (string, error) {
+	info, err := ws.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).
+			Suggest("Use read_file to see what is in it.").With("path", dir)
+	}
+	return ws.Rel(dir)
+}
+
+func relativeTo(dir string, e workspace.Entry) string {
+	name := e.Path
+	if dir != "." {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(dir)), "/")
+	}
+	if e.Dir {
+		name += "/"
+	}
+	return name
+}
+
+func listing(names []string, more int) *tool.Result {
+	r := tool.Text(string(tool.MustMarshal(names)))
+	if more > 0 {
+		r.Truncated = true
+		r.Contents = append(r.Contents, tool.Textf("[%d more entries left out; list a directory further down to see them]", more).Contents...)
+	}
+	return r
+}

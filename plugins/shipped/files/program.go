@@ -1,0 +1,79 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// runProgram runs a program in the workspace.
+func runProgram(ctx context.Context, ws *workspace.Workspace, call *tool.Call, program string, args []string, env map[string]string) (*proc.Result, error) {
+	c := proc.Command{
+		Argv:      append([]string{program}, args...),
+		Dir:       ws.Root(),
+		Env:       proc.Environ(env),
+		Timeout:   commandTimeout,
+		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
+	}
+	if call.ArtifactDir != "" {
+		c.SpillDir = call.ArtifactDir + "/logs"
+	}
+	return proc.Run(ctx, c)
+}
+
+// report turns the end of a program into a result: what it printed, or an
+// error that holds it.
+func report(name string, p *proc.Result, succeeded func(code int) bool) (*tool.Result, error) {
+	switch {
+	case p.Cancelled:
+		return nil, failure(tool.Cancelled, p, name+" was cancelled").
+			Suggest("Call again if the result is still wanted.")
+	case p.TimedOut:
+		return nil, failure(tool.Timeout, p, fmt.Sprintf("%s did not finish within %s and was ended", name, commandTimeout)).
+			Suggest("Ask for less in one call: fewer directories, or a narrower pattern.")
+	case p.Signal != "":
+		return nil, failure(tool.CommandFailed, p, name+" was ended by a signal: "+p.Signal).
+			Suggest("Ask for less in one call; it may have run out of memory.")
+	case !succeeded(p.ExitCode):
+		return nil, failure(tool.CommandFailed, p, fmt.Sprintf("%s failed with exit code %d", name, p.ExitCode)).
+			Suggest("Read what it printed, correct the call and try again.")
+	}
+	text := p.Stdout.String()
+	if p.Stderr.Bytes > 0 {
+		text += "stderr:\n" + p.Stderr.String()
+	}
+	r := tool.Text(text)
+	r.Truncated = p.Stdout.Truncated() || p.Stderr.Truncated()
+	r.Artifacts = artifacts(p)
+	return r, nil
+}
+
+func failure(code tool.Code, p *proc.Result, message string) *tool.Error {
+	stdout, stderr := strings.TrimRight(p.Stdout.String(), "\n"), strings.TrimRight(p.Stderr.String(), "\n")
+	if stderr != "" {
+		message += "\nstderr:\n" + stderr
+	}
+	if stdout != "" {
+		message += "\nstdout:\n" + stdout
+	}
+	return tool.Errorf(code, "%s", message).
+		With("exit_code", p.ExitCode).With("stdout", stdout).With("stderr", stderr)
+}
+
+// artifacts are the files that hold output too long to show.
+func artifacts(p *proc.Result) []tool.Artifact {
+	var files []tool.Artifact
+	for _, o := range []struct {
+		name string
+		proc.Output
+	}{{"stdout", p.Stdout}, {"stderr", p.Stderr}} {
+		if o.Path != "" {
+			files = append(files, tool.Artifact{Name: o.name, Path: o.Path, Bytes: o.PathBytes})
+		}
+	}
+	return files
+}

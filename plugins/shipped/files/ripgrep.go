@@ -1,0 +1,169 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// commandTimeout bounds a run of rg or git.
+const commandTimeout = time.Minute
+
+func ripgrep(ws *workspace.Workspace) tool.Tool {
+	return &fileTool{workspace: ws, run: runRipgrep, definition: &tool.Definition{
+		Name:     "rg",
+		Title:    "Search in files",
+		Category: "search",
+		Description: "Search the files of the workspace with ripgrep, by a regular expression (by a plain text with -F). " +
+			"Files that .gitignore excludes, hidden and binary ones are passed over unless an option says otherwise. " +
+			"Options come in args, written as for a shell, and so do the files and directories to search. " +
+			"Options that run programs or read outside the workspace are refused. " +
+			"Returns: the matching lines as path:line:text, ordered by path, or the text \"No matches found\".",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The regular expression to search for, in Rust syntax."},"args":{"type":"string","description":"Options and paths for ripgrep, such as: --ignore-case -g '*.go' src","default":""}},"required":["pattern"],"additionalProperties":false}`),
+		Risk:        tool.ReadOnly,
+		Permissions: []tool.Permission{tool.FileRead},
+		Timeout:     commandTimeout + 10*time.Second, // rg ends first, and what it printed is kept
+		Idempotent:  true,
+		Examples:    []tool.Example{example("Search for the word error in any case.", `{"pattern":"error","args":"--ignore-case"}`)},
+	}}
+}
+
+type ripgrepInput struct {
+	Pattern string `json:"pattern"`
+	Args    string `json:"args"`
+}
+
+func runRipgrep(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+	var in ripgrepInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	args, err := ripgrepArgs(ctx, ws, in)
+	if err != nil {
+		return nil, err
+	}
+	program, err := proc.LookPath("rg", ws.Root())
+	if err != nil {
+		return nil, err
+	}
+	ended, err := runProgram(ctx, ws, call, program, args, nil)
+	if err != nil {
+		return nil, err
+	}
+	if ended.ExitCode == 1 && ended.Stdout.Bytes == 0 && ended.Stderr.Bytes == 0 {
+		return tool.Text("No matches found"), nil
+	}
+	return report("rg", ended, func(code int) bool { return code == 0 })
+}
+
+// ripgrepArgs makes the arguments of rg. The pattern is the value of an
+// option, so that it is never taken for one. What the caller gives comes after
+// our own settings, which it may override where that is harmless.
+func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) ([]string, error) {
+	if in.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "search pattern cannot be empty").
+			Suggest("Give the text or regular expression to search for.")
+	}
+	run, err := ripgrepWrapper().Resolve(in.Args, paths{ctx, ws})
+	if err != nil {
+		return nil, err
+	}
+	args := []string{
+		"--no-config", "--no-ignore-global", "--color=never", "--no-heading", "--line-number", "--sort=path",
+		"--regexp=" + in.Pattern,
+	}
+	return append(args, run.Argv[1:]...), nil
+}
+
+// ripgrepWrapper declares the options that rg may be given. One that is not
+// here is refused: a later rg may have options that run programs.
+func ripgrepWrapper() *argv.Wrapper {
+	w := &argv.Wrapper{Command: "rg", Operands: argv.Operands{Type: argv.Read}}
+	w.Options = append(w.Options, refusedOptions()...)
+	for _, names := range switches() {
+		w.Options = append(w.Options, argv.Option{Names: names})
+	}
+	for _, names := range textOptions() {
+		w.Options = append(w.Options, argv.Option{Names: names, Value: argv.String})
+	}
+	for _, names := range numberOptions() {
+		w.Options = append(w.Options, argv.Option{Names: names, Value: argv.Number})
+	}
+	for _, names := range [][]string{{"-f", "--file"}, {"--ignore-file"}} {
+		w.Options = append(w.Options, argv.Option{Names: names, Value: argv.Read})
+	}
+	return w
+}
+
+func refusedOptions() []argv.Option {
+	return []argv.Option{
+		{Names: []string{"--pre"}, Value: argv.String, Refuse: "it runs a program"},
+		{Names: []string{"--pre-glob"}, Value: argv.String, Refuse: "it belongs to --pre"},
+		{Names: []string{"--hostname-bin"}, Value: argv.String, Refuse: "it runs a program"},
+		{Names: []string{"--search-zip", "-z"}, Refuse: "it runs programs to unpack files"},
+		{Names: []string{"--follow", "-L"}, Refuse: "symbolic links may lead out of the workspace"},
+	}
+}
+
+func switches() [][]string {
+	return [][]string{
+		{"-i", "--ignore-case"}, {"-s", "--case-sensitive"}, {"-S", "--smart-case"},
+		{"-F", "--fixed-strings"}, {"--no-fixed-strings"}, {"-w", "--word-regexp"}, {"-x", "--line-regexp"},
+		{"-v", "--invert-match"}, {"-U", "--multiline"}, {"--no-multiline"}, {"--multiline-dotall"},
+		{"-P", "--pcre2"}, {"--no-unicode"}, {"--crlf"}, {"--null-data"}, {"-a", "--text"}, {"--binary"},
+		{"-o", "--only-matching"}, {"-l", "--files-with-matches"}, {"--files-without-match"},
+		{"-c", "--count"}, {"--count-matches"}, {"--include-zero"}, {"-q", "--quiet"}, {"--stats"}, {"--json"},
+		{"-n", "--line-number"}, {"-N", "--no-line-number"}, {"--column"}, {"--no-column"}, {"-b", "--byte-offset"},
+		{"-H", "--with-filename"}, {"-I", "--no-filename"}, {"--heading"}, {"--no-heading"}, {"--vimgrep"},
+		{"--passthru"}, {"--trim"}, {"-0", "--null"}, {"--max-columns-preview"}, {"--stop-on-nonmatch"},
+		{"-u", "--unrestricted"}, {"-.", "--hidden"}, {"--no-hidden"}, {"--no-ignore"}, {"--no-ignore-dot"},
+		{"--no-ignore-exclude"}, {"--no-ignore-files"}, {"--no-ignore-parent"}, {"--no-ignore-vcs"},
+		{"--ignore-file-case-insensitive"}, {"--glob-case-insensitive"}, {"--no-require-git"},
+		{"--one-file-system"}, {"--no-messages"}, {"--no-context-separator"}, {"--files"}, {"--type-list"},
+	}
+}
+
+func textOptions() [][]string {
+	return [][]string{
+		{"-e", "--regexp"}, {"-g", "--glob"}, {"--iglob"}, {"-t", "--type"}, {"-T", "--type-not"},
+		{"--type-add"}, {"--type-clear"}, {"-r", "--replace"}, {"-E", "--encoding"}, {"--engine"},
+		{"--sort"}, {"--sortr"}, {"--context-separator"}, {"--field-match-separator"},
+		{"--field-context-separator"}, {"--max-filesize"}, {"--path-separator"},
+	}
+}
+
+func numberOptions() [][]string {
+	return [][]string{
+		{"-A", "--after-context"}, {"-B", "--before-context"}, {"-C", "--context"},
+		{"-m", "--max-count"}, {"-M", "--max-columns"}, {"-d", "--max-depth"}, {"-j", "--threads"},
+		{"--dfa-size-limit"}, {"--regex-size-limit"},
+	}
+}
+
+// paths lets argv check paths against the workspace.
+type paths struct {
+	ctx       context.Context // of the call whose arguments are checked
+	workspace *workspace.Workspace
+}
+
+func (p paths) Check(path string, _ argv.Kind) error {
+	_, err := p.workspace.Check(path, workspace.Read)
+	return err
+}
+
+func (p paths) Glob(pattern string) ([]string, error) {
+	return p.workspace.Glob(p.ctx, pattern, workspace.GlobOptions{NoHidden: true})
+}
+
+func (p paths) IsDir(path string) bool {
+	info, err := p.workspace.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// CheckTree has nothing to refuse: rg copies and moves nothing.
+func (p paths) CheckTree(string, string) error { return nil }
