@@ -1,3 +1,5 @@
+//go:build !windows
+
 package taskfile_test
 
 import (
@@ -8,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -59,9 +60,6 @@ func build(t *testing.T) programs {
 }
 
 func goBuild(name, pkg string) (string, error) {
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
 	path := filepath.Join(built.dir, name)
 	out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput()
 	if err != nil {
@@ -81,9 +79,6 @@ type project struct {
 // newProject makes a workspace of a directory of testdata, "" for an empty one.
 func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *project {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the Taskfiles of these tests use a POSIX system's programs")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	if from != "" {
