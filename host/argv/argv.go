@@ -20,7 +20,7 @@ const (
 	Number  Kind = "number"  // a number, perhaps with sign and unit: -5, +10, 4K
 	Read    Kind = "read"    // a path that is read
 	Write   Kind = "write"   // a path that is written in place or made
-	Replace Kind = "replace" // a path to which another file is moved
+	Replace Kind = "replace" // a path that is taken by a file moved there; not declared, but told to Paths
 	Remove  Kind = "remove"  // a path that is removed or moved away
 )
 

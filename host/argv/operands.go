@@ -59,7 +59,7 @@ func (p *parse) last(target string, others []string) error {
 		return nil
 	}
 	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
-		if err := p.path(target, o.Last); err != nil || !o.Into {
+		if err := p.path(target, o.lastKind()); err != nil || !o.Into {
 			return err
 		}
 		return p.trees(others, func(string) string { return target })
@@ -72,11 +72,20 @@ func (p *parse) last(target string, others []string) error {
 		if name == "." || name == ".." || name == "/" {
 			return p.operandError("cannot put %q into %q: what would be written there cannot be told", other, target)
 		}
-		if err := p.path(inside(target, other), o.Last); err != nil {
+		if err := p.path(inside(target, other), o.lastKind()); err != nil {
 			return err
 		}
 	}
 	return p.trees(others, func(other string) string { return inside(target, other) })
+}
+
+// lastKind is how the last operand is used: what is moved to a place takes the
+// place of what is there and does not write into it.
+func (o Operands) lastKind() Kind {
+	if o.Last == Write && o.Type == Remove {
+		return Replace
+	}
+	return o.Last
 }
 
 // inside is the place in the directory target that receives source.

@@ -23,7 +23,7 @@ import (
 //	  option "--backup" { value = "string", optional = true }
 //	  option "-f" "--follow" { refuse = "it never ends" }
 //	  operands {
-//	    type = "read"                     # string, read, write, replace, remove or none
+//	    type = "read"                     # string, read, write, remove or none
 //	    last = "write"                    # the last operand, where it differs
 //	    into = true                       # the last may be a directory that receives the others
 //	    min  = 2

@@ -3,6 +3,7 @@ package argv_test
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -230,4 +231,38 @@ func TestOpenWrapper(t *testing.T) {
 			assert.Equal(t, tt.want, strings.Join(run.Argv, "|"))
 		})
 	}
+}
+
+// FuzzStrictWrapper: whatever passes is in the one form that was checked:
+// declared options under their full names, then --, then paths.
+func FuzzStrictWrapper(f *testing.F) {
+	for _, s := range []string{"-n 5 a", "-qvn5 a b", "--li=3 -- -x", "-5", "--backup=x *", "--files-from ../x", "-\xff", "'' -"} {
+		f.Add(s)
+	}
+	values := []string{"-n", "-c"}
+	options := []string{"-q", "-v", "--quiet", "--silent", "--verbose", "--backup"}
+	valued := []string{"--lines=", "--bytes=", "--files-from=", "--backup="}
+	f.Fuzz(func(t *testing.T, args string) {
+		run, err := head().Resolve(args, world)
+		if err != nil {
+			assert.NotEmpty(t, tool.AsError(err).Code)
+			return
+		}
+		rest := run.Argv[1:]
+		for rest[0] != "--" {
+			switch word := rest[0]; {
+			case slices.Contains(values, word):
+				rest = rest[2:]
+				continue
+			case slices.Contains(options, word):
+			case slices.ContainsFunc(valued, func(v string) bool { return strings.HasPrefix(word, v) }):
+			default:
+				t.Fatalf("%q passed as an option in %q", word, run.Argv)
+			}
+			rest = rest[1:]
+		}
+		for _, operand := range rest[1:] {
+			require.NoError(t, world.Check(operand, argv.Read), "%q in %q", operand, run.Argv)
+		}
+	})
 }

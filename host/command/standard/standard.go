@@ -98,7 +98,7 @@ func cloc() argv.Spec {
 				// Archives are unpacked by a shell command that holds their
 				// name; a name like a commit's makes cloc run git.
 				Refuse: `(?i)['\n]|(^|/)-$|^([a-f\d]{5,40}|master|head)(~\d+)?$|\.(tar|tgz|tar\.[^/.]+|zip|whl|deb|rpm)$`,
-				Reason: "cloc would give it to a shell, unpack it or ask git for it; for a plain file or directory of that name write ./NAME",
+				Reason: "archives are not unpacked, quotes in names are not safe with cloc, and a name like a commit's has to be written as ./NAME",
 			},
 		},
 		Examples: examples(".", "--json src", "--include-lang=Go --exclude-dir=vendor ."),
@@ -162,7 +162,7 @@ func mv() argv.Spec {
 				refuse("name the target last", "-t", "--target-directory"), refuse("name the target last", "-T", "--no-target-directory"),
 				refuse("it writes further files", "-b", "--backup"), refuse("it writes further files", "-S", "--suffix"),
 			},
-			Operands: argv.Operands{Type: argv.Remove, Last: argv.Replace, Into: true, Min: 2},
+			Operands: argv.Operands{Type: argv.Remove, Last: argv.Write, Into: true, Min: 2},
 		},
 		Examples: examples("old.txt new.txt", "-n a.txt b.txt dir"),
 		Rejects:  examples("old.txt", "/etc/hosts here", "a.txt /tmp/", "-t /tmp a.txt", "--target=/tmp a.txt b.txt", ".git old", "a.txt agent.hcl"),
