@@ -172,7 +172,7 @@ func undeletable(s *state, f *File, rest []byte) error {
 	for _, h := range f.Hunks {
 		e.PatchLine = h.Line
 	}
-	return e.complete()
+	return e.because("line %d of the patch deletes %s, but not all of its lines", f.Line, s.path)
 }
 
 func (a *applier) create(f *File) error {

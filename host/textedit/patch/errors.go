@@ -68,9 +68,15 @@ func (e *HunkError) Unwrap() error { return e.err }
 // shownLines bounds the lines that a message repeats.
 const shownLines = 12
 
-func (e *HunkError) complete() *HunkError {
+// misfit completes the error of a hunk that is not found.
+func (e *HunkError) misfit() *HunkError {
+	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path, e.PatchLine, e.FileLine)
+}
+
+// because completes the error with what is wrong and the lines on both sides.
+func (e *HunkError) because(format string, args ...any) *HunkError {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path, e.PatchLine, e.FileLine)
+	fmt.Fprintf(&b, format, args...)
 	writeExcerpt(&b, "expected", e.Expected)
 	writeExcerpt(&b, "found", e.Found)
 	suggestion := "Read the file again and make the patch from what it holds now. Nothing was changed."
@@ -93,7 +99,7 @@ func writeExcerpt(b *strings.Builder, title string, lines []string) {
 		b.WriteString("\n  " + textedit.Visible(line))
 	}
 	if len(lines) == 0 {
-		b.WriteString("\n  (no lines: the file ends before)")
+		b.WriteString("\n  (no lines)")
 	}
 }
 

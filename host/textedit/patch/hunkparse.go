@@ -80,7 +80,7 @@ func (p *parser) counted(h *Hunk, left [2]int) bool {
 		p.at++
 		p.add(h, op, text)
 	}
-	return p.atEnd() && !(swallowed && p.goesBack(h))
+	return len(h.Lines) > 0 && p.atEnd() && !(swallowed && p.goesBack(h))
 }
 
 // goesBack reports whether the hunk that follows lies before the end of h: it

@@ -218,7 +218,7 @@ func (f *fitter) failure(number int, h *Hunk) error {
 			break
 		}
 	}
-	return e.complete()
+	return e.misfit()
 }
 
 // applied reports whether the new lines of the hunk are there already.
