@@ -46,7 +46,7 @@ func (b block) paths(name string) []string {
 func (r *reader) path(p string, at hcl.Range) string {
 	switch {
 	case p == "":
-		r.fail(at, "Empty path", "", "A path is empty.")
+		r.fail(at, "Empty path", `Name a file or directory, "." for this one.`, "A path is empty.")
 	case strings.IndexByte(p, 0) >= 0:
 		r.fail(at, "Invalid path", "", "A path holds a NUL byte.")
 	case p == "~" || strings.HasPrefix(p, "~/"):

@@ -131,7 +131,11 @@ func (r *reader) toolset(b *hcl.Block) {
 				as, at = e.value, e.at
 			}
 		}
-		if first, ok := offered[as]; ok {
+		first, taken := offered[as]
+		switch {
+		case taken && contains(t.Tools[:i], name):
+			r.fail(at, "Tool listed twice", "Remove one of them.", "%q is listed at %s already.", name, pos(first))
+		case taken:
 			r.fail(at, "Two tools of one name", `Give one another name: rename = { `+name+` = "..." }.`,
 				"%q is a tool of this set already, at %s.", as, pos(first))
 		}
@@ -143,8 +147,7 @@ func (r *reader) toolset(b *hcl.Block) {
 
 // toolNames reads the tools of a toolset with their places.
 func (b block) toolNames(t *Toolset) []hcl.Range {
-	b.texts("tools", &t.Tools)
-	if b.has("tools") && len(t.Tools) == 0 {
+	if b.texts("tools", &t.Tools) && len(t.Tools) == 0 {
 		b.fail(b.where("tools"), "Empty toolset", "Name at least one tool.", "The toolset %q has no tools.", t.Name)
 	}
 	places := make([]hcl.Range, len(t.Tools))

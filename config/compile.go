@@ -3,7 +3,6 @@ package config
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/host/argv"
 )
@@ -20,6 +19,7 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	blk.require("argv")
 	c := compiler{r, p}
 	t := new(argv.Template)
+	c.noteUse(blk)
 	if a := blk.attrs["argv"]; a != nil {
 		t.Argv, _ = c.list(a.Expr)
 		c.program(t.Argv, a.Expr.Range())
@@ -35,11 +35,35 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	blk.duration("timeout", &t.Timeout)
 	blk.integers("success", &t.Success)
 	for i, name := range p.names() {
-		if !p.used[name] {
+		if !p.used[name] && !p.misspelt {
 			r.warn(p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
 		}
 	}
 	return t
+}
+
+// noteUse notes the parameters that the command refers to, in whatever way.
+func (c compiler) noteUse(b block) {
+	for _, name := range []string{"argv", "env", "stdin"} {
+		a := b.attrs[name]
+		if a == nil {
+			continue
+		}
+		for _, t := range a.Expr.Variables() {
+			if attr, ok := second(t); ok && t.RootName() == "param" {
+				c.params.used[attr] = true
+			}
+		}
+	}
+}
+
+// second is the name after the first dot of a reference.
+func second(t hcl.Traversal) (string, bool) {
+	if len(t) < 2 {
+		return "", false
+	}
+	attr, ok := t[1].(hcl.TraverseAttr)
+	return attr.Name, ok
 }
 
 // program checks that the program is named by the file and not by a caller.
@@ -93,15 +117,12 @@ func (c compiler) isList(e hcl.Expression) bool {
 	if !ok || len(n.Traversal) != 2 {
 		return false
 	}
-	attr, ok := n.Traversal[1].(hcl.TraverseAttr)
-	if !ok {
-		return false
-	}
-	b := c.bindings(n.Traversal.RootName())[attr.Name]
+	name, _ := second(n.Traversal)
+	b := c.bindings(n.Traversal.RootName())[name]
 	if b == nil {
 		return false
 	}
-	v, ok := c.bound(b, attr.Name)
+	v, ok := c.bound(b, n.Traversal.RootName()+"."+name)
 	if !ok || v.IsNull() {
 		return false
 	}
@@ -210,20 +231,6 @@ func (c compiler) constant(n node) (argv.Expr, bool) {
 	return argv.Expr{Literal: text}, ok
 }
 
-// condition evaluates a condition that is known at load time.
-func (c compiler) condition(e hclsyntax.Expression) (on, ok bool) {
-	v, ok := c.value(e)
-	if !ok {
-		return false, false
-	}
-	v, _ = v.Unmark()
-	if v.IsNull() || v.Type() != cty.Bool {
-		c.fail(e.Range(), "Wrong type", "", "A condition must be true or false, and this is %s.", typeName(v))
-		return false, false
-	}
-	return v.True(), true
-}
-
 func (c compiler) template(n node, e *hclsyntax.TemplateExpr) (argv.Expr, bool) {
 	var parts []argv.Expr
 	good := true
@@ -257,19 +264,18 @@ func (c compiler) param(e *hclsyntax.ScopeTraversalExpr) (argv.Expr, bool) {
 }
 
 func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
-	if len(e.Traversal) == 2 {
-		if attr, ok := e.Traversal[1].(hcl.TraverseAttr); ok {
-			if c.params.find(attr.Name) == nil {
-				hint := didYouMean(attr.Name, c.params.names())
-				if hint == "" {
-					hint = "Declare it with a param block."
-				}
-				c.fail(e.Range(), "Unknown parameter", hint, "The tool has no parameter %q.", attr.Name)
-				return "", false
-			}
-			c.params.used[attr.Name] = true
-			return attr.Name, true
+	name, ok := second(e.Traversal)
+	switch {
+	case ok && len(e.Traversal) == 2 && c.params.find(name) != nil:
+		return name, true
+	case ok && c.params.find(name) == nil:
+		c.params.misspelt = true
+		hint := didYouMean(name, c.params.names())
+		if hint == "" {
+			hint = "Declare it with a param block."
 		}
+		c.fail(e.Range(), "Unknown parameter", hint, "The tool has no parameter %q.", name)
+		return "", false
 	}
 	c.fail(e.Range(), "Invalid reference", "Write param.NAME.", "A parameter is used as a whole.")
 	return "", false

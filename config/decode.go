@@ -38,8 +38,7 @@ func schema(attrs string, blocks ...string) *hcl.BodySchema {
 }
 
 func (r *reader) open(b *hcl.Block, s *hcl.BodySchema) block {
-	content, diags := b.Body.Content(s)
-	r.diags = append(r.diags, diags...)
+	content := r.content(b.Body, s, "the block "+b.Type)
 	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange, end: content.MissingItemRange}
 }
 
@@ -70,7 +69,7 @@ func (r *reader) text(e hcl.Expression) (string, bool) {
 	switch n.expr.(type) {
 	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
 		return r.fold(n)
-	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr:
+	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr, *hclsyntax.ConditionalExpr:
 		return r.fold(n)
 	}
 	return r.strictText(e)

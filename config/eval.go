@@ -172,7 +172,7 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 			"A parameter has a value only when its tool is called; here the file is being loaded.")
 		return
 	}
-	hint := didYouMean(root, []string{"var", "local", "path", "workspace"})
+	hint := didYouMean(root, []string{"var", "local", "param", "path", "workspace"})
 	if hint == "" {
 		hint = `Write "` + root + `" in quotes if it is meant as text.`
 	}

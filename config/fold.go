@@ -19,6 +19,15 @@ func (r *reader) fold(n node) (string, bool) {
 		return r.fold(n.with(e.Wrapped))
 	case *hclsyntax.ParenthesesExpr:
 		return r.fold(n.with(e.Expression))
+	case *hclsyntax.ConditionalExpr:
+		on, ok := r.condition(e.Condition)
+		switch {
+		case !ok:
+			return "", false
+		case on:
+			return r.fold(n.with(e.TrueResult))
+		}
+		return r.fold(n.with(e.FalseResult))
 	case *hclsyntax.ScopeTraversalExpr:
 		if text, ok := r.boundText(e.Traversal); ok {
 			return text, r.spendAt(len(text), e.Range())
@@ -56,24 +65,35 @@ func literal(e hclsyntax.Expression) (*hclsyntax.LiteralValueExpr, bool) {
 // boundText gives the own bytes of a variable or local that is text.
 func (r *reader) boundText(t hcl.Traversal) (string, bool) {
 	root := t.RootName()
-	if len(t) != 2 {
+	name, ok := second(t)
+	if !ok || len(t) != 2 {
 		return "", false
 	}
-	attr, ok := t[1].(hcl.TraverseAttr)
-	if !ok {
-		return "", false
-	}
-	if (root == "path" || root == "workspace") && attr.Name == "root" {
+	if (root == "path" || root == "workspace") && name == "root" {
 		return r.rootText(root), true
 	}
-	b := r.bindings(root)[attr.Name]
+	b := r.bindings(root)[name]
 	if b == nil {
 		return "", false
 	}
-	if _, ok := r.bound(b, root+"."+attr.Name); !ok || b.text == nil {
+	if _, ok := r.bound(b, root+"."+name); !ok || b.text == nil {
 		return "", false
 	}
 	return *b.text, true
+}
+
+// condition evaluates a condition that is known at load time.
+func (r *reader) condition(e hclsyntax.Expression) (on, ok bool) {
+	v, ok := r.value(e)
+	if !ok {
+		return false, false
+	}
+	v, _ = v.Unmark()
+	if v.IsNull() || v.Type() != cty.Bool {
+		r.fail(e.Range(), "Wrong type", "", "A condition must be true or false, and this is %s.", typeName(v))
+		return false, false
+	}
+	return v.True(), true
 }
 
 func (r *reader) foldEnv(n node, e *hclsyntax.FunctionCallExpr) (string, bool) {

@@ -79,7 +79,8 @@ func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 	if err != nil {
 		return &Config{Path: path, Dir: dirOf(path)}, Diagnostics{unreadable(path, err)}
 	}
-	cfg, diags := Parse(path, src, opts)
+	cfg, diags := Parse(display(path), src, opts)
+	cfg.Path = path
 	if sibling := path + ".json"; filepath.Base(path) == FileName {
 		if _, err := os.Lstat(sibling); err == nil {
 			diags = append(diags, about(path, hcl.DiagWarning, "Two configurations",
@@ -87,6 +88,17 @@ func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 		}
 	}
 	return cfg, diags
+}
+
+// display is the name of a file in messages: relative where it lies below the
+// working directory.
+func display(path string) string {
+	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(path) {
+		if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
 }
 
 func unreadable(path string, err error) Diagnostic {
@@ -192,8 +204,7 @@ func (r *reader) parse(src []byte) bool {
 
 // read goes through the blocks: first what others refer to.
 func (r *reader) read() {
-	content, diags := r.file.Body.Content(topLevel())
-	r.diags = append(r.diags, diags...)
+	content := r.content(r.file.Body, topLevel(), "agent.hcl")
 	byType := make(map[string]hcl.Blocks)
 	for _, b := range content.Blocks {
 		byType[b.Type] = append(byType[b.Type], b)

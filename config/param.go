@@ -16,6 +16,9 @@ type params struct {
 	list []argv.Param
 	at   []hcl.Range
 	used map[string]bool
+	// misspelt is true when a reference named no parameter: then one that
+	// seems unused may be the one that was meant.
+	misspelt bool
 }
 
 func (p *params) find(name string) *argv.Param {
@@ -176,6 +179,6 @@ func (b block) checkDefault(p *argv.Param) {
 	}
 	_, _, violations := compiled.Decode(object)
 	for _, v := range violations {
-		b.fail(b.where("default"), "Invalid default", "", "%s.", v)
+		b.fail(b.where("default"), "Invalid default", "", "%s", sentence(v.String()))
 	}
 }

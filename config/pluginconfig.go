@@ -95,7 +95,7 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 	object, diags := c.object(s)
 	normalized, _, violations := compiled.Decode(object)
 	for _, v := range violations {
-		diags = append(diags, c.problem(c.place(v.Path), "Invalid plugin config", v.String()+".", "")...)
+		diags = append(diags, c.problem(c.place(v.Path), "Invalid plugin config", sentence(v.String()), "")...)
 	}
 	if diags.HasErrors() {
 		return nil, diags

@@ -92,6 +92,14 @@ func nearest(given string, known []string) string {
 	return best
 }
 
+// sentence ends a message with a full stop where it has no end.
+func sentence(s string) string {
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
 // oneOf lists the values that something may have.
 func oneOf(values []string) string {
 	quoted := make([]string, len(values))

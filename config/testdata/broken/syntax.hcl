@@ -1,0 +1,8 @@
+workspace {
+  root = "."
+  allow = ["a", "b"
+}
+
+tool "x" {
+  description = "unterminated
+}
