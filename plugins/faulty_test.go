@@ -1,3 +1,5 @@
+//go:build unix
+
 package plugins_test
 
 import (
@@ -26,6 +28,10 @@ func servePlugin(kind string) {
 	switch kind {
 	case "faulty":
 		sdk.Serve(faultyPlugin())
+	case "bench":
+		sdk.Serve(benchPlugin())
+	case "bare":
+		serveBare()
 	case "configured":
 		sdk.Serve(configuredPlugin())
 	case "exits":

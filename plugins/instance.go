@@ -120,10 +120,20 @@ func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.Cl
 		SyncStdout:       in.runner.lines("stdout"),
 		SyncStderr:       in.runner.lines("stderr"),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
-		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
+		GRPCDialOptions:  dialOptions(),
+	}
+}
+
+func dialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(handshake.MaxMessage),
 			grpc.MaxCallSendMsgSize(handshake.MaxMessage),
-		)},
+		),
+		grpc.WithInitialWindowSize(handshake.Window),
+		grpc.WithInitialConnWindowSize(4 * handshake.Window),
+		grpc.WithReadBufferSize(handshake.Buffer),
+		grpc.WithWriteBufferSize(handshake.Buffer),
 	}
 }
 

@@ -74,6 +74,10 @@ func serverOptions(std *stdio) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(handshake.MaxMessage),
 		grpc.MaxSendMsgSize(handshake.MaxMessage),
+		grpc.InitialWindowSize(handshake.Window),
+		grpc.InitialConnWindowSize(4 * handshake.Window),
+		grpc.ReadBufferSize(handshake.Buffer),
+		grpc.WriteBufferSize(handshake.Buffer),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			std.takeBack()
 			return next(ctx, req)

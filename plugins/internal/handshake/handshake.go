@@ -17,6 +17,14 @@ const ServiceName = "toolhost"
 // MaxMessage is the largest gRPC message, in bytes, that either side takes.
 const MaxMessage = 64 << 20
 
+// Window is the flow control window of a call, and Buffer the size of reads and
+// writes on the socket, in bytes. With gRPC's own, which suit networks, 1 MiB
+// takes several times as long.
+const (
+	Window = 4 << 20
+	Buffer = 256 << 10
+)
+
 // StartupErrorPrefix begins the line that a plugin writes in place of the
 // handshake when it cannot start. A JSON string follows.
 const StartupErrorPrefix = "toolhost-plugin-error|"
