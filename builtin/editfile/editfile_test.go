@@ -365,5 +365,5 @@ func TestLargeFile(t *testing.T) {
 	_, err = b.call(edit("big", "teh other", "x"))
 	require.NotNil(t, err)
 	assert.Contains(t, err.Message, "the·other")
-	assert.Less(t, time.Since(start), 15*time.Second)
+	assert.Less(t, time.Since(start), time.Minute)
 }

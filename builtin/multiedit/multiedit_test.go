@@ -307,5 +307,5 @@ func TestLargeFileAndManyEdits(t *testing.T) {
 	_, err := b.call(edits("big", texts...))
 	require.Nil(t, err)
 	assert.Equal(t, half+old+"\n"+half, b.read("big"))
-	assert.Less(t, time.Since(start), 15*time.Second)
+	assert.Less(t, time.Since(start), time.Minute)
 }

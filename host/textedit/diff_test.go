@@ -110,7 +110,7 @@ func TestDiffIsFastOnLargeFiles(t *testing.T) {
 	small := Diff("f", "f", []byte(a.String()), []byte(strings.Replace(a.String(), "150000", "x", 1)), 3)
 	assert.Equal(t, 2, strings.Count(small, "\n+")) // the header, and the line
 	Diff("f", "f", []byte(a.String()), []byte(b.String()), 3)
-	assert.Less(t, time.Since(start), 10*time.Second)
+	assert.Less(t, time.Since(start), time.Minute)
 }
 
 // undo turns new into old by a diff of ours: the plainest of readers.

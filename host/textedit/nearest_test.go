@@ -108,7 +108,7 @@ func TestNearestIsBoundedOnLargeFiles(t *testing.T) {
 	} {
 		start := time.Now()
 		Nearest([]byte(c[0]), c[1], 3)
-		assert.Less(t, time.Since(start), 10*time.Second, name)
+		assert.Less(t, time.Since(start), time.Minute, name)
 	}
 }
 
