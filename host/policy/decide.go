@@ -105,7 +105,7 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 	switch {
 	case c.command == nil:
-		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.describe()}, c.Remembered)
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(c.describe())}, c.Remembered)
 	case c.Action == Allow:
 		d.allowing = append(d.allowing, c)
 	default:
@@ -119,9 +119,9 @@ func (d *deciding) considerCommand(c *compiledRule) {
 	switch {
 	case found == nil:
 	case certain:
-		d.add(Match{Rule: c.Name, Action: c.Action, Why: fmt.Sprintf("%s matches %s", c.Command, found)}, false)
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found))}, false)
 	default:
-		d.add(Match{Rule: c.Name, Action: Ask, Why: fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found)}, false)
+		d.add(Match{Rule: c.Name, Action: Ask, Why: c.because(fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found))}, false)
 	}
 }
 
@@ -194,6 +194,14 @@ func said(a Action) string {
 		return "needs approval"
 	}
 	return "denied"
+}
+
+// because adds the author's reason to what a rule matched.
+func (c *compiledRule) because(why string) string {
+	if c.Reason == "" {
+		return why
+	}
+	return why + " (" + c.Reason + ")"
 }
 
 func (c *compiledRule) describe() string {

@@ -119,6 +119,12 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func TestReasonIsTold(t *testing.T) {
+	d := decide(t, request("x", `{}`), withRules(policy.Rule{Name: "r", Action: policy.Deny, Reason: "ask Ann first"}))
+	assert.Contains(t, d.Reason, "ask Ann first")
+	assert.Contains(t, d.Reason, `"r"`)
+}
+
 func TestDefaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -55,8 +55,10 @@ type Rule struct {
 	// compact JSON with sorted keys; see [CanonicalJSON]. It matches
 	// anywhere unless it is anchored.
 	Params string `json:"params,omitempty"`
-	// Command is a pattern of words that a command must match, such as
-	// "git push --force" or "go test *".
+	// Command is a pattern of words that a command must match. To deny or
+	// ask, "git push --force" matches wherever the words stand among the
+	// arguments. To allow, the words must be the whole command; a last "*"
+	// stands for any further words, as in "go test *".
 	Command string `json:"command,omitempty"`
 	// Risk and Permission restrict the rule to tools that have them.
 	Risk       tool.Risk       `json:"risk,omitempty"`
@@ -66,6 +68,8 @@ type Rule struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// Disabled keeps the rule from matching anything.
 	Disabled bool `json:"disabled,omitempty"`
+	// Reason is what the rule's author says to those whom it stops.
+	Reason string `json:"reason,omitempty"`
 	// Remembered marks an answer that the user gave for good. Such a rule
 	// beats ask, but not deny.
 	Remembered bool `json:"-"`
