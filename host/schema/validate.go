@@ -353,6 +353,9 @@ func Nearest(s string, names []string) string {
 	best, score := "", 0.0
 	for _, name := range names {
 		match := levenshtein.Match(strings.ToLower(s), strings.ToLower(name), nil)
+		if sorted(s) == sorted(name) {
+			match = max(match, 0.8) // letters in another order
+		}
 		if match > score {
 			best, score = name, match
 		}
@@ -361,6 +364,12 @@ func Nearest(s string, names []string) string {
 		return ""
 	}
 	return best
+}
+
+func sorted(s string) string {
+	letters := []rune(strings.ToLower(s))
+	slices.Sort(letters)
+	return string(letters)
 }
 
 func count(n int, what string) string {

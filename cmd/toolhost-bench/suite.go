@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const declaredPlugins = 20
+
+// suite holds what the comparisons need.
+type suite struct {
+	toolhost string
+	hello    string
+	minimal  string // the minimal MCP server
+	work     string // a workspace with files to read
+	plugins  string // a workspace whose agent.hcl declares plugins
+	clients  []*client
+}
+
+// prepare builds the programs to compare with and lays out the workspaces.
+func prepare(binary, dir string) (*suite, error) {
+	b := &suite{
+		toolhost: binary,
+		hello:    filepath.Join(dir, "hello"),
+		minimal:  filepath.Join(dir, "mcpserver"),
+		work:     filepath.Join(dir, "work"),
+		plugins:  filepath.Join(dir, "plugins"),
+	}
+	for out, pkg := range map[string]string{b.hello: "hello", b.minimal: "mcpserver"} {
+		if err := build("", out, "./cmd/toolhost-bench/testdata/"+pkg); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(b.work, 0o755); err != nil {
+		return nil, err
+	}
+	line := strings.Repeat("The quick brown fox \"jumps\" over the lazy dog.\n", 22)
+	for name, size := range map[string]int{"1k.txt": 1 << 10, "1m.txt": 1 << 20} {
+		text := strings.Repeat(line, size/len(line)+1)[:size]
+		if err := os.WriteFile(filepath.Join(b.work, name), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return b, b.declarePlugins(dir)
+}
+
+func build(dir, out, pkg string) error {
+	cmd := exec.Command("go", "build", "-o", out, pkg)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}
+
+// declarePlugins makes a project with many plugins, each a binary of its own,
+// and lets toolhost learn their tools once.
+func (b *suite) declarePlugins(dir string) error {
+	example := filepath.Join(dir, "plugin")
+	if err := build("examples/plugin-go", example, "."); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.plugins, 0o755); err != nil {
+		return err
+	}
+	var config strings.Builder
+	for i := range declaredPlugins {
+		fmt.Fprintf(&config, "plugin \"p%02d\" {\n  source = %q\n  prefix = \"p%02d_\"\n}\n\n", i, example, i)
+	}
+	if err := os.WriteFile(filepath.Join(b.plugins, "agent.hcl"), []byte(config.String()), 0o644); err != nil {
+		return err
+	}
+	return command(b.plugins, b.toolhost, "list")()
+}
+
+// serve starts a server for the time of the run.
+func (b *suite) serve(dir, name string, args ...string) (*client, error) {
+	c, err := start(dir, name, args...)
+	if err == nil {
+		b.clients = append(b.clients, c)
+	}
+	return c, err
+}
+
+func (b *suite) close() {
+	for _, c := range b.clients {
+		_ = c.stop()
+	}
+}
+
+// comparisons are the lines of the report.
+func (b *suite) comparisons() ([]comparison, error) {
+	ours, err := b.serve(b.work, b.toolhost, "serve")
+	if err != nil {
+		return nil, err
+	}
+	minimal, err := b.serve(b.work, b.minimal)
+	if err != nil {
+		return nil, err
+	}
+	bare := command(b.work, "head", "-n", "5", "1k.txt")
+	oneShot := command(b.work, b.toolhost, "call", "head", "args=-n 5 1k.txt")
+	return []comparison{
+		{name: "toolhost call head", baseName: "hello-world in Go", aim: "6", ours: oneShot, base: command(b.work, b.hello)},
+		{name: "toolhost call head", baseName: "bare exec of head", aim: "-", ours: oneShot, base: bare},
+		{name: "read 1 KB over MCP", baseName: "minimal go-sdk server", aim: "1.3", rounds: 500,
+			ours: ours.call("read_file", `{"path":"1k.txt"}`), base: minimal.call("read_file", `{"path":"1k.txt"}`)},
+		{name: "read 1 MB over MCP", baseName: "minimal go-sdk server", aim: "1.3", rounds: 40,
+			ours: ours.call("read_file", `{"path":"1m.txt"}`), base: minimal.call("read_file", `{"path":"1m.txt"}`)},
+		{name: "head over MCP", baseName: "bare fork+exec of head", aim: "1.3", rounds: 200,
+			ours: ours.call("head", `{"args":"-n 5 1k.txt"}`), base: bare},
+		{name: "head over MCP", baseName: "head in the minimal server", aim: "-", rounds: 200,
+			ours: ours.call("head", `{"args":"-n 5 1k.txt"}`), base: minimal.call("head", `{"path":"1k.txt"}`)},
+		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
+			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.work, b.toolhost, "serve")},
+	}, nil
+}
+
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
+
+// goBenchmarks adds ratios of pairs of Go benchmarks, for work that happens
+// inside a process.
+func (b *suite) goBenchmarks() error {
+	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho)$", "-benchtime", "1s")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go test -bench: %w\n%s", err, out)
+	}
+	times := make(map[string]time.Duration)
+	for _, m := range benchmarkLine.FindAllSubmatch(bytes.TrimSpace(out), -1) {
+		ns, err := strconv.ParseFloat(string(m[2]), 64)
+		if err != nil {
+			return err
+		}
+		times[string(m[1])] = time.Duration(ns)
+	}
+	if times["Call"] == 0 || times["BareEcho"] == 0 {
+		return fmt.Errorf("the benchmarks of ./plugins are missing:\n%s", out)
+	}
+	report("plugin call / bare go-plugin gRPC echo", "1.5", times["Call"], times["BareEcho"])
+	return nil
+}

@@ -1,0 +1,41 @@
+// Mcpserver is a minimal server on the official SDK: one tool that reads a
+// file, without any check, and one that runs head.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"os"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func main() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "minimal", Version: "1"}, nil)
+	schema := json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)
+	server.AddTool(&mcp.Tool{Name: "read_file", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ Path string }
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(in.Path)
+		return text(string(data)), err
+	})
+	server.AddTool(&mcp.Tool{Name: "head", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ Path string }
+		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+			return nil, err
+		}
+		out, err := exec.CommandContext(ctx, "head", "-n", "5", in.Path).Output()
+		return text(string(out)), err
+	})
+	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func text(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}

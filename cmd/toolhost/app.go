@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// app is one run of the program: its streams and what was asked for on the
+// command line for all subcommands.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	flags    globalFlags
+	painter  painter
+	logger   *slog.Logger
+}
+
+// globalFlags are the flags that every subcommand has.
+type globalFlags struct {
+	config    string
+	workspace string
+	toolset   string
+	vars      []string
+	logLevel  string
+	color     string
+}
+
+// execute runs the subcommand that args name and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
+		return exit.code
+	}
+	a.printError(err)
+	if _, ok := errors.AsType[*exitError](err); !ok && !isToolError(err) {
+		return exitUsage // cobra's own complaints are about usage
+	}
+	return codeOf(err)
+}
+
+func isToolError(err error) bool {
+	_, ok := errors.AsType[*tool.Error](err)
+	return ok || errors.Is(err, context.Canceled)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "toolhost",
+		Short:         "Give an AI agent the tools of your project",
+		Long:          "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from the command line, or through schemas for model APIs.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return a.setUp()
+		},
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.config, "config", "", "the agent.hcl to use (default: looked for here and upwards to the repository root)")
+	f.StringVar(&a.flags.workspace, "workspace", "", "the workspace directory (default: as agent.hcl says, else the working directory)")
+	f.StringArrayVar(&a.flags.vars, "var", nil, "set a variable of agent.hcl: NAME=VALUE (repeatable)")
+	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
+	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
+	root.AddCommand(
+		a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.serveCommand(),
+		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(),
+		a.pluginCommand(),
+	)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("See 'toolhost "+c.Name()+" --help'.", "%v", err)
+	})
+	return root
+}
+
+// setUp readies what depends on the global flags.
+func (a *app) setUp() error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
+		return usagef("Use debug, info, warn or error.", "unknown log level %q", a.flags.logLevel)
+	}
+	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	switch a.flags.color {
+	case "auto":
+		a.painter = painter(isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+	case "always":
+		a.painter = true
+	case "never":
+		a.painter = false
+	default:
+		return usagef("Use auto, always or never.", "unknown --color %q", a.flags.color)
+	}
+	return nil
+}
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// toolsetFlag adds --toolset to a command that offers tools.
+func (a *app) toolsetFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.flags.toolset, "toolset", "", "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl")
+}

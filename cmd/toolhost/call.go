@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// callFlags are the flags of toolhost call.
+type callFlags struct {
+	params  string
+	json    bool
+	dryRun  bool
+	yes     bool
+	session string
+	id      string
+}
+
+func (a *app) callCommand() *cobra.Command {
+	var flags callFlags
+	c := &cobra.Command{
+		Use:   "call TOOL [key=value ...]",
+		Short: "Call a tool",
+		Long: `Call a tool and print its result on stdout.
+
+Parameters are key=value pairs, typed as the tool's schema says; key:=JSON
+gives any value as JSON, and a repeated key adds to a list. --params gives the
+whole object instead: as JSON, as @FILE, or as - for standard input.
+
+Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
+130 interrupted.`,
+		Example: `  toolhost call head args="-n 5 README.md"
+  toolhost call write_file path=a.txt content=hi
+  toolhost call edit_file --params '{"path":"a.txt","old_str":"hi","new_str":"ho"}' --dry-run`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTool,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.call(c, flags, args[0], args[1:])
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
+	f.BoolVar(&flags.json, "json", false, "print one result object, for programs")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would happen and change nothing")
+	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
+	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
+	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
+	a.toolsetFlag(c)
+	return c
+}
+
+func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []string) error {
+	ctx := c.Context()
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	params, err := a.readParams(p.host, flags, name, pairs)
+	if err != nil {
+		return err
+	}
+	request := host.Request{
+		Tool: name, Params: params, ID: flags.id, DryRun: flags.dryRun,
+		CanAsk:       isTerminal(a.in) && isTerminal(a.err),
+		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",
+		Progress:     a.showProgress(flags.json),
+	}
+	if flags.yes {
+		request.Answers = host.ApproveAll()
+	}
+	outcome, err := a.callAsking(ctx, p.host.Session(flags.session), request)
+	if err != nil {
+		return err
+	}
+	if err := a.printOutcome(outcome, flags, p.host.Root()); err != nil {
+		return err
+	}
+	if code := exitCode(ctx, outcome); code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error {
+	switch {
+	case flags.json:
+		return a.printJSON(o, flags.dryRun)
+	case flags.dryRun && o.Err == nil:
+		a.printPlan(o)
+		return nil
+	}
+	return a.printHuman(o, root)
+}
+
+// showProgress tells a person at the terminal how far a long call is.
+func (a *app) showProgress(json bool) func(tool.Progress) {
+	if json || !isTerminal(a.err) {
+		return nil
+	}
+	return func(p tool.Progress) {
+		if p.Message != "" {
+			_, _ = io.WriteString(a.err, a.painter.dim(p.Message)+"\n")
+		}
+	}
+}
+
+// readParams builds the parameter object from what the command line gives.
+func (a *app) readParams(h *host.Host, flags callFlags, name string, pairs []string) (json.RawMessage, error) {
+	if flags.params != "" {
+		if len(pairs) > 0 {
+			return nil, usagef("Give either key=value pairs or --params.", "both --params and key=value pairs are given")
+		}
+		return a.readParamsFlag(flags.params)
+	}
+	s := new(schema.Schema)
+	if entry, err := h.Catalog().Lookup(name); err == nil {
+		if s, err = entry.Schema(); err != nil {
+			return nil, tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", name, err).Suggest("Tell its author.")
+		}
+	}
+	params, violations := s.FromPairs(pairs)
+	if len(violations) > 0 {
+		texts := make([]string, len(violations))
+		for i, v := range violations {
+			texts[i] = v.String()
+		}
+		return nil, usagef("Give parameters as key=value, or the whole object with --params.", "%s", strings.Join(texts, "; "))
+	}
+	return params, nil
+}
+
+func (a *app) readParamsFlag(value string) (json.RawMessage, error) {
+	var data []byte
+	var err error
+	switch {
+	case value == "-":
+		data, err = io.ReadAll(io.LimitReader(a.in, maxParams+1))
+	case strings.HasPrefix(value, "@"):
+		data, err = readLimited(value[1:])
+	default:
+		data = []byte(value)
+	}
+	if err != nil {
+		return nil, usagef("Check the file's name; - reads standard input.", "--params %s: %v", value, err)
+	}
+	if len(data) > maxParams {
+		return nil, usagef("Give a smaller object.", "--params is larger than %d bytes", maxParams)
+	}
+	return data, nil
+}
+
+// maxParams bounds a parameter object, in bytes.
+const maxParams = 64 << 20
+
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxParams+1))
+}
+
+// completeTool completes the name of a tool in the shell.
+func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || a.setUp() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	p, err := a.open(c.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer p.close()
+	var names []string
+	for _, e := range p.host.Catalog().Entries() {
+		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+func (a *app) describeCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:               "describe TOOL",
+		Short:             "Show a tool's parameters, result and examples",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTool,
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			entry, err := p.host.Catalog().Lookup(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if asJSON {
+				return writeIndented(a.out, entry.Definition())
+			}
+			a.describe(entry)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the definition as JSON")
+	a.toolsetFlag(c)
+	return c
+}
+
+// describe shows a definition to a person.
+func (a *app) describe(e *host.Entry) {
+	def := e.Definition()
+	fmt.Fprintf(a.out, "%s  %s\n", a.painter.bold(def.Name), a.painter.dim("("+e.Source+", "+string(def.Risk)+")"))
+	fmt.Fprintf(a.out, "\n%s\n", def.Description)
+	if len(def.Permissions) > 0 {
+		fmt.Fprintf(a.out, "\nNeeds: %s\n", joinPermissions(def.Permissions))
+	}
+	if def.Timeout > 0 {
+		fmt.Fprintf(a.out, "\nTimeout: %s\n", def.Timeout)
+	}
+	a.describeParameters(def.Parameters)
+	if len(def.Returns) > 0 {
+		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", compact(def.Returns))
+	}
+	if len(def.Examples) > 0 {
+		fmt.Fprintln(a.out, "\nExamples:")
+	}
+	for _, example := range def.Examples {
+		if example.Description != "" {
+			fmt.Fprintf(a.out, "  # %s\n", example.Description)
+		}
+		fmt.Fprintf(a.out, "  toolhost call %s --params '%s'\n", def.Name, strings.ReplaceAll(compact(example.Params), "'", `'\''`))
+	}
+}
+
+func joinPermissions(permissions []tool.Permission) string {
+	names := make([]string, len(permissions))
+	for i, p := range permissions {
+		names[i] = string(p)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *app) describeParameters(raw json.RawMessage) {
+	var schema struct {
+		Properties map[string]struct {
+			Type        any             `json:"type"`
+			Description string          `json:"description"`
+			Default     json.RawMessage `json:"default"`
+			Enum        []any           `json:"enum"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	_ = json.Unmarshal(raw, &schema)
+	if len(schema.Properties) == 0 {
+		fmt.Fprintln(a.out, "\nParameters: none")
+		return
+	}
+	fmt.Fprintln(a.out, "\nParameters:")
+	for _, name := range sortedNames(schema.Properties) {
+		property := schema.Properties[name]
+		facts := []string{fmt.Sprint(firstOf(typeText(property.Type), "any"))}
+		if slices.Contains(schema.Required, name) {
+			facts = append(facts, "required")
+		}
+		if property.Default != nil {
+			facts = append(facts, "default "+compact(property.Default))
+		}
+		if len(property.Enum) > 0 {
+			facts = append(facts, "one of "+strings.Trim(fmt.Sprint(property.Enum), "[]"))
+		}
+		fmt.Fprintf(a.out, "  %s  %s\n      %s\n", a.painter.bold(name), a.painter.dim("("+strings.Join(facts, ", ")+")"), property.Description)
+	}
+}
+
+func typeText(t any) string {
+	if t == nil {
+		return ""
+	}
+	return fmt.Sprint(t)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/taskfile"
+)
+
+// optionalPrograms are what some tools need, and what for.
+var optionalPrograms = []struct{ name, purpose string }{
+	{"rg", "the rg tool"},
+	{"git", "git_diff"},
+	{"cloc", "the cloc tool"},
+	{"toolhost-task", "list_commands, run_command and task; it belongs beside toolhost"},
+}
+
+// finding is one line of a doctor's report.
+type finding struct {
+	Check  string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what works here, what is missing and what for",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			findings := a.examine(c.Context())
+			if asJSON {
+				return writeIndented(a.out, findings)
+			}
+			for _, f := range findings {
+				mark := a.painter.green("✓")
+				if !f.OK {
+					mark = a.painter.yellow("!")
+				}
+				fmt.Fprintf(a.out, "%s %-14s %s\n", mark, f.Check, f.Detail)
+				if f.Next != "" {
+					fmt.Fprintf(a.out, "  %-14s %s\n", "", f.Next)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
+}
+
+// examine looks at the configuration, the plugins and the programs.
+func (a *app) examine(ctx context.Context) []finding {
+	var findings []finding
+	avoid := ""
+	p, err := a.open(ctx)
+	if err != nil {
+		findings = append(findings, finding{Check: "configuration", Detail: err.Error(), Next: "Run toolhost validate."})
+	} else {
+		defer p.close()
+		avoid = p.workspace.Root()
+		findings = append(findings,
+			finding{Check: "workspace", OK: true, Detail: avoid},
+			finding{Check: "configuration", OK: true, Detail: firstOf(p.config.Path, "none; the defaults hold")})
+		for _, problem := range p.host.Catalog().Problems() {
+			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
+		}
+	}
+	for _, program := range optionalPrograms {
+		findings = append(findings, lookFor(program.name, program.purpose, avoid))
+	}
+	return findings
+}
+
+func lookFor(name, purpose, avoid string) finding {
+	path, err := proc.LookPath(name, avoid)
+	if name == "toolhost-task" {
+		path, err = taskfile.FindBinary(avoid)
+	}
+	if err != nil {
+		return finding{Check: name, Detail: "is missing; without it there is no " + purpose, Next: "Install it if you want that."}
+	}
+	return finding{Check: name, OK: true, Detail: path}
+}

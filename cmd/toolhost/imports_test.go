@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/toolhost/toolhost"
+
+// listedPackage is what go list says of a package.
+type listedPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", module+"/...").Output()
+	require.NoError(t, err)
+	var packages []listedPackage
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for dec.More() {
+		var p listedPackage
+		require.NoError(t, dec.Decode(&p))
+		packages = append(packages, p)
+	}
+	return packages
+}
+
+// importRule says what a group of packages may not depend on, even through
+// others.
+type importRule struct {
+	name string
+	of   func(pkg string) bool
+	not  func(dep string) bool
+}
+
+func within(names ...string) func(string) bool {
+	return func(pkg string) bool {
+		rel := strings.TrimPrefix(pkg, module+"/")
+		return slices.ContainsFunc(names, func(n string) bool { return rel == n || strings.HasPrefix(rel, n+"/") })
+	}
+}
+
+func exactly(names ...string) func(string) bool {
+	return func(pkg string) bool { return slices.Contains(names, strings.TrimPrefix(pkg, module+"/")) }
+}
+
+func either(tests ...func(string) bool) func(string) bool {
+	return func(pkg string) bool {
+		return slices.ContainsFunc(tests, func(f func(string) bool) bool { return f(pkg) })
+	}
+}
+
+func except(f, but func(string) bool) func(string) bool {
+	return func(pkg string) bool { return f(pkg) && !but(pkg) }
+}
+
+func external(prefixes ...string) func(string) bool {
+	return func(dep string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return dep == p || strings.HasPrefix(dep, p+"/") })
+	}
+}
+
+var (
+	libHCL      = external("github.com/hashicorp/hcl", "github.com/zclconf/go-cty")
+	libGoPlugin = external("github.com/hashicorp/go-plugin")
+	libGoTask   = external("github.com/go-task/task")
+	libMCP      = external("github.com/modelcontextprotocol/go-sdk")
+	libSQLite   = external("modernc.org/sqlite")
+	libCobra    = external("github.com/spf13/cobra")
+	theHost     = exactly("host")
+	theManager  = exactly("plugins")
+	groundFloor = within("host/tool", "host/schema", "host/workspace", "host/textedit", "host/search", "host/proc", "host/argv", "host/sandbox", "host/netguard", "host/export")
+	toolFloor   = either(within("builtin", "taskfile", "host/command"), except(within("plugins/shipped"), exactly("plugins/shipped")))
+	theSDK      = within("plugins/sdk")
+)
+
+// TestImports keeps the floors of the house: imports go down only.
+func TestImports(t *testing.T) {
+	ours := func(dep string) bool { return strings.HasPrefix(dep, module+"/") }
+	rules := []importRule{
+		{"the contract needs the standard library only", exactly("host/tool"), func(dep string) bool { return strings.Contains(strings.Split(dep, "/")[0], ".") }},
+		{"the ground floor knows no host", groundFloor, either(theHost, within("config"), theManager)},
+		{"tools know neither host nor config", toolFloor, either(theHost, within("config"), theManager)},
+		{"the host links no HCL, plugin, task or MCP library", theHost, either(libHCL, libGoPlugin, libGoTask, libMCP)},
+		{"the MCP SDK stays in its two packages", except(ours, either(within("host/mcpserve", "host/mcpclient", "cmd", "examples"), within("plugins/shipped/ocode"))), libMCP},
+		{"config runs nothing", within("config"), either(theHost, theManager, within("host/proc"), external("os/exec"))},
+		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
+		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
+	}
+	packages := listPackages(t)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			matched := 0
+			for _, p := range packages {
+				if !rule.of(p.ImportPath) {
+					continue
+				}
+				matched++
+				for _, dep := range p.Deps {
+					assert.False(t, rule.not(dep) && dep != p.ImportPath, "%s depends on %s", p.ImportPath, dep)
+				}
+			}
+			assert.Positive(t, matched, "the rule is about no package")
+		})
+	}
+}
+
+// TestToolsDoNotImportEachOther keeps every tool directory on its own.
+func TestToolsDoNotImportEachOther(t *testing.T) {
+	home := func(pkg string) string {
+		rel := strings.TrimPrefix(pkg, module+"/")
+		switch parts := strings.Split(rel, "/"); {
+		case parts[0] == "builtin" && len(parts) > 1:
+			return path.Join(parts[:2]...)
+		case parts[0] == "plugins" && len(parts) > 2 && parts[1] == "shipped":
+			return path.Join(parts[:3]...)
+		case parts[0] == "taskfile":
+			return "taskfile"
+		}
+		return ""
+	}
+	for _, p := range listPackages(t) {
+		from := home(p.ImportPath)
+		if from == "" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			to := home(imported)
+			assert.True(t, to == "" || to == from, "%s imports %s", p.ImportPath, imported)
+		}
+	}
+}

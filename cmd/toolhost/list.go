@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// listed is a tool in the JSON of toolhost list.
+type listed struct {
+	Name        string            `json:"name"`
+	Source      string            `json:"source"`
+	Risk        tool.Risk         `json:"risk"`
+	Permissions []tool.Permission `json:"permissions"`
+	Description string            `json:"description"`
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the tools: name, source, risk, one line each",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			if asJSON {
+				return a.listJSON(p.host.Catalog())
+			}
+			return a.listHuman(p.host.Catalog())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	a.toolsetFlag(c)
+	return c
+}
+
+func (a *app) listJSON(catalog *host.Catalog) error {
+	tools := []listed{}
+	for _, e := range catalog.Entries() {
+		def := e.Definition()
+		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description})
+	}
+	problems := []map[string]any{}
+	for _, p := range catalog.Problems() {
+		problems = append(problems, map[string]any{"source": p.Source, "error": p.Err})
+	}
+	return writeIndented(a.out, map[string]any{"tools": tools, "problems": problems})
+}
+
+func (a *app) listHuman(catalog *host.Catalog) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSOURCE\tRISK\tDESCRIPTION")
+	for _, e := range catalog.Entries() {
+		def := e.Definition()
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.Name, e.Source, def.Risk, summary(def.Description))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range catalog.Problems() {
+		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, p.Err.Message, p.Err.Suggestion)
+	}
+	return nil
+}
+
+// summary is the first sentence of a description.
+func summary(description string) string {
+	line, _, _ := strings.Cut(description, "\n")
+	if i := strings.Index(line, ". "); i >= 0 {
+		line = line[:i+1]
+	}
+	return line
+}

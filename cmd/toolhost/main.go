@@ -1,0 +1,26 @@
+// Toolhost turns a project's agent.hcl into tools that any AI agent can call,
+// and runs those calls safely. See README.md.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is main without the exit. The program also starts itself anew for
+// parts of its work; those entries come first, because they must not pay for
+// anything else.
+func run(args []string) int {
+	if code, ok := runInternal(args); ok {
+		return code
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	defer stop()
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	return a.execute(ctx, args)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// painter colours text when it is true.
+type painter bool
+
+func (p painter) paint(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p painter) green(s string) string  { return p.paint("32", s) }
+func (p painter) red(s string) string    { return p.paint("31", s) }
+func (p painter) yellow(s string) string { return p.paint("33", s) }
+func (p painter) dim(s string) string    { return p.paint("2", s) }
+func (p painter) bold(s string) string   { return p.paint("1", s) }
+
+// printError tells a person what went wrong and what to do.
+func (a *app) printError(err error) {
+	e := tool.AsError(err)
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), e.Message)
+	if e.Suggestion != "" && e.Code != tool.Internal {
+		fmt.Fprintf(a.err, "  %s\n", strings.ReplaceAll(e.Suggestion, "\n", "\n  "))
+	}
+}
+
+// jsonOutcome is the object of --json for tools without a contract's own.
+type jsonOutcome struct {
+	Tool          string          `json:"tool"`
+	Success       bool            `json:"success"`
+	Output        string          `json:"output"`
+	Structured    json.RawMessage `json:"structured,omitempty"`
+	FilesAffected []string        `json:"files_affected"`
+	ExecutionTime int64           `json:"execution_time_ms"`
+	Error         *tool.Error     `json:"error,omitempty"`
+	DryRun        *jsonPlan       `json:"dry_run,omitempty"`
+	Metadata      map[string]any  `json:"metadata,omitempty"`
+}
+
+type jsonPlan struct {
+	Plan     *tool.Plan    `json:"plan"`
+	Decision host.Decision `json:"decision"`
+}
+
+// printJSON writes an outcome for programs: one object, alone on stdout.
+func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
+	if o.Envelope && o.Result != nil && len(o.Result.Structured) > 0 {
+		return writeJSON(a.out, o.Result.Structured)
+	}
+	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{}, ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
+	if r := o.Result; r != nil {
+		out.Structured, out.Metadata = r.Structured, r.Metadata
+		if o.Err == nil {
+			out.Output = r.Text()
+		}
+		out.FilesAffected = append(out.FilesAffected, r.FilesAffected...)
+	}
+	if dryRun {
+		out.DryRun = &jsonPlan{o.Plan, o.Decision}
+	}
+	return writeJSON(a.out, out)
+}
+
+// writeJSON writes v on one line, without HTML escapes.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// writeIndented writes v for programs and curious people.
+func writeIndented(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printHuman writes an outcome for a person: the tool's output alone on
+// stdout, so that it can be piped, and what is about the call on stderr.
+func (a *app) printHuman(o *host.Outcome, root string) error {
+	if o.Err != nil {
+		return a.printFailure(o)
+	}
+	text := o.Result.Text()
+	if _, err := io.WriteString(a.out, text); err != nil {
+		return err
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		fmt.Fprintln(a.out)
+	}
+	for _, c := range o.Result.Contents {
+		if c.Kind != tool.KindText {
+			fmt.Fprintf(a.err, "[%s %s, %d bytes: use --json to get it]\n", c.Kind, c.MIMEType, len(c.Data))
+		}
+	}
+	if isTerminal(a.err) {
+		a.printSummary(o, root)
+	}
+	return nil
+}
+
+// printSummary is the closing lines of a successful call on a terminal.
+func (a *app) printSummary(o *host.Outcome, root string) {
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.green("✓"), o.Tool)
+	for _, file := range o.Result.FilesAffected {
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(root, file)
+		}
+		fmt.Fprintf(a.err, "  Location: %s\n", file)
+	}
+	fmt.Fprintf(a.err, "  Time: %s\n", shortDuration(o.Duration))
+}
+
+// printFailure tells a person how a call failed.
+func (a *app) printFailure(o *host.Outcome) error {
+	if o.Envelope && o.Result != nil {
+		fmt.Fprintln(a.err, strings.TrimSuffix(o.Result.Text(), "\n"))
+		return nil
+	}
+	a.printError(o.Err)
+	return nil
+}
+
+// printPlan tells a person what a dry run found.
+func (a *app) printPlan(o *host.Outcome) {
+	switch {
+	case o.Plan == nil:
+		fmt.Fprintf(a.out, "%s would run; it cannot tell beforehand what it changes.\n", o.Tool)
+	case len(o.Plan.FilesAffected) == 0:
+		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
+	default:
+		fmt.Fprintf(a.out, "%s would affect: %s\n", o.Tool, strings.Join(o.Plan.FilesAffected, ", "))
+	}
+	if o.Plan != nil && o.Plan.Preview != "" {
+		fmt.Fprintln(a.out)
+		a.printDiff(o.Plan.Preview)
+	}
+	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, firstOf(o.Decision.Rule, "no rule"))
+	fmt.Fprintln(a.out, "Nothing was changed.")
+}
+
+// printDiff writes a diff, coloured on a terminal.
+func (a *app) printDiff(diff string) {
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			line = a.painter.green(strings.TrimSuffix(line, "\n")) + "\n"
+		case strings.HasPrefix(line, "-"):
+			line = a.painter.red(strings.TrimSuffix(line, "\n")) + "\n"
+		}
+		fmt.Fprint(a.out, line)
+	}
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func shortDuration(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// compact writes JSON on one line, or as it is when it is none.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

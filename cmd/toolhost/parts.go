@@ -1,0 +1,184 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/builtin/editfile"
+	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
+	"github.com/toolhost/toolhost/builtin/multiedit"
+	"github.com/toolhost/toolhost/builtin/todo"
+	"github.com/toolhost/toolhost/builtin/webfetch"
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/command"
+	"github.com/toolhost/toolhost/host/command/standard"
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins"
+	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/taskfile"
+)
+
+// parts are the sources of a project's tools, made from one state of its
+// agent.hcl.
+type parts struct {
+	sources []host.Source
+	toolset host.Toolset
+	manager *plugins.Manager
+	tasks   *taskfile.Taskfile
+}
+
+func (p *parts) close() {
+	if p.manager != nil {
+		_ = p.manager.Close()
+	}
+}
+
+// assemble makes the sources that a configuration and a toolset call for.
+func (p *project) assemble(cfg *config.Config) (*parts, error) {
+	set, err := p.selectToolset(cfg)
+	if err != nil {
+		return nil, err
+	}
+	made := &parts{toolset: set, manager: p.newManager()}
+	if set.Envelope {
+		return made, made.addShipped(set.Name)
+	}
+	if err := p.addSources(made, cfg); err != nil {
+		made.close()
+		return nil, err
+	}
+	return made, nil
+}
+
+// addShipped offers a fixed contract, which is a plugin of that name.
+func (m *parts) addShipped(name string) error {
+	if err := m.manager.Add(plugins.Spec{Name: name, Shipped: true}); err != nil {
+		return err
+	}
+	m.sources = append(m.sources, m.manager.Source(name))
+	return nil
+}
+
+// addSources adds, in order of listing: builtins, commands, the files plugin,
+// the Taskfile and the project's plugins.
+func (p *project) addSources(m *parts, cfg *config.Config) error {
+	commands, err := p.commands(m, cfg)
+	if err != nil {
+		return usage(err)
+	}
+	builtins, err := p.builtins(cfg)
+	if err != nil {
+		return usage(err)
+	}
+	m.tasks = p.newTaskfile(cfg)
+	m.sources = append(m.sources,
+		host.Tools("builtin", builtins...),
+		host.Tools("command", commands...),
+		host.Tools("taskfile", m.tasks.Tools()...),
+	)
+	if err := m.manager.Add(plugins.Spec{Name: "files", Shipped: true}); err != nil {
+		return err
+	}
+	m.sources = append(m.sources, m.manager.Source("files"))
+	if m.toolset.Name == "agent" {
+		return nil
+	}
+	for _, plugin := range cfg.Plugins {
+		spec, err := p.pluginSpec(plugin)
+		if err != nil {
+			return err
+		}
+		if err := m.manager.Add(spec); err != nil {
+			return usage(err)
+		}
+		m.sources = append(m.sources, host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix))
+	}
+	return nil
+}
+
+func (p *project) builtins(cfg *config.Config) ([]tool.Tool, error) {
+	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize, Timeout: cfg.Web.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	return append([]tool.Tool{
+		editfile.New(p.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
+		multiedit.New(p.workspace),
+		webfetch.New(p.workspace, client, webfetch.Options{}),
+		htmlmarkdown.New(p.workspace),
+	}, todo.Tools()...), nil
+}
+
+// commands are the standard wrappers and the tools of agent.hcl. A tool of
+// agent.hcl takes the place of a standard one of its name, except in the fixed
+// toolset.
+func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+	var specs []argv.Spec
+	own := make(map[string]bool)
+	if m.toolset.Name != "agent" {
+		for _, spec := range cfg.Tools {
+			own[spec.Name] = true
+		}
+	}
+	for _, spec := range standard.Specs() {
+		if !own[spec.Name] {
+			specs = append(specs, spec)
+		}
+	}
+	if m.toolset.Name != "agent" {
+		specs = append(specs, cfg.Tools...)
+	}
+	tools := make([]tool.Tool, 0, len(specs))
+	for _, spec := range specs {
+		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output)})
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, t)
+	}
+	return tools, nil
+}
+
+func (p *project) newManager() *plugins.Manager {
+	return plugins.NewManager(plugins.Options{
+		Logger:      p.app.logger,
+		CacheDir:    cacheDir("plugins"),
+		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: p.config.Workspace.Allow, Protect: p.config.Workspace.Protect},
+		HostVersion: version(),
+		Shipped:     shipped.Lookup,
+	})
+}
+
+// pluginSpec is a plugin block for the manager. Its configuration is checked
+// against the plugin's own schema when the plugin is asked for it.
+func (p *project) pluginSpec(c config.Plugin) (plugins.Spec, error) {
+	settings, diags := c.Config.JSON(nil)
+	if diags.HasErrors() {
+		return plugins.Spec{}, p.app.report(diags)
+	}
+	return plugins.Spec{
+		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
+		Config: settings, StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
+	}, nil
+}
+
+// cacheDir is a directory of the user's cache, "" where the user has none.
+func cacheDir(name string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "toolhost", name)
+}
+
+func (p *project) newTaskfile(cfg *config.Config) *taskfile.Taskfile {
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output)}
+	if t := cfg.Taskfile; t != nil {
+		options.Path, options.Timeout = t.Path, t.Timeout
+	}
+	return taskfile.New(p.workspace, options)
+}

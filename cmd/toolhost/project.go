@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped"
+)
+
+// project is a workspace with its configuration and the host over it.
+type project struct {
+	app       *app
+	config    *config.Config
+	workspace *workspace.Workspace
+	host      *host.Host
+	parts     *parts
+	store     *state.Store
+	recorder  *record.Recorder
+
+	mu sync.Mutex // guards config and parts against a reload
+}
+
+// open finds agent.hcl, reads it and builds the host. Nothing is started.
+func (a *app) open(ctx context.Context) (*project, error) {
+	cfg, err := a.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	p := &project{app: a, config: cfg}
+	if err := p.openWorkspace(); err != nil {
+		return nil, err
+	}
+	if err := p.openHost(ctx); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// loadConfig reads the agent.hcl that is meant. Without one the defaults hold.
+func (a *app) loadConfig() (*config.Config, error) {
+	path, err := a.configPath()
+	if err != nil || path == "" {
+		return new(config.Config), err
+	}
+	vars, err := a.variables()
+	if err != nil {
+		return nil, err
+	}
+	cfg, diags := config.Load(path, config.LoadOptions{Vars: vars})
+	if diags.HasErrors() {
+		return nil, a.report(diags)
+	}
+	return cfg, nil
+}
+
+// report shows mistakes in agent.hcl and gives the error that ends the
+// program because of them.
+func (a *app) report(diags config.Diagnostics) error {
+	if err := diags.Write(a.err, bool(a.painter)); err != nil {
+		return err
+	}
+	return &exitError{code: exitUsage}
+}
+
+// configPath is the agent.hcl that is meant, "" where there is none.
+func (a *app) configPath() (string, error) {
+	if a.flags.config != "" {
+		if _, err := os.Stat(a.flags.config); err != nil {
+			return "", usagef("Give the path of an existing agent.hcl; toolhost init writes one.", "--config %s: %v", a.flags.config, err)
+		}
+		return a.flags.config, nil
+	}
+	dir := a.flags.workspace
+	if dir == "" {
+		dir = "."
+	}
+	path, _ := config.Find(dir)
+	return path, nil
+}
+
+func (a *app) variables() (map[string]string, error) {
+	vars := make(map[string]string)
+	for _, pair := range a.flags.vars {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usagef("Write --var NAME=VALUE.", "--var %s has no value", pair)
+		}
+		vars[name] = value
+	}
+	return vars, nil
+}
+
+func (p *project) openWorkspace() error {
+	root := p.app.flags.workspace
+	if root == "" {
+		root = p.config.Workspace.Root
+	}
+	if root == "" {
+		root = "."
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	p.workspace, err = workspace.Open(root, workspace.Options{
+		Allow:   p.config.Workspace.Allow,
+		Protect: append(workspace.DefaultProtect(), p.config.Workspace.Protect...),
+	})
+	if err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+func (p *project) openHost(ctx context.Context) error {
+	recorder, err := record.New(record.Options{Root: p.workspace.Root(), Secrets: p.config.Secrets})
+	if err != nil {
+		return err
+	}
+	p.recorder = recorder
+	p.store, err = state.Open(filepath.Join(p.workspace.Root(), ".agent", "state.db"))
+	if err != nil {
+		return err
+	}
+	p.parts, err = p.assemble(p.config)
+	if err != nil {
+		return err
+	}
+	p.host, err = host.New(ctx, host.Options{
+		Root:     p.workspace.Root(),
+		Sources:  p.parts.sources,
+		Toolset:  p.parts.toolset,
+		Limits:   host.Limits{Timeout: p.config.Limits.Timeout},
+		Logger:   p.app.logger,
+		Recorder: p.recorder,
+		State:    p.store.Scope,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// reload reads agent.hcl again and swaps the tools. An error leaves them.
+func (p *project) reload(ctx context.Context) error {
+	cfg, err := p.app.loadConfig()
+	if err != nil {
+		return fmt.Errorf("%w; toolhost validate says what is wrong", err)
+	}
+	next, err := p.assemble(cfg)
+	if err != nil {
+		return err
+	}
+	if err := p.host.Reload(ctx, next.sources, next.toolset); err != nil {
+		next.close()
+		return err
+	}
+	p.mu.Lock()
+	old := p.parts
+	p.config, p.parts = cfg, next
+	p.mu.Unlock()
+	old.close()
+	return nil
+}
+
+// close ends everything that the project started.
+func (p *project) close() {
+	if p.parts != nil {
+		p.parts.close()
+	}
+	for _, c := range []interface{ Close() error }{p.recorder, p.store, p.workspace} {
+		_ = c.Close()
+	}
+}
+
+// configFiles are the files whose change makes a reload worth it.
+func (p *project) configFiles() []string {
+	dir := p.workspace.Root()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.config.Path != "" {
+		return []string{p.config.Path}
+	}
+	return []string{filepath.Join(dir, "agent.hcl"), filepath.Join(dir, "agent.hcl.json")}
+}
+
+// taskFiles are the files whose change may change the commands that are
+// listed.
+func (p *project) taskFiles() []string {
+	p.mu.Lock()
+	tasks := p.parts.tasks
+	p.mu.Unlock()
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Watched(context.Background())
+}
+
+// selectToolset finds what --toolset names.
+func (p *project) selectToolset(cfg *config.Config) (host.Toolset, error) {
+	name := p.app.flags.toolset
+	switch {
+	case name == "":
+		return host.Toolset{Name: "project"}, nil
+	case slices.Contains(contracts(), name):
+		return host.Toolset{Name: name, Envelope: true}, nil
+	case name == "agent":
+		return host.Toolset{Name: name, Tools: agentTools()}, nil
+	}
+	for _, set := range cfg.Toolsets {
+		if set.Name == name {
+			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename}, nil
+		}
+	}
+	known := append([]string{"agent"}, contracts()...)
+	for _, set := range cfg.Toolsets {
+		known = append(known, set.Name)
+	}
+	return host.Toolset{}, usagef("Known toolsets: "+strings.Join(known, ", ")+".", "there is no toolset %q", name)
+}
+
+// contracts are the toolsets that a shipped plugin serves: all but the plugin
+// of the standard file tools.
+func contracts() []string {
+	return slices.DeleteFunc(shipped.Names(), func(name string) bool { return name == "files" })
+}
+
+// agentTools are the names of contract "agent", in its order.
+func agentTools() []string {
+	return []string{
+		"head", "tail", "cloc", "wc", "cp", "mv", "rm", "touch", "mkdir", "task",
+		"read_file", "list_files", "write_file", "append_file", "edit_file", "multi_edit", "delete_file",
+		"rg", "glob", "git_diff", "web_fetch", "html_to_markdown", "todowrite", "todoread",
+		"list_commands", "run_command",
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// callAsking calls a tool and puts the questions that come up to the person
+// at the terminal, until the call has an outcome.
+func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Request) (*host.Outcome, error) {
+	answers := make(map[string]tool.Answer)
+	maps.Copy(answers, request.Answers)
+	for {
+		outcome := s.Call(ctx, request)
+		if outcome.Input == nil {
+			return outcome, nil
+		}
+		answer, err := a.ask(ctx, request, outcome)
+		if err != nil {
+			return nil, err
+		}
+		answers[outcome.Input.Key] = answer
+		request.Answers, request.ID, request.Step = answers, outcome.RequestID, outcome.Step
+	}
+}
+
+func (a *app) ask(ctx context.Context, request host.Request, o *host.Outcome) (tool.Answer, error) {
+	if host.IsApproval(o.Input) {
+		a.showApproval(request, o)
+		line, err := a.readLine(ctx, "Approve? (y/n/always): ")
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return host.Approval(true, false), nil
+		case "always":
+			return host.Approval(true, true), nil
+		}
+		return host.Approval(false, false), nil
+	}
+	return a.askForm(ctx, o.Input.Form)
+}
+
+// showApproval shows a call before it is approved.
+func (a *app) showApproval(request host.Request, o *host.Outcome) {
+	fmt.Fprintf(a.err, "Tool: %s\nParameters:\n", o.Tool)
+	var params map[string]json.RawMessage
+	_ = json.Unmarshal(request.Params, &params)
+	for _, name := range sortedNames(params) {
+		fmt.Fprintf(a.err, "  %s: %s\n", name, shortValue(params[name]))
+	}
+	if o.Plan != nil && len(o.Plan.FilesAffected) > 0 {
+		fmt.Fprintf(a.err, "Files affected: %s\n", strings.Join(o.Plan.FilesAffected, ", "))
+	}
+	if o.Plan != nil && o.Plan.Preview != "" {
+		fmt.Fprintf(a.err, "\n%s\n", strings.TrimSuffix(o.Plan.Preview, "\n"))
+	}
+	if o.Decision.Reason != "" {
+		fmt.Fprintf(a.err, "Why you are asked: %s\n", o.Decision.Reason)
+	}
+	fmt.Fprintln(a.err)
+}
+
+// shortValue shows a parameter; a long text only by its size.
+func shortValue(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return compact(raw)
+	}
+	if len(text) > 80 || strings.ContainsAny(text, "\n\x1b") {
+		return fmt.Sprintf("<%d bytes>", len(text))
+	}
+	return text
+}
+
+// askForm asks for the fields of a form, one line each.
+func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
+	fmt.Fprintln(a.err, form.Message)
+	var schema struct {
+		Properties map[string]struct {
+			Title       string   `json:"title"`
+			Description string   `json:"description"`
+			Type        string   `json:"type"`
+			Enum        []string `json:"enum"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(form.Schema, &schema)
+	content := make(map[string]any)
+	for _, name := range sortedNames(schema.Properties) {
+		field := schema.Properties[name]
+		prompt := firstOf(field.Title, field.Description, name)
+		if len(field.Enum) > 0 {
+			prompt += " [" + strings.Join(field.Enum, ", ") + "]"
+		}
+		line, err := a.readLine(ctx, prompt+": ")
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		content[name] = typed(field.Type, strings.TrimRight(line, "\r\n"))
+	}
+	return tool.Answer{Action: "accept", Content: tool.MustMarshal(content)}, nil
+}
+
+// typed reads a line as the type that a form's field wants.
+func typed(kind, line string) any {
+	var value any
+	switch kind {
+	case "integer", "number", "boolean":
+		if json.Unmarshal([]byte(line), &value) == nil {
+			return value
+		}
+	}
+	return line
+}
+
+// readLine prompts and reads one line, unless ctx ends first. An end of input
+// is an empty line.
+func (a *app) readLine(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(a.err, prompt)
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(oneByte{a.in}).ReadString('\n')
+		line <- text
+	}()
+	select {
+	case text := <-line:
+		return text, nil
+	case <-ctx.Done():
+		fmt.Fprintln(a.err)
+		return "", ctx.Err()
+	}
+}
