@@ -80,8 +80,8 @@ func (c compiler) program(list []argv.Expr, at hcl.Range) {
 
 // list compiles a list. An item that is a list at load time is spliced in.
 func (c compiler) list(e hcl.Expression) ([]argv.Expr, bool) {
-	if native, ok := e.(*hclsyntax.FunctionCallExpr); ok && native.Name == "concat" && c.usesParams(e) {
-		return c.concat(native)
+	if args, ok := concatenation(e); ok {
+		return c.concat(args)
 	}
 	items, diags := hcl.ExprList(e)
 	if diags.HasErrors() {
@@ -90,7 +90,7 @@ func (c compiler) list(e hcl.Expression) ([]argv.Expr, bool) {
 	var list []argv.Expr
 	good := true
 	for _, item := range items {
-		if c.isList(item) {
+		if c.isListRef(item) {
 			more, ok := c.splice(item)
 			list, good = append(list, more...), good && ok
 			continue
@@ -101,18 +101,18 @@ func (c compiler) list(e hcl.Expression) ([]argv.Expr, bool) {
 	return list, good
 }
 
-func (c compiler) concat(e *hclsyntax.FunctionCallExpr) ([]argv.Expr, bool) {
+func (c compiler) concat(args []hclsyntax.Expression) ([]argv.Expr, bool) {
 	var list []argv.Expr
 	good := true
-	for _, arg := range e.Args {
+	for _, arg := range args {
 		more, ok := c.list(arg)
 		list, good = append(list, more...), good && ok
 	}
 	return list, good
 }
 
-// isList reports whether an item is a reference to a list of the file.
-func (c compiler) isList(e hcl.Expression) bool {
+// isListRef reports whether an item is a reference to a list of the file.
+func (c compiler) isListRef(e hcl.Expression) bool {
 	n, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || len(n.Traversal) != 2 {
 		return false
@@ -123,11 +123,11 @@ func (c compiler) isList(e hcl.Expression) bool {
 		return false
 	}
 	v, ok := c.bound(b, n.Traversal.RootName()+"."+name)
-	if !ok || v.IsNull() {
+	if !ok {
 		return false
 	}
-	t := v.Type()
-	return t.IsTupleType() || t.IsListType() || t.IsSetType()
+	v, _ = v.Unmark()
+	return isList(v)
 }
 
 // splice compiles an expression that gives a list at load time.
@@ -138,7 +138,7 @@ func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
 		}
 		return nil, false
 	}
-	texts, ok := c.listValue(e)
+	texts, ok := c.reader.list(e)
 	list := make([]argv.Expr, len(texts))
 	for i, text := range texts {
 		list[i].Literal = text

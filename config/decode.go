@@ -86,7 +86,9 @@ func (r *reader) strictText(e hcl.Expression) (string, bool) {
 		r.fail(e.Range(), "Wrong type", `Write it in quotes.`, "Text is needed here, and this is %s.", typeName(plain))
 		return "", false
 	}
-	r.derived(v, plain.AsString())
+	if v.IsMarked() {
+		r.derived(plain.AsString())
+	}
 	return plain.AsString(), true
 }
 

@@ -270,6 +270,10 @@ func (r *reader) env(name string, fallback *string, at hcl.Range) (string, bool)
 	if fallback != nil {
 		return *fallback, false
 	}
+	if _, told := r.seen["env\x00"+name]; told {
+		return "", false
+	}
+	r.seen["env\x00"+name] = at
 	r.warn(at, "Environment variable not set", fmt.Sprintf("Set it, or give a default: env(%q, \"\").", name),
 		"%s is not set; it counts as empty.", name)
 	return "", false

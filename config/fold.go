@@ -123,15 +123,14 @@ func (r *reader) foldValue(e hcl.Expression) (string, bool) {
 		r.fail(e.Range(), "Wrong type", "", "Text is needed here, and this is %s.", typeName(v))
 		return "", false
 	}
-	r.derived(v, text)
+	if v.ContainsMarked() {
+		r.derived(text)
+	}
 	return text, true
 }
 
 // derived notes a text that was made from secrets and no longer shows them.
-func (r *reader) derived(v cty.Value, text string) {
-	if !v.ContainsMarked() {
-		return
-	}
+func (r *reader) derived(text string) {
 	if !slices.ContainsFunc(r.cfg.Secrets, func(s string) bool { return strings.Contains(text, s) }) {
 		r.secret(text)
 	}

@@ -3,9 +3,10 @@ package config
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
-// texts sets a list of texts. An item that is a list itself is spliced in.
+// texts sets a list of texts.
 func (b block) texts(name string, to *[]string) bool {
 	a := b.attrs[name]
 	if a == nil {
@@ -19,6 +20,9 @@ func (b block) texts(name string, to *[]string) bool {
 }
 
 func (r *reader) list(e hcl.Expression) ([]string, bool) {
+	if args, ok := concatenation(e); ok {
+		return r.concat(args)
+	}
 	items, diags := hcl.ExprList(e)
 	if diags.HasErrors() {
 		return r.listValue(e)
@@ -37,8 +41,8 @@ func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
 	if !ok {
 		return nil, false
 	}
-	plain, _ := v.UnmarkDeep()
-	if t := plain.Type(); plain.IsNull() || !t.IsTupleType() && !t.IsListType() && !t.IsSetType() {
+	plain, _ := v.Unmark()
+	if !isList(plain) {
 		r.fail(e.Range(), "Wrong type", `Write a list: ["..."].`, "A list of texts is needed here, and this is %s.", typeName(plain))
 		return nil, false
 	}
@@ -50,10 +54,38 @@ func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
 			r.fail(e.Range(), "Wrong type", "", "A list of texts is needed here, and an item is %s.", typeName(item))
 			return nil, false
 		}
-		r.derived(v, s)
+		if v.IsMarked() || item.ContainsMarked() {
+			r.derived(s)
+		}
 		list = append(list, s)
 	}
 	return list, true
+}
+
+// isList reports whether a value is a list of some kind, and not null.
+func isList(v cty.Value) bool {
+	t := v.Type()
+	return !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType())
+}
+
+// concatenation gives the arguments of a call of concat. It is done here so
+// that each item keeps its bytes, and its being a secret or not.
+func concatenation(e hcl.Expression) ([]hclsyntax.Expression, bool) {
+	c, ok := e.(*hclsyntax.FunctionCallExpr)
+	if !ok || c.Name != "concat" || c.ExpandFinal {
+		return nil, false
+	}
+	return c.Args, true
+}
+
+func (r *reader) concat(args []hclsyntax.Expression) ([]string, bool) {
+	var list []string
+	good := true
+	for _, arg := range args {
+		more, ok := r.list(arg)
+		list, good = append(list, more...), good && ok
+	}
+	return list, good
 }
 
 // entry is one pair of an object, in the order of the source.
@@ -110,7 +142,7 @@ func (b block) objectValue(e hcl.Expression) []entry {
 	if !ok {
 		return nil
 	}
-	plain, _ := v.UnmarkDeep()
+	plain, _ := v.Unmark()
 	if t := plain.Type(); plain.IsNull() || !t.IsObjectType() && !t.IsMapType() {
 		b.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`, "An object of texts is needed here, and this is %s.", typeName(plain))
 		return nil
@@ -123,7 +155,9 @@ func (b block) objectValue(e hcl.Expression) []entry {
 			b.fail(e.Range(), "Wrong type", "", "%q must be text, and is %s.", key.AsString(), typeName(item))
 			continue
 		}
-		b.derived(v, s)
+		if v.IsMarked() || item.ContainsMarked() {
+			b.derived(s)
+		}
 		all = append(all, entry{key.AsString(), s, e.Range()})
 	}
 	return all

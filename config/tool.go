@@ -226,12 +226,14 @@ func (b block) operands(w *argv.Wrapper) {
 			continue
 		}
 		first = nested
-		o, blk := &w.Operands, b.open(nested, schema("type last into min max"))
+		o, blk := &w.Operands, b.open(nested, schema("type last into min max refuse reason"))
 		o.Type = blk.kind("type", argv.String, argv.Read, argv.Write, argv.Remove, argv.None)
 		o.Last = blk.kind("last", argv.String, argv.Read, argv.Write, argv.Remove)
 		blk.boolean("into", &o.Into)
 		blk.count("min", &o.Min)
 		blk.count("max", &o.Max)
+		blk.pattern("refuse", &o.Refuse)
+		blk.text("reason", &o.Reason)
 		if o.Max > 0 && o.Max < o.Min {
 			b.fail(blk.where("max"), "Empty range", "", "max is less than min.")
 		}

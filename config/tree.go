@@ -47,8 +47,8 @@ func (r *reader) tree(e hcl.Expression) (json.RawMessage, bool) {
 		r.fail(e.Range(), "Wrong type", "", "This cannot be given as JSON: %s.", err)
 		return nil, false
 	}
-	if text, isText := toText(v); isText {
-		r.derived(v, text)
+	for _, text := range markedTexts(v) {
+		r.derived(text)
 	}
 	return data, true
 }

@@ -117,7 +117,7 @@ func (r *reader) given(name, text string, bind *binding, fallback cty.Value) boo
 func sameKind(a, b cty.Type) bool {
 	list := func(t cty.Type) bool { return t.IsTupleType() || t.IsListType() || t.IsSetType() }
 	object := func(t cty.Type) bool { return t.IsObjectType() || t.IsMapType() }
-	return a == b || list(a) && list(b) || object(a) && object(b)
+	return a.Equals(b) || list(a) && list(b) || object(a) && object(b)
 }
 
 // settle notes the value for listings, or hides it.
@@ -150,6 +150,22 @@ func leaves(v cty.Value) []string {
 		}
 		return true, nil
 	})
+	return all
+}
+
+// markedTexts lists the texts in a value that are secret.
+func markedTexts(v cty.Value) []string {
+	switch {
+	case v.IsMarked():
+		return leaves(v)
+	case !v.ContainsMarked() || v.IsNull() || !v.CanIterateElements():
+		return nil
+	}
+	var all []string
+	for it := v.ElementIterator(); it.Next(); {
+		_, item := it.Element()
+		all = append(all, markedTexts(item)...)
+	}
 	return all
 }
 
