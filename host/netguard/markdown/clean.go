@@ -1,0 +1,113 @@
+package markdown
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxQuotes is how deep lists and quotations may nest. Each level is written
+// on every line below it, so a small document could make a huge text.
+const maxQuotes = 20
+
+// cleaner prepares a document for the converter.
+type cleaner struct {
+	drop map[string]bool
+}
+
+// newCleaner knows the elements that hold no text of the page: media, code,
+// metadata, and what forms are filled in with.
+func newCleaner() *cleaner {
+	return &cleaner{drop: set(
+		"img", "picture", "source", "svg", "canvas", "map", "area",
+		"video", "audio", "track", "object", "embed", "applet", "iframe", "frame", "frameset",
+		"script", "style", "noscript", "template", "head", "link", "meta", "base",
+		"input", "textarea", "select", "option", "optgroup", "datalist", "button", "label", "legend", "output", "progress", "meter", "dialog",
+	)}
+}
+
+// clean removes the dropped elements below n, and changes those that the
+// converter would not make good text of. quotes counts the lists and
+// quotations around n.
+func (c *cleaner) clean(n *html.Node, quotes int) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		switch child.Type {
+		case html.CommentNode:
+			n.RemoveChild(child)
+		case html.ElementNode:
+			if c.drop[child.Data] {
+				n.RemoveChild(child)
+			} else {
+				c.element(child, quotes)
+			}
+		default:
+		}
+		child = next
+	}
+}
+
+func (c *cleaner) element(n *html.Node, quotes int) {
+	switch n.Data {
+	case "blockquote", "ul", "ol", "dl":
+		if quotes++; quotes > maxQuotes {
+			rename(n, "div")
+		}
+	case "summary":
+		rename(n, "p")
+	case "table":
+		if isData(n) {
+			limitSpans(n)
+			joinLines(n)
+		} else {
+			flatten(n)
+		}
+	}
+	c.clean(n, quotes)
+	if n.Data == "a" {
+		tidyLink(n)
+	}
+}
+
+// rename makes n another element.
+func rename(n *html.Node, name string) { n.Data, n.DataAtom, n.Attr = name, 0, nil }
+
+// tidyLink takes the link off a text that leads nowhere, to a script or to
+// embedded data, and removes a link without text, such as one around a picture.
+func tidyLink(n *html.Node) {
+	if isEmpty(n) {
+		n.Parent.RemoveChild(n)
+		return
+	}
+	href := strings.ToLower(strings.TrimSpace(attribute(n, "href")))
+	scheme, _, _ := strings.Cut(href, ":")
+	if href == "" || scheme == "javascript" || scheme == "data" || scheme == "vbscript" {
+		rename(n, "span")
+	}
+}
+
+func isEmpty(n *html.Node) bool {
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode && strings.TrimSpace(d.Data) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func set(names ...string) map[string]bool {
+	m := make(map[string]bool, len(names))
+	for _, name := range names {
+		m[name] = true
+	}
+	return m
+}

@@ -1,0 +1,149 @@
+package markdown
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	// maxCells bounds the cells of a table as it is written, with every row
+	// as long as the longest.
+	maxCells = 200_000
+	// maxSpan bounds the cells that spanning cells of one table add.
+	maxSpan = 20_000
+	// maxBlocks bounds the paragraphs of a table that are looked at.
+	maxBlocks = 5000
+)
+
+// isData reports whether a table can be written as one: it is not there for
+// the page's layout, holds nothing that has no place in a cell, and is not
+// much larger than what it says.
+func isData(table *html.Node) bool {
+	if attribute(table, "role") == "presentation" || insideInline(table) {
+		return false
+	}
+	unfit := set("table", "hr", "ul", "ol", "dl", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6")
+	for d := range table.Descendants() {
+		if d.Type == html.ElementNode && unfit[d.Data] {
+			return false
+		}
+	}
+	rows, longest := size(table)
+	return rows*longest <= maxCells
+}
+
+func insideInline(n *html.Node) bool {
+	inline := set("a", "b", "strong", "i", "em", "del", "s", "strike")
+	for p := n.Parent; p != nil; p = p.Parent {
+		if inline[p.Data] {
+			return true
+		}
+	}
+	return false
+}
+
+// size counts a table's rows, and the cells of its longest row.
+func size(table *html.Node) (rows, longest int) {
+	for d := range table.Descendants() {
+		if d.Data != "tr" || d.Type != html.ElementNode {
+			continue
+		}
+		rows++
+		cells := 0
+		for range d.ChildNodes() {
+			cells++
+		}
+		longest = max(longest, cells)
+	}
+	return rows, longest
+}
+
+// limitSpans removes what cells say about spanning several rows or columns
+// where it is no number or adds too much.
+func limitSpans(table *html.Node) {
+	added := 0
+	for d := range table.Descendants() {
+		if d.Data != "td" && d.Data != "th" {
+			continue
+		}
+		columns, rows := span(d, "colspan"), span(d, "rowspan")
+		added += columns*rows - 1
+		if columns*rows == 1 || added > maxSpan {
+			d.Attr = slices.DeleteFunc(d.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+		}
+	}
+}
+
+// span is the number of rows or columns that a cell spans, 1 when it does not
+// say.
+func span(cell *html.Node, key string) int {
+	const most = 1000 // of HTML, for columns
+	n, err := strconv.Atoi(attribute(cell, key))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return min(n, most)
+}
+
+// joinLines puts line breaks in the place of paragraphs in cells, which hold
+// one line each.
+func joinLines(table *html.Node) {
+	blocks := set("p", "div", "section", "article", "address", "center", "figure")
+	var nodes []*html.Node
+	for d := range table.Descendants() {
+		if d.Type == html.ElementNode && blocks[d.Data] {
+			nodes = append(nodes, d)
+		}
+	}
+	if len(nodes) > maxBlocks {
+		return
+	}
+	for _, n := range nodes {
+		rename(n, "span")
+		if hasText(n.Parent.FirstChild, n) {
+			n.Parent.InsertBefore(lineBreak(), n)
+		}
+		if next := n.NextSibling; next != nil && !blocks[next.Data] && hasText(next, nil) {
+			n.Parent.InsertBefore(lineBreak(), next)
+		}
+	}
+}
+
+func lineBreak() *html.Node { return &html.Node{Type: html.ElementNode, Data: "br"} }
+
+// hasText reports whether there is text from one sibling up to another, nil
+// being the end.
+func hasText(from, to *html.Node) bool {
+	for n := from; n != to; n = n.NextSibling {
+		if n.Type == html.TextNode && strings.TrimSpace(n.Data) != "" || n.Type == html.ElementNode && !isEmpty(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// flatten makes blocks of the cells of a table that is no data.
+func flatten(table *html.Node) {
+	parts := set("caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "td", "th")
+	var nodes []*html.Node
+	collect(table, parts, &nodes)
+	for _, n := range append(nodes, table) {
+		rename(n, "div")
+	}
+}
+
+// collect gathers the parts of a table, without those of tables within it.
+func collect(n *html.Node, parts map[string]bool, into *[]*html.Node) {
+	for child := range n.ChildNodes() {
+		if child.Type != html.ElementNode || child.Data == "table" {
+			continue
+		}
+		if parts[child.Data] {
+			*into = append(*into, child)
+		}
+		collect(child, parts, into)
+	}
+}
