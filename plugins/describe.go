@@ -15,6 +15,12 @@ import (
 // plugin declares, and fills in defaults.
 func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 	config := spec.Config
+	if spec.ResolveConfig != nil {
+		var err error
+		if config, err = spec.ResolveConfig(declared); err != nil {
+			return nil, err
+		}
+	}
 	if len(config) == 0 {
 		config = json.RawMessage("{}")
 	}

@@ -75,6 +75,13 @@ type Spec struct {
 	SHA256 string
 	// Config is the plugin's configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
+	// ResolveConfig makes the configuration once the JSON Schema is known that
+	// the plugin declares for it, empty for none; Config then only tells one
+	// configuration from another. Its error keeps the plugin from starting.
+	// Nil checks Config itself against the schema.
+	ResolveConfig func(declared json.RawMessage) (json.RawMessage, error)
+	// Prefix goes before the names of the plugin's tools.
+	Prefix string
 	// StartTimeout bounds the start. Zero means DefaultStartTimeout.
 	StartTimeout time.Duration
 	// CallTimeout bounds a call of any of the plugin's tools, in place of

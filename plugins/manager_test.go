@@ -253,3 +253,26 @@ func TestSpecsThatCannotBeUsed(t *testing.T) {
 	_, err := f.Source("b").Tools(t.Context())
 	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
 }
+
+func TestPrefixTimeoutAndLateConfiguration(t *testing.T) {
+	f := newFixture(t)
+	spec := testPlugin(t, "configured")
+	spec.Prefix, spec.CallTimeout = "my_", 7*time.Second
+	spec.ResolveConfig = func(declared json.RawMessage) (json.RawMessage, error) {
+		assert.Contains(t, string(declared), "units")
+		return json.RawMessage(`{"units":"imperial"}`), nil
+	}
+	tools := f.add(t, spec)
+	require.Contains(t, tools, "my_echo")
+	assert.Equal(t, 7*time.Second, tools["my_echo"].Definition().Timeout)
+	r, err := tools["my_echo"].Call(t.Context(), &tool.Call{Tool: "my_echo", Params: json.RawMessage("{}")})
+	assert.Contains(t, text(t, r, err), "imperial")
+
+	f = newFixture(t)
+	spec.ResolveConfig = func(json.RawMessage) (json.RawMessage, error) {
+		return nil, tool.Errorf(tool.InvalidArgument, "agent.hcl:7: no such setting")
+	}
+	require.NoError(t, f.Add(spec))
+	_, err = f.Source("configured").Tools(t.Context())
+	assert.ErrorContains(t, err, "agent.hcl:7")
+}

@@ -49,13 +49,19 @@ func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	return compose(r, pl, re, no)
 }
 
+// remoteTool gives a tool under the name and with the timeout that the spec
+// says.
 func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
-	if p.spec.CallTimeout > 0 {
-		bounded := *d
-		bounded.Timeout = p.spec.CallTimeout
-		d = &bounded
+	own := d.Name
+	if p.spec.CallTimeout > 0 || p.spec.Prefix != "" {
+		changed := *d
+		changed.Name = p.spec.Prefix + d.Name
+		if p.spec.CallTimeout > 0 {
+			changed.Timeout = p.spec.CallTimeout
+		}
+		d = &changed
 	}
-	return &remoteTool{plugin: p, definition: d}
+	return &remoteTool{plugin: p, name: own, definition: d}
 }
 
 // shippedTools gives the tools of a shipped plugin. Only what acts on the

@@ -90,6 +90,7 @@ func (p *plugin) describe(ctx context.Context) (*Description, error) {
 // remoteTool is a tool that runs in the plugin's process.
 type remoteTool struct {
 	plugin     *plugin
+	name       string // by which the plugin knows it
 	definition *tool.Definition
 }
 
@@ -119,14 +120,14 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	return result, err
 }
 
-// named gives call under the name that the plugin knows; a toolset may have
-// given the tool another.
+// named gives call under the name that the plugin knows; a prefix or a toolset
+// may have given the tool another.
 func (t *remoteTool) named(call *tool.Call) *tool.Call {
-	if call.Tool == t.definition.Name {
+	if call.Tool == t.name {
 		return call
 	}
 	renamed := *call
-	renamed.Tool = t.definition.Name
+	renamed.Tool = t.name
 	return &renamed
 }
 
@@ -215,7 +216,7 @@ func (t *remoteTool) normalize(params json.RawMessage) json.RawMessage {
 	if err != nil {
 		return params
 	}
-	out, err := in.client.Normalize(ctx, t.definition.Name, params)
+	out, err := in.client.Normalize(ctx, t.name, params)
 	if err != nil {
 		return params
 	}

@@ -128,6 +128,10 @@ const (
 	NotADirectory        = tool.NotADirectory
 )
 
+// ErrInputRequired is what Call.Ask returns when the user has to be asked first:
+// the tool returns it at once, unchanged, and is called again with the answer.
+var ErrInputRequired = tool.ErrInputRequired
+
 // Errorf makes an error that the caller can act on; see [tool.Errorf].
 func Errorf(code Code, format string, args ...any) *Error { return tool.Errorf(code, format, args...) }
 

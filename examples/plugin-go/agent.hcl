@@ -1,0 +1,7 @@
+plugin "wordcount" {
+  source = "./toolhost-plugin-wordcount"
+}
+
+toolset "words" {
+  tools = ["count_words"]
+}

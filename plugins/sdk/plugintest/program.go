@@ -1,0 +1,101 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/plugins/internal/handshake"
+	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
+)
+
+// Build builds the Go program in dir, such as ".", and gives its path. It
+// fails the test when that fails.
+func Build(t testing.TB, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plugin")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("plugintest: go build in %s: %v\n%s", dir, err, out)
+	}
+	return path
+}
+
+// StartProgram runs a plugin as the program that it is, until the test ends.
+// What it prints is shown when the test fails.
+func StartProgram(t testing.TB, path string, options Options) *Plugin {
+	t.Helper()
+	var printed bytes.Buffer
+	client := goplugin.NewClient(programConfig(path, options, &printed))
+	t.Cleanup(func() {
+		client.Kill()
+		if t.Failed() {
+			t.Logf("the plugin printed:\n%s", printed.String())
+		}
+	})
+	protocol, err := client.Client()
+	if err != nil {
+		t.Fatalf("plugintest: %s does not start: %v", path, err)
+	}
+	raw, err := protocol.Dispense(handshake.ServiceName)
+	if err != nil {
+		t.Fatalf("plugintest: %v", err)
+	}
+	p, err := introduce(t, raw.(*pluginclient.Client), options)
+	if err != nil {
+		t.Fatalf("plugintest: %s does not start: %v", path, err)
+	}
+	return p
+}
+
+func programConfig(path string, options Options, printed *bytes.Buffer) *goplugin.ClientConfig {
+	cmd := exec.Command(path)
+	for name, value := range options.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return &goplugin.ClientConfig{
+		HandshakeConfig:  handshake.Config(),
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {handshake.ServiceName: dispenser{}}},
+		Cmd:              cmd,
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         runtime.GOOS == "windows",
+		Stderr:           printed,
+		Logger:           hclog.NewNullLogger(),
+		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(handshake.MaxMessage), grpc.MaxCallSendMsgSize(handshake.MaxMessage))},
+	}
+}
+
+type dispenser struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return os.ErrInvalid }
+
+func (dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return pluginclient.New(conn, handshake.CancelGrace), nil
+}
+
+// DescribeProgram runs the program with the argument "describe" and gives what
+// it prints. It fails the test when that is no JSON.
+func DescribeProgram(t testing.TB, path string) json.RawMessage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), path, "describe").Output()
+	if err != nil || !json.Valid(out) {
+		t.Fatalf("plugintest: %s describe: %v\n%s", path, err, out)
+	}
+	return out
+}
