@@ -121,15 +121,38 @@ func (c *call) judge(ctx context.Context) error {
 		c.outcome.Decision = Decision{Action: Allow, Rule: "no policy"}
 		return nil
 	}
-	c.outcome.Decision = decide(ctx, c.proposal())
+	proposal, err := c.proposal(ctx)
+	if err != nil {
+		return err
+	}
+	c.outcome.Decision = decide(ctx, *proposal)
 	if a := c.outcome.Decision.Action; a != Allow && a != Ask && !c.request.DryRun {
 		return denied(c.entry.Name, c.outcome.Decision)
 	}
 	return nil
 }
 
-func (c *call) proposal() Proposal {
-	return Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+// proposal is the call as judges see it.
+func (c *call) proposal(ctx context.Context) (*Proposal, error) {
+	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+	commander, ok := c.entry.Tool.(tool.Commander)
+	if !ok {
+		return p, nil
+	}
+	argv, err := guard(c.entry.Name, func() ([]string, error) { return commander.CommandLine(ctx, &c.tool) })
+	p.Argv = argv
+	return p, err
+}
+
+// Propose is what a judge would be asked about a call. Nothing is run, asked
+// or recorded.
+func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, error) {
+	c := &call{host: s.host, session: s, request: request}
+	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root}
+	if err := inOrder(ctx, c.resolve, c.decode); err != nil {
+		return nil, err
+	}
+	return c.proposal(ctx)
 }
 
 func denied(name string, d Decision) *tool.Error {
@@ -195,7 +218,11 @@ func (c *call) remember(ctx context.Context, answer tool.Answer) {
 	if !content.Remember || c.host.options.Remember == nil {
 		return
 	}
-	if err := c.host.options.Remember(ctx, c.proposal()); err != nil {
+	proposal, err := c.proposal(ctx)
+	if err == nil {
+		err = c.host.options.Remember(ctx, *proposal)
+	}
+	if err != nil {
 		c.host.logger.WarnContext(ctx, "the approval was not stored", "tool", c.entry.Name, "error", err)
 	}
 }

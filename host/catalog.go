@@ -18,6 +18,9 @@ type Toolset struct {
 	Tools []string
 	// Rename gives tools other names in this set, old name to new.
 	Rename map[string]string
+	// Hide leaves out tools, such as those that a policy always denies. It is
+	// asked under the name that the tool has in the set. Nil hides none.
+	Hide func(name string, def *tool.Definition) bool
 	// Envelope is true for a fixed contract whose tools answer with the
 	// contract's own result object.
 	Envelope bool
@@ -59,6 +62,7 @@ type Catalog struct {
 	entries  []*Entry
 	byName   map[string]*Entry
 	problems []Problem
+	hidden   []string
 }
 
 // Entries lists the tools in the order of the toolset, or of the sources.
@@ -76,6 +80,10 @@ func (c *Catalog) Toolset() Toolset { return c.toolset }
 func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if e, ok := c.byName[name]; ok {
 		return e, nil
+	}
+	if slices.Contains(c.hidden, name) {
+		return nil, tool.Errorf(tool.Denied, "the tool %q is denied by policy", name).
+			Suggest("Do it another way, or ask the operator to change the policy.")
 	}
 	err := tool.Errorf(tool.NotFound, "there is no tool named %q", name)
 	if near := schema.Nearest(name, c.names()); near != "" {
@@ -136,6 +144,10 @@ func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 	if renamed, ok := c.toolset.Rename[name]; ok {
 		name = renamed
 	}
+	if c.toolset.Hide != nil && c.toolset.Hide(name, def) {
+		c.hidden = append(c.hidden, name)
+		return nil
+	}
 	if other, taken := c.byName[name]; taken {
 		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source, source).
 			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
@@ -162,7 +174,7 @@ func (c *Catalog) arrange() error {
 			ordered = append(ordered, e)
 			continue
 		}
-		if len(c.problems) == 0 {
+		if len(c.problems) == 0 && !slices.Contains(c.hidden, name) {
 			return tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
 				Suggest("%s", fmt.Sprintf("Remove it from the toolset or declare it. Known tools: %v", c.names()))
 		}

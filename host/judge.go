@@ -24,6 +24,8 @@ type Proposal struct {
 	Definition *tool.Definition
 	// Params are valid and have their defaults.
 	Params json.RawMessage
+	// Argv is the command that the call would run, where the tool can tell.
+	Argv []string
 }
 
 // Decision is what a judge says of a proposal, and why.

@@ -29,6 +29,7 @@ type globalFlags struct {
 	workspace string
 	toolset   string
 	vars      []string
+	trust     bool
 	logLevel  string
 	color     string
 }
@@ -75,12 +76,13 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.flags.config, "config", "", "the agent.hcl to use (default: looked for here and upwards to the repository root)")
 	f.StringVar(&a.flags.workspace, "workspace", "", "the workspace directory (default: as agent.hcl says, else the working directory)")
 	f.StringArrayVar(&a.flags.vars, "var", nil, "set a variable of agent.hcl: NAME=VALUE (repeatable)")
+	f.BoolVar(&a.flags.trust, "trust", false, "let an agent.hcl that is not approved take effect, for this run")
 	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	root.AddCommand(
 		a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.serveCommand(),
 		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(),
-		a.pluginCommand(),
+		a.pluginCommand(), a.trustCommand(), a.explainCommand(), a.rulesCommand(), a.eventsCommand(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("See 'toolhost "+c.Name()+" --help'.", "%v", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -58,6 +59,9 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 
 func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []string) error {
 	ctx := c.Context()
+	if err := record.ValidSession(flags.session); err != nil {
+		return usage(err)
+	}
 	p, err := a.open(ctx)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -38,11 +39,12 @@ func (p *parts) close() {
 }
 
 // assemble makes the sources that a configuration and a toolset call for.
-func (p *project) assemble(cfg *config.Config) (*parts, error) {
+func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
 	set, err := p.selectToolset(cfg)
 	if err != nil {
 		return nil, err
 	}
+	set.Hide = hides(rules)
 	made := &parts{toolset: set, manager: p.newManager()}
 	if set.Envelope {
 		return made, made.addShipped(set.Name)

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -26,6 +28,7 @@ type project struct {
 	parts     *parts
 	store     *state.Store
 	recorder  *record.Recorder
+	policy    atomic.Pointer[policy.Policy]
 
 	mu sync.Mutex // guards config and parts against a reload
 }
@@ -53,6 +56,16 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil || path == "" {
 		return new(config.Config), err
 	}
+	cfg, err := a.readConfigFile(path)
+	if err == nil && !a.trusted(cfg) {
+		a.tellInert(cfg)
+		cfg = inert(cfg)
+	}
+	return cfg, err
+}
+
+// readConfigFile reads a configuration, trusted or not.
+func (a *app) readConfigFile(path string) (*config.Config, error) {
 	vars, err := a.variables()
 	if err != nil {
 		return nil, err
@@ -133,7 +146,12 @@ func (p *project) openHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.parts, err = p.assemble(p.config)
+	rules, err := p.openPolicy(p.config)
+	if err != nil {
+		return usage(err)
+	}
+	p.policy.Store(rules)
+	p.parts, err = p.assemble(p.config, rules)
 	if err != nil {
 		return err
 	}
@@ -145,6 +163,8 @@ func (p *project) openHost(ctx context.Context) error {
 		Logger:   p.app.logger,
 		Recorder: p.recorder,
 		State:    p.store.Scope,
+		Judge:    p.judge,
+		Remember: p.remember,
 	})
 	if err != nil {
 		return usage(err)
@@ -158,7 +178,11 @@ func (p *project) reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w; toolhost validate says what is wrong", err)
 	}
-	next, err := p.assemble(cfg)
+	rules, err := p.openPolicy(cfg)
+	if err != nil {
+		return err
+	}
+	next, err := p.assemble(cfg, rules)
 	if err != nil {
 		return err
 	}
@@ -166,6 +190,7 @@ func (p *project) reload(ctx context.Context) error {
 		next.close()
 		return err
 	}
+	p.policy.Store(rules)
 	p.mu.Lock()
 	old := p.parts
 	p.config, p.parts = cfg, next

@@ -151,6 +151,15 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	return &tool.Plan{FilesAffected: c.affected(run), Preview: "$ " + commandLine(run.Argv) + "\n"}, nil
 }
 
+// CommandLine implements tool.Commander.
+func (c *command) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
+	run, err := c.resolve(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return run.Argv, nil
+}
+
 // affected are the paths that a run names for writing and removing, relative
 // to the workspace, sorted.
 func (c *command) affected(run *argv.Run) []string {

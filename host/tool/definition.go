@@ -117,3 +117,11 @@ type Normalizer interface {
 	// returns as they are; it never fails.
 	Normalize(params json.RawMessage) json.RawMessage
 }
+
+// Commander is offered by tools that run a program, for policy rules about
+// commands.
+type Commander interface {
+	// CommandLine is the argument list that the call would run. It runs
+	// nothing. An error means that the call would fail as well.
+	CommandLine(ctx context.Context, call *Call) ([]string, error)
+}

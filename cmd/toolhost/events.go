@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/record"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	var options record.ReadOptions
+	var session string
+	c := &cobra.Command{
+		Use:   "events",
+		Short: "Show what ran: the record of a session, one JSON object a line",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := record.ValidSession(session); err != nil {
+				return usage(err)
+			}
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			for event, err := range p.recorder.Events(c.Context(), session, options) {
+				if err != nil {
+					if c.Context().Err() != nil {
+						return nil
+					}
+					return err
+				}
+				fmt.Fprintf(a.out, "%s\n", event.Line)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&session, "session", "cli", "the session")
+	c.Flags().BoolVar(&options.Follow, "follow", false, "go on with the events that come")
+	c.Flags().IntVar(&options.Last, "last", 0, "only so many of the events that are there; 0 shows all")
+	return c
+}

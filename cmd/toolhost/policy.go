@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// openPolicy readies the policy of agent.hcl with the remembered rules.
+func (p *project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
+	rules, err := policyRules(cfg.Policy)
+	if err != nil {
+		return nil, err
+	}
+	base, err := policy.New(rules)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := p.remembered()
+	if err != nil {
+		p.app.logger.Warn("remembered rules are not used", "error", err)
+		return base, nil
+	}
+	more, err := remembered.List()
+	if err != nil {
+		p.app.logger.Warn("a remembered rule is not used", "error", err)
+	}
+	return base.With(more...)
+}
+
+// policyRules are the rules of a policy block. Without one everything is
+// allowed: containment and sandbox hold regardless.
+func policyRules(block *config.Policy) (policy.Rules, error) {
+	if block == nil {
+		return policy.Rules{}, nil
+	}
+	rules := policy.Rules{Risk: make(map[tool.Risk]policy.Action), Permission: make(map[tool.Permission]policy.Action)}
+	for risk, action := range block.Risks {
+		rules.Risk[risk] = policy.Action(action)
+	}
+	for permission, action := range block.Permissions {
+		rules.Permission[permission] = policy.Action(action)
+	}
+	for _, r := range block.Rules {
+		rules.Rules = append(rules.Rules, policy.Rule{
+			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Risk: r.Risk, Permission: r.Permission,
+			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
+		})
+	}
+	return rules, nil
+}
+
+func (p *project) remembered() (*policy.Remembered, error) {
+	dir, err := policy.RememberedDir()
+	if err != nil {
+		return nil, err
+	}
+	return policy.OpenRemembered(dir, p.workspace.Root())
+}
+
+// judge decides on a call by the policy in force.
+func (p *project) judge(_ context.Context, proposal host.Proposal) host.Decision {
+	d := p.policy.Load().Decide(policyRequest(proposal))
+	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+}
+
+func policyRequest(proposal host.Proposal) policy.Request {
+	request := policy.Request{
+		Tool: proposal.Tool, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
+		Params: proposal.Params, Argv: proposal.Argv,
+	}
+	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
+		request.Shell = shellLine(proposal.Params)
+	}
+	return request
+}
+
+// shellLine is the command of a tool that runs a shell: by convention, its
+// parameter command.
+func shellLine(params json.RawMessage) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(params, &in)
+	return in.Command
+}
+
+// remember stores a user's "always".
+func (p *project) remember(_ context.Context, proposal host.Proposal) error {
+	remembered, err := p.remembered()
+	if err != nil {
+		return err
+	}
+	rule := policy.Exactly(proposal.Tool, proposal.Params)
+	if err := remembered.Add(rule); err != nil {
+		return err
+	}
+	rule.Remembered = true
+	next, err := p.policy.Load().With(rule)
+	if err == nil {
+		p.policy.Store(next)
+	}
+	return err
+}
+
+// hides reports whether a policy denies every call of a tool.
+func hides(rules *policy.Policy) func(string, *tool.Definition) bool {
+	return func(name string, def *tool.Definition) bool {
+		return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+	}
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var flags callFlags
+	c := &cobra.Command{
+		Use:   "explain TOOL [key=value ...]",
+		Short: "Say whether a call would be allowed, and by which rule",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			params, err := a.readParams(p.host, flags, args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			proposal, err := p.host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
+			if err != nil {
+				return err
+			}
+			decision := p.policy.Load().Decide(policyRequest(*proposal))
+			if flags.json {
+				return writeIndented(a.out, decision)
+			}
+			fmt.Fprintln(a.out, decision.Explain())
+			return nil
+		},
+	}
+	c.Flags().StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	a.toolsetFlag(c)
+	return c
+}
+
+func (a *app) rulesCommand() *cobra.Command {
+	c := &cobra.Command{Use: "rules", Short: "Look at and change the remembered approvals of this workspace"}
+	c.AddCommand(a.rulesListCommand(), a.rulesAddCommand(), a.rulesRemoveCommand())
+	return c
+}
+
+// withRules opens the project and its remembered rules.
+func (a *app) withRules(c *cobra.Command, do func(*policy.Remembered) error) error {
+	p, err := a.open(c.Context())
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	remembered, err := p.remembered()
+	if err != nil {
+		return err
+	}
+	return do(remembered)
+}
+
+func (a *app) rulesListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the remembered rules",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withRules(c, func(r *policy.Remembered) error {
+				rules, err := r.List()
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeIndented(a.out, append([]policy.Rule{}, rules...))
+				}
+				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES")
+				for _, rule := range rules {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", rule.Name, rule.Action, firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call"))
+				}
+				return w.Flush()
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
+}
+
+func (a *app) rulesAddCommand() *cobra.Command {
+	var rule policy.Rule
+	var action, risk, permission string
+	var lasts time.Duration
+	c := &cobra.Command{
+		Use:     "add NAME",
+		Short:   "Add a rule to the remembered ones",
+		Example: `  toolhost rules add tests --tool run_in_terminal --command 'go test *' --action allow --for 24h`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			rule.Name, rule.Action, rule.Risk, rule.Permission = args[0], policy.Action(action), tool.Risk(risk), tool.Permission(permission)
+			if lasts > 0 {
+				rule.Expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
+			}
+			if _, err := policy.New(policy.Rules{Rules: []policy.Rule{rule}}); err != nil {
+				return usage(err)
+			}
+			return a.withRules(c, func(r *policy.Remembered) error { return r.Add(rule) })
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&action, "action", "allow", "allow, ask or deny")
+	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
+	f.StringVar(&rule.Params, "params", "", "a regular expression on the parameters as compact JSON with sorted keys")
+	f.StringVar(&rule.Command, "command", "", "words of a command; a last * stands for any more")
+	f.StringVar(&risk, "risk", "", "read_only, safe_write or dangerous")
+	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")
+	f.StringVar(&rule.Reason, "reason", "", "what those are told whom the rule stops")
+	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is for good")
+	return c
+}
+
+func (a *app) rulesRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove a remembered rule",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withRules(c, func(r *policy.Remembered) error { return r.Remove(args[0]) })
+		},
+	}
+}
