@@ -1,0 +1,47 @@
+// Package cliagent is the plugin of the cliagent toolset: ten tools with one
+// result object, which carries success, output, the files affected, the time
+// taken, metadata and, on failure, an error of code, message and suggestion.
+package cliagent
+
+import (
+	"os/exec"
+	"time"
+
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// Deps are what the tools work with. The zero value of a field means its
+// default, except that tools without a Workspace can be described only.
+type Deps struct {
+	Workspace *workspace.Workspace
+	// Web fetches pages. Without it fetch_webpage fails as unavailable.
+	Web *netguard.Client
+	// Shell is the program that runs commands, an absolute path outside the
+	// workspace; the user's $SHELL, else /bin/sh.
+	Shell string
+	// OutputCap is how many bytes of each stream of a command are shown;
+	// proc.DefaultCap.
+	OutputCap int
+	// Prepare confines a command's process before it starts. It returns what
+	// the result's metadata says of it. Nil confines nothing.
+	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// SearchTimeout bounds file_search and grep_search, which then give what
+	// they have found; 30 seconds.
+	SearchTimeout time.Duration
+}
+
+// searchTimeout is the contract's.
+const searchTimeout = 30 * time.Second
+
+// New makes the ten tools.
+func New(deps Deps) []tool.Tool {
+	if deps.SearchTimeout <= 0 {
+		deps.SearchTimeout = searchTimeout
+	}
+	return []tool.Tool{
+		createFile(deps), readFile(deps), replaceString(deps), listDir(deps), fileSearch(deps), grepSearch(deps),
+		runInTerminal(deps), lastCommand(deps), createDirectory(deps), fetchWebpage(deps),
+	}
+}

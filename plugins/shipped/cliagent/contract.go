@@ -1,0 +1,165 @@
+package cliagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// contractTool is one tool of the contract.
+type contractTool struct {
+	deps       Deps
+	definition *tool.Definition
+	// accepts is the schema that calls are checked against.
+	accepts func() (*schema.Schema, error)
+	run     func(context.Context, *contractTool, *tool.Call) (*outcome, error)
+}
+
+// plannedTool is one that can say what it would change.
+type plannedTool struct {
+	*contractTool
+	plan func(context.Context, *contractTool, *tool.Call) (*tool.Plan, error)
+}
+
+// newTool makes a tool whose parameters are of type P.
+func newTool[P any](deps Deps, d *tool.Definition, run func(context.Context, Deps, *tool.Call, P) (*outcome, error)) *contractTool {
+	t := &contractTool{deps: deps, definition: d}
+	t.accept(d.Parameters)
+	t.run = func(ctx context.Context, t *contractTool, call *tool.Call) (*outcome, error) {
+		params, err := decode[P](t, call)
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, t.deps, call, params)
+	}
+	return t
+}
+
+// planned adds a plan to a tool.
+func planned[P any](t *contractTool, plan func(context.Context, Deps, P) (*tool.Plan, error)) tool.Tool {
+	return &plannedTool{t, func(ctx context.Context, t *contractTool, call *tool.Call) (*tool.Plan, error) {
+		params, err := decode[P](t, call)
+		if err != nil {
+			return nil, err
+		}
+		return plan(ctx, t.deps, params)
+	}}
+}
+
+func (t *contractTool) accept(parameters json.RawMessage) {
+	t.accepts = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(parameters) })
+}
+
+// Definition implements tool.Tool.
+func (t *contractTool) Definition() *tool.Definition { return t.definition }
+
+// Call implements tool.Tool. Failures are results too.
+func (t *contractTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	started := time.Now()
+	o, err := t.attempt(ctx, call)
+	if err != nil {
+		return failed(t.nameFor(call), o, inContract(err), time.Since(started)), nil
+	}
+	return succeeded(t.nameFor(call), o, time.Since(started)), nil
+}
+
+func (t *contractTool) attempt(ctx context.Context, call *tool.Call) (*outcome, error) {
+	if err := t.ready(); err != nil {
+		return nil, err
+	}
+	return t.run(ctx, t, call)
+}
+
+func (t *contractTool) ready() error {
+	if t.deps.Workspace != nil {
+		return nil
+	}
+	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", t.definition.Name).
+		Suggest("Call it through toolhost.")
+}
+
+// RenderError implements tool.ErrorRenderer.
+func (t *contractTool) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	return failed(t.nameFor(call), nil, inContract(err), 0)
+}
+
+// Plan implements tool.Planner.
+func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	if err := t.ready(); err != nil {
+		return nil, inContract(err)
+	}
+	p, err := t.plan(ctx, t.contractTool, call)
+	if err != nil {
+		return nil, inContract(err)
+	}
+	return p, nil
+}
+
+// RenderError gives an error that a host made the contract's shape, for calls
+// that reach none of the tools.
+func RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	return failed(call.Tool, nil, inContract(err), 0)
+}
+
+func (t *contractTool) nameFor(call *tool.Call) string {
+	if call != nil && call.Tool != "" {
+		return call.Tool
+	}
+	return t.definition.Name
+}
+
+// decode checks the parameters of a call, which a host has done already unless
+// the tool is called directly, and reads them.
+func decode[P any](t *contractTool, call *tool.Call) (P, error) {
+	var params P
+	s, err := t.accepts()
+	if err != nil {
+		return params, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
+	}
+	raw, _, violations := s.Decode(call.Params)
+	if len(violations) > 0 {
+		return params, invalidParams(t.nameFor(call), violations)
+	}
+	if err := json.Unmarshal(raw, &params); err != nil {
+		return params, fmt.Errorf("the parameters of %s: %w", t.definition.Name, err)
+	}
+	return params, nil
+}
+
+func invalidParams(name string, violations []schema.Violation) *tool.Error {
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.String()
+	}
+	return tool.Errorf(codeInvalidParameter, "Invalid parameters for %s: %s", name, strings.Join(texts, "; ")).
+		Suggest("Correct every parameter named and call again.").
+		With("violations", violations)
+}
+
+// integer is an int in any form that JSON Schema counts as an integer, such as
+// 3.0 or 1e2. What is beyond all use is cut to the largest exact float.
+type integer int
+
+// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as the
+// command line gives parameters that no schema shows.
+func (n *integer) UnmarshalJSON(data []byte) error {
+	text := strings.Trim(string(data), `"`)
+	if i, err := strconv.Atoi(text); err == nil {
+		*n = integer(i)
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return fmt.Errorf("%q is not an integer", text)
+	}
+	*n = integer(math.Max(-1<<31, math.Min(f, math.MaxInt32)))
+	return nil
+}

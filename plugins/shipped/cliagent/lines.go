@@ -1,0 +1,102 @@
+package cliagent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// lineReader picks lines out of a stream and counts all of them.
+type lineReader struct {
+	// first and last are the lines wanted, from 1; last 0 is the end.
+	first, last int
+	// limit bounds text, in bytes.
+	limit int
+
+	text            []byte
+	total, returned int
+	// cut is true when lines were left out because of limit, partial when it
+	// is the only line that is cut.
+	cut, partial bool
+}
+
+// read takes the whole stream.
+func (l *lineReader) read(ctx context.Context, r io.Reader) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	start := 0 // of the current line in text
+	for fresh := true; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		chunk, err := in.ReadSlice('\n')
+		if len(chunk) > 0 && fresh {
+			l.total++
+			start = len(l.text)
+		}
+		l.take(chunk, start, fresh)
+		fresh = err == nil
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
+}
+
+// take keeps a part of the current line, if it is wanted.
+func (l *lineReader) take(chunk []byte, start int, fresh bool) {
+	if len(chunk) == 0 || l.cut || l.total < l.first || l.last > 0 && l.total > l.last {
+		return
+	}
+	if fresh {
+		l.returned++
+	}
+	room := l.limit - len(l.text)
+	if len(chunk) <= room {
+		l.text = append(l.text, chunk...)
+		return
+	}
+	l.cut = true
+	if l.returned > 1 {
+		l.text = l.text[:start]
+		l.returned--
+		return
+	}
+	l.partial = true
+	l.text = wholeRunes(append(l.text, chunk[:room]...))
+}
+
+// wholeRunes drops the beginning of a character at the end of b.
+func wholeRunes(b []byte) []byte {
+	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			return b
+		}
+	}
+	return b
+}
+
+// fromLatin1 gives text in which bytes that are not UTF-8 are taken as
+// Latin-1, so that they can be seen, and given back to be replaced.
+func fromLatin1(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			r = rune(text[0])
+		}
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
+}

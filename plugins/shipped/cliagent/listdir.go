@@ -1,0 +1,135 @@
+package cliagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// maxEntries is how many entries list_dir shows at once.
+const maxEntries = 1000
+
+type listDirParams struct {
+	Path   string  `json:"path"`
+	Offset integer `json:"offset"`
+}
+
+type listDirMetadata struct {
+	TotalEntries int `json:"total_entries"`
+	Files        int `json:"files"`
+	Directories  int `json:"directories"`
+}
+
+func listDir(deps Deps) tool.Tool {
+	t := newTool(deps, &tool.Definition{
+		Name:  "list_dir",
+		Title: "List a directory",
+		Description: "Lists what is in a directory: first the files, then the directories, which end in a slash; hidden ones too. " +
+			"At most 1000 entries are shown at once; then a last line says how many more there are and how to go on. " +
+			"Returns: the names, one a line, and in metadata total_entries, files and directories, of the whole directory.",
+		Category:   "file",
+		Parameters: json.RawMessage(listDirParameters),
+		Returns: returns(`
+      "total_entries": {"type": "integer", "description": "Entries of the whole directory."},
+      "files": {"type": "integer", "description": "How many of them are no directories."},
+      "directories": {"type": "integer", "description": "How many of them are directories."}`),
+		Risk:        tool.ReadOnly,
+		Permissions: []tool.Permission{tool.FileRead},
+		Idempotent:  true,
+		Examples: []tool.Example{
+			{Description: "The working directory", Params: json.RawMessage(`{}`)},
+			{Params: json.RawMessage(`{"path":"./src"}`)},
+		},
+	}, runListDir)
+	t.accept(json.RawMessage(listDirAccepted))
+	return t
+}
+
+// listDirParameters leaves unknown parameters to listDirAccepted, which knows
+// one that is not advertised.
+const listDirParameters = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The directory, relative to the working directory.", "default": "."}
+  }
+}`
+
+const listDirAccepted = `{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "default": "."},
+    "offset": {"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+$", "default": 0}
+  },
+  "additionalProperties": false
+}`
+
+func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*outcome, error) {
+	if p.Path == "" {
+		p.Path = "."
+	}
+	entries, err := deps.Workspace.ReadDir(p.Path)
+	if err != nil {
+		return nil, pathError(err, p.Path, texts{
+			missing: fmt.Sprintf("Path '%s' not found", p.Path),
+			denied:  "Cannot list directory - permission denied",
+			find:    "Check the path and try again; list_dir without a path shows the working directory.",
+		})
+	}
+	files, dirs := sorted(deps, p.Path, entries)
+	names := append(files, dirs...)
+	offset := min(int(p.Offset), len(names))
+	end := min(offset+maxEntries, len(names))
+	o := &outcome{metadata: listDirMetadata{len(names), len(files), len(dirs)}, truncated: end-offset < len(names)}
+	o.output = "Contents of " + p.Path + ":\n"
+	for _, name := range names[offset:end] {
+		o.output += "  " + name + "\n"
+	}
+	o.output += leftOut(offset, end, len(names))
+	return o, nil
+}
+
+// leftOut says which entries are not shown.
+func leftOut(offset, end, total int) string {
+	switch {
+	case end < total:
+		return fmt.Sprintf("Warning: Showing entries %d-%d of %d, %d more are left out; continue with offset %d\n", offset+1, end, total, total-end, end)
+	case offset == total && total > 0:
+		return fmt.Sprintf("Warning: There are no entries from offset %d, the directory has %d\n", offset, total)
+	}
+	return ""
+}
+
+// sorted gives the names of files and of directories. A symlink counts as
+// what it leads to, and as a file where that cannot be seen.
+func sorted(deps Deps, dir string, entries []fs.DirEntry) (files, dirs []string) {
+	for _, e := range entries {
+		isDir := e.IsDir()
+		if e.Type()&fs.ModeSymlink != 0 {
+			info, err := deps.Workspace.Stat(path.Join(dir, e.Name()))
+			isDir = err == nil && info.IsDir()
+		}
+		if isDir {
+			dirs = append(dirs, shownName(e.Name())+"/")
+		} else {
+			files = append(files, shownName(e.Name()))
+		}
+	}
+	return files, dirs
+}
+
+// shownName keeps a name that would break the line, or is not text, from doing
+// so.
+func shownName(name string) string {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
+}

@@ -1,0 +1,68 @@
+package cliagent
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+// Config is the plugin's configuration.
+type Config struct {
+	// WebAllow opens addresses for fetch_webpage; see netguard.Options.Allow.
+	WebAllow []string `json:"web_allow,omitempty" jsonschema:"Addresses, address ranges and host names that fetch_webpage may reach although they are not public."`
+	// OutputCap is Deps.OutputCap.
+	OutputCap int `json:"output_cap,omitempty" jsonschema:"How many bytes of each output stream of a command are shown."`
+}
+
+// Plugin is the tools as a plugin.
+func Plugin() sdk.Plugin {
+	return sdk.Plugin{
+		Name:         "cliagent",
+		Version:      Version,
+		Tools:        New(Deps{}),
+		ConfigSchema: sdk.Schema[Config](),
+		Configure:    configure,
+		RenderError:  RenderError,
+	}
+}
+
+func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
+	var config Config
+	if err := env.Decode(&config); err != nil {
+		return nil, err
+	}
+	ws, err := open(env.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	web, err := NewWeb(config.WebAllow)
+	if err != nil {
+		return nil, err
+	}
+	return New(Deps{Workspace: ws, Web: web, OutputCap: config.OutputCap}), nil
+}
+
+func open(w sdk.Workspace) (*workspace.Workspace, error) {
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+	if w.Symlinks == "block" {
+		options.Symlinks = workspace.Block
+	}
+	return workspace.Open(w.Root, options)
+}
+
+// NewWeb makes a client whose only limit of time is that of each request, so
+// that timeout_seconds means what it says. allow is netguard.Options.Allow.
+func NewWeb(allow []string) (*netguard.Client, error) {
+	const most = maxFetchSeconds * time.Second
+	return netguard.New(netguard.Options{
+		Allow: allow, MaxBytes: maxPage,
+		Timeout: most, ConnectTimeout: most, HeaderTimeout: most, IdleTimeout: most,
+	})
+}

@@ -1,0 +1,93 @@
+package cliagent
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/proc"
+)
+
+// shell is what runs commands: a program and its arguments before the command.
+type shell []string
+
+// shellOf gives the user's shell, or one that every system has.
+func shellOf(deps Deps) shell {
+	if runtime.GOOS == "windows" && deps.Shell == "" {
+		if path, err := proc.LookPath("cmd.exe", deps.Workspace.Root()); err == nil {
+			return shell{path, "/d", "/c"}
+		}
+	}
+	for _, path := range []string{deps.Shell, os.Getenv("SHELL")} {
+		if path == "" || isNoShell(path) {
+			continue
+		}
+		if path, err := proc.LookPath(path, deps.Workspace.Root()); err == nil {
+			return shell{path, "-c"}
+		}
+	}
+	return shell{"/bin/sh", "-c"}
+}
+
+// isNoShell tells the programs that keep accounts from having a shell.
+func isNoShell(path string) bool {
+	return slices.Contains([]string{"nologin", "false", "true"}, filepath.Base(path))
+}
+
+func (s shell) argv(command string) []string {
+	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
+		command = " " + command // or it would be the shell's own option
+	}
+	return append(slices.Clone(s), command)
+}
+
+// notFoundExit is the exit code by which shells tell that a command does not
+// exist.
+const notFoundExit = 127
+
+// missing names the command that the shell did not find; "" when that is not
+// why the command failed.
+func (s shell) missing(command string, ended *proc.Result) string {
+	stderr := string(ended.Stderr.Head) + string(ended.Stderr.Tail)
+	if ended.ExitCode == notFoundExit {
+		if name := namedMissing(stderr); name != "" {
+			return name
+		}
+	} else if runtime.GOOS != "windows" {
+		return ""
+	}
+	// The shell may speak another language, or be of another kind.
+	name, _, _ := strings.Cut(strings.TrimSpace(command), " ")
+	if name == "" || !strings.Contains(stderr, name) {
+		return ""
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return name
+	}
+	return ""
+}
+
+// namedMissing reads the name from what the common shells say, the last one
+// first: it decided about the exit code.
+func namedMissing(stderr string) string {
+	forms := []*regexp.Regexp{
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:command )?not found$`),                 // bash, dash, busybox, ksh
+		regexp.MustCompile(`^[^:]*:(?:\d+:)? ?command not found: (.+)$`),                                 // zsh
+		regexp.MustCompile(`^fish: Unknown command: (\S+)`),                                              // fish
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): No such file or directory$`),              // a path
+		regexp.MustCompile(`^'?([^']+)'? is not recognized as an internal or external command,?[^\n]*$`), // cmd
+	}
+	lines := strings.Split(strings.ReplaceAll(stderr, "\r\n", "\n"), "\n")
+	for _, line := range slices.Backward(lines) {
+		for _, form := range forms {
+			if m := form.FindStringSubmatch(line); m != nil {
+				return strings.TrimSpace(m[1])
+			}
+		}
+	}
+	return ""
+}

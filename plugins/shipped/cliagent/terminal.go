@@ -1,0 +1,209 @@
+package cliagent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+const (
+	maxCommandSeconds = 300
+	// timeoutExit is the exit code of a command that was ended for time, as
+	// the program timeout has it.
+	timeoutExit = 124
+	// stopTime is how long ending a command may take after its time is up.
+	stopTime = 15 * time.Second
+)
+
+type terminalParams struct {
+	Command string  `json:"command"`
+	Timeout integer `json:"timeout_seconds"`
+}
+
+type terminalMetadata struct {
+	ExitCode    int   `json:"exit_code"`
+	StdoutLines int64 `json:"stdout_lines"`
+	StderrLines int64 `json:"stderr_lines"`
+}
+
+func runInTerminal(deps Deps) tool.Tool {
+	return planned(newTool(deps, &tool.Definition{
+		Name:  "run_in_terminal",
+		Title: "Run a shell command",
+		Description: "Runs a command in the user's shell, in the working directory, without input. When its time is up, the command and everything it started is ended, " +
+			"and the error shows what was printed until then. Long output is cut in the middle, and says where the whole is. " +
+			"Returns: what the command printed, and in metadata exit_code, stdout_lines and stderr_lines.",
+		Category:   "terminal",
+		Parameters: json.RawMessage(terminalParameters),
+		Returns: returns(`
+      "exit_code": {"type": "integer", "description": "The command's exit code; 124 when it was ended for time."},
+      "stdout_lines": {"type": "integer", "description": "Lines on standard output."},
+      "stderr_lines": {"type": "integer", "description": "Lines on standard error."}`),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.ShellExec},
+		Timeout:     maxCommandSeconds*time.Second + stopTime,
+		Examples: []tool.Example{
+			{Params: json.RawMessage(`{"command":"git status"}`)},
+			{Description: "With more time", Params: json.RawMessage(`{"command":"make test","timeout_seconds":300}`)},
+		},
+	}, runCommand), planCommand)
+}
+
+const terminalParameters = `{
+  "type": "object",
+  "properties": {
+    "command": {"type": "string", "description": "The command line.", "minLength": 1},
+    "timeout_seconds": {"type": "integer", "description": "How long it may run, in seconds.", "minimum": 1, "maximum": 300, "default": 30}
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}`
+
+func (p terminalParams) check() error {
+	if strings.TrimSpace(p.Command) == "" {
+		return tool.Errorf(codeInvalidParameter, "Parameter 'command' must not be empty").
+			Suggest("Give a command line.")
+	}
+	if strings.ContainsRune(p.Command, 0) {
+		return tool.Errorf(codeInvalidParameter, "Parameter 'command' contains a NUL byte").
+			Suggest("Give a command line without it.")
+	}
+	return nil
+}
+
+// planCommand shows the command line: what it changes cannot be known.
+func planCommand(_ context.Context, _ Deps, p terminalParams) (*tool.Plan, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return &tool.Plan{Preview: "$ " + p.Command + "\n"}, nil
+}
+
+func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParams) (*outcome, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	sh := shellOf(deps)
+	c := p.process(deps, call, sh)
+	o := &outcome{}
+	if deps.Prepare != nil {
+		c.Prepare = func(cmd *exec.Cmd) (err error) {
+			o.about, err = deps.Prepare(cmd)
+			return err
+		}
+	}
+	started := time.Now()
+	ended, err := proc.Run(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	p.report(o, ended)
+	remember(ctx, call, p, started, ended)
+	return o, p.failure(sh, ended)
+}
+
+func (p terminalParams) process(deps Deps, call *tool.Call, sh shell) proc.Command {
+	c := proc.Command{
+		Argv:      sh.argv(p.Command),
+		Dir:       deps.Workspace.Root(),
+		Env:       proc.Environ(nil),
+		Timeout:   time.Duration(p.Timeout) * time.Second,
+		Cap:       deps.OutputCap,
+		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
+	}
+	if call.ArtifactDir != "" {
+		c.SpillDir = filepath.Join(call.ArtifactDir, "logs")
+		if rel, err := filepath.Rel(c.Dir, c.SpillDir); err == nil && filepath.IsLocal(rel) {
+			c.SpillRoot = c.Dir
+		}
+	}
+	return c
+}
+
+// report fills the outcome with what a success and a failure have in common.
+func (p terminalParams) report(o *outcome, ended *proc.Result) {
+	o.metadata = terminalMetadata{exitCode(ended), ended.Stdout.Lines, ended.Stderr.Lines}
+	o.truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
+	o.output = "Command output:\n" + section("", ended.Stdout.String()) + section("Error output:\n", ended.Stderr.String())
+	for _, stream := range []struct {
+		name string
+		proc.Output
+	}{{"stdout", ended.Stdout}, {"stderr", ended.Stderr}} {
+		if stream.Path != "" {
+			o.artifacts = append(o.artifacts, tool.Artifact{Name: stream.name, Path: stream.Path, Bytes: stream.PathBytes})
+		}
+	}
+}
+
+// section gives text under a heading, ending in one newline; nothing for
+// nothing.
+func section(heading, text string) string {
+	if text == "" {
+		return ""
+	}
+	return heading + strings.TrimSuffix(text, "\n") + "\n"
+}
+
+func exitCode(ended *proc.Result) int {
+	if ended.TimedOut {
+		return timeoutExit
+	}
+	return ended.ExitCode
+}
+
+// failure tells why a command failed, with what it printed; nil when it did
+// not.
+func (p terminalParams) failure(sh shell, ended *proc.Result) error {
+	stdout, stderr := ended.Stdout.String(), ended.Stderr.String()
+	switch {
+	case ended.Cancelled:
+		return tool.Errorf(tool.Cancelled, "Command was cancelled%s", streams("\n", stderr, stdout)).
+			Suggest("Call again if the result is still wanted.")
+	case ended.TimedOut:
+		return tool.Errorf(codeTimeout, "Command timed out after %d seconds%s", p.Timeout, streams("\n", stderr, stdout)).
+			Suggest("Give it more time with timeout_seconds (up to %d), or do less in one command.", maxCommandSeconds)
+	case ended.ExitCode == 0:
+		return nil
+	}
+	if name := sh.missing(p.Command, ended); name != "" {
+		rest := section("\nOutput:\n", stdout)
+		return tool.Errorf(codeCommandNotFound, "Command '%s' not found%s", name, strings.TrimSuffix(rest, "\n")).
+			Suggest("Check the spelling, or install %s.", name)
+	}
+	return tool.Errorf(codeCommandFailed, "Command failed with exit code %d:%s", ended.ExitCode, streams("\n", stderr, stdout)).
+		Suggest("Read what it printed, correct the command and try again.").
+		With("exit_code", ended.ExitCode)
+}
+
+// streams puts standard error first and standard output under a heading.
+func streams(before, stderr, stdout string) string {
+	text := section("", stderr) + section("Output:\n", stdout)
+	if text == "" {
+		return ""
+	}
+	return before + strings.TrimSuffix(text, "\n")
+}
+
+// remember keeps the command for terminal_last_command. A state that cannot be
+// written does not undo the command.
+func remember(ctx context.Context, call *tool.Call, p terminalParams, started time.Time, ended *proc.Result) {
+	last := previousCommand{
+		Command:    p.Command,
+		ExitCode:   exitCode(ended),
+		ExecutedAt: started.UTC().Format(time.RFC3339),
+		Output:     section("", ended.Stdout.String()) + section("Error output:\n", ended.Stderr.String()),
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := call.State(tool.SessionScope).Set(ctx, lastCommandKey, tool.MustMarshal(last)); err != nil && call.Host != nil {
+		call.Log(ctx, slog.LevelWarn, "the command was not remembered", slog.Any("error", err))
+	}
+}
