@@ -28,7 +28,7 @@ func (p *project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	}
 	remembered, err := p.remembered()
 	if err != nil {
-		p.app.logger.Warn("remembered rules are not used", "error", err)
+		p.app.logger.Debug("there are no remembered rules", "error", err)
 		return base, nil
 	}
 	more, err := remembered.List()

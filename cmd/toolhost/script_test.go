@@ -49,10 +49,11 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			path := binaries + string(os.PathListSeparator) + os.Getenv("PATH")
-			home := filepath.Join(env.WorkDir, ".home")
-			if err := os.MkdirAll(home, 0o755); err != nil {
+			home, err := os.MkdirTemp("", "toolhost-home-")
+			if err != nil {
 				return err
 			}
+			env.Defer(func() { _ = os.RemoveAll(home) })
 			env.Setenv("PATH", path)
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))

@@ -51,6 +51,9 @@ func (a *app) trust(revoke, show bool) error {
 	if err != nil {
 		return err
 	}
+	if liesIn(dir, cfg.Workspace.Root) {
+		return usagef("Use --trust for one run, or work in a directory below your home.", "approvals are kept in %s, which lies in this workspace, where tools could write them", dir)
+	}
 	store := trust.Open(dir)
 	if revoke {
 		fmt.Fprintf(a.out, "%s is no longer approved.\n", absolute)
@@ -83,7 +86,15 @@ func (a *app) trusted(cfg *config.Config) bool {
 		return false
 	}
 	dir, err := trust.Dir()
-	return err == nil && trust.Open(dir).Status(path, cfg.SHA256) == trust.Approved
+	if err != nil || liesIn(dir, cfg.Workspace.Root) {
+		return false // what tools can write approves nothing
+	}
+	return trust.Open(dir).Status(path, cfg.SHA256) == trust.Approved
+}
+
+func liesIn(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // inert is a configuration without all that runs code or loosens anything.
