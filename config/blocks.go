@@ -122,26 +122,29 @@ func (r *reader) toolset(b *hcl.Block) {
 	blk.require("tools")
 	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	places := blk.toolNames(&t)
-	offered := make(map[string]hcl.Range)
-	renames := blk.entries("rename")
+	renames := make(map[string]entry)
+	for _, e := range blk.entries("rename") {
+		renames[e.key] = e
+	}
+	listed, offered := make(map[string]hcl.Range), make(map[string]hcl.Range)
 	for i, name := range t.Tools {
 		as, at := name, places[i]
-		for _, e := range renames {
-			if e.key == name {
-				as, at = e.value, e.at
-			}
+		if e, ok := renames[name]; ok {
+			as, at = e.value, e.at
 		}
+		twice, isTwice := listed[name]
 		first, taken := offered[as]
+		listed[name] = places[i]
 		switch {
-		case taken && contains(t.Tools[:i], name):
-			r.fail(at, "Tool listed twice", "Remove one of them.", "%q is listed at %s already.", name, pos(first))
+		case isTwice:
+			r.fail(places[i], "Tool listed twice", "Remove one of them.", "%q is listed at %s already.", name, pos(twice))
 		case taken:
 			r.fail(at, "Two tools of one name", `Give one another name: rename = { `+name+` = "..." }.`,
 				"%q is a tool of this set already, at %s.", as, pos(first))
 		}
 		offered[as] = at
 	}
-	blk.renames(&t, renames)
+	blk.renames(&t, renames, listed)
 	r.cfg.Toolsets = append(r.cfg.Toolsets, t)
 }
 
@@ -166,9 +169,9 @@ func (b block) toolNames(t *Toolset) []hcl.Range {
 	return places
 }
 
-func (b block) renames(t *Toolset, renames []entry) {
+func (b block) renames(t *Toolset, renames map[string]entry, listed map[string]hcl.Range) {
 	for _, e := range renames {
-		if !contains(t.Tools, e.key) {
+		if _, ok := listed[e.key]; !ok {
 			b.fail(e.at, "Rename of an absent tool", didYouMean(e.key, t.Tools), "%q is not among the tools of this set.", e.key)
 			continue
 		}

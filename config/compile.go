@@ -1,6 +1,8 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
@@ -11,13 +13,15 @@ import (
 type compiler struct {
 	*reader
 	params *params
+	// dynamic are the parts of expressions that refer to a parameter.
+	dynamic map[hclsyntax.Expression]bool
 }
 
 // command reads a command block.
 func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	blk := r.open(b, schema("argv env stdin timeout success"))
 	blk.require("argv")
-	c := compiler{r, p}
+	c := compiler{r, p, make(map[hclsyntax.Expression]bool)}
 	t := new(argv.Template)
 	c.noteUse(blk)
 	if a := blk.attrs["argv"]; a != nil {
@@ -132,7 +136,7 @@ func (c compiler) isListRef(e hcl.Expression) bool {
 
 // splice compiles an expression that gives a list at load time.
 func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
-	if c.usesParams(e) {
+	if usesParams(e) {
 		if one, ok := c.expr(e); ok {
 			return []argv.Expr{one}, true
 		}
@@ -152,29 +156,51 @@ func (c compiler) env(e hcl.Expression) map[string]argv.Expr {
 		c.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`, "env is an object of texts.")
 		return nil
 	}
-	env := make(map[string]argv.Expr, len(pairs))
+	env, seen := make(map[string]argv.Expr, len(pairs)), make(keys, len(pairs))
 	for _, pair := range pairs {
 		key, ok := c.key(pair.Key)
 		value, valueOK := c.expr(pair.Value)
 		if !ok || !valueOK || !c.envName(key, pair.Key.Range()) {
 			continue
 		}
-		if _, taken := env[key]; taken {
-			c.fail(pair.Key.Range(), "Duplicate key", "Remove one of them.", "%q stands in this object already.", key)
+		if c.fresh(seen, key, pair.Key.Range()) {
+			env[key] = value
 		}
-		env[key] = value
 	}
 	return env
 }
 
 // usesParams reports whether an expression refers to a parameter.
-func (c compiler) usesParams(e hcl.Expression) bool {
-	for _, t := range e.Variables() {
-		if t.RootName() == "param" {
-			return true
-		}
+func usesParams(e hcl.Expression) bool {
+	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "param" })
+}
+
+// finder notes which parts of an expression refer to a parameter. One walk
+// does it for all parts; asking each of them would take quadratic time.
+type finder struct {
+	open    []bool
+	dynamic map[hclsyntax.Expression]bool
+}
+
+// Enter is called before the parts of n.
+func (f *finder) Enter(n hclsyntax.Node) hcl.Diagnostics {
+	t, ok := n.(*hclsyntax.ScopeTraversalExpr)
+	f.open = append(f.open, ok && t.Traversal.RootName() == "param")
+	return nil
+}
+
+// Exit is called after the parts of n.
+func (f *finder) Exit(n hclsyntax.Node) hcl.Diagnostics {
+	last := len(f.open) - 1
+	found := f.open[last]
+	f.open = f.open[:last]
+	if e, ok := n.(hclsyntax.Expression); ok && found {
+		f.dynamic[e] = true
 	}
-	return false
+	if last > 0 && found {
+		f.open[last-1] = true
+	}
+	return nil
 }
 
 // expr compiles one expression.
@@ -184,11 +210,12 @@ func (c compiler) expr(e hcl.Expression) (argv.Expr, bool) {
 		text, ok := c.foldValue(e) // a number or bool of the JSON syntax
 		return argv.Expr{Literal: text}, ok
 	}
+	_ = hclsyntax.Walk(n.expr, &finder{dynamic: c.dynamic})
 	return c.node(n)
 }
 
 func (c compiler) node(n node) (argv.Expr, bool) {
-	if !c.usesParams(n.expr) {
+	if !c.dynamic[n.expr] {
 		return c.constant(n)
 	}
 	switch e := n.expr.(type) {
@@ -283,7 +310,7 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 
 // conditional compiles param.NAME ? a : b, for a bool parameter.
 func (c compiler) conditional(n node, e *hclsyntax.ConditionalExpr) (argv.Expr, bool) {
-	if !c.usesParams(e.Condition) {
+	if !c.dynamic[e.Condition] {
 		on, ok := c.condition(e.Condition)
 		if !ok {
 			return argv.Expr{}, false

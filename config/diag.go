@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,12 @@ import (
 
 // maxDiagnostics bounds what is reported of one file.
 const maxDiagnostics = 100
+
+// Bounds on the source that is quoted with a diagnostic.
+const (
+	maxQuoted     = 2000     // bytes of lines
+	maxQuotedFile = 64 << 10 // bytes of a file in which every diagnostic is quoted
+)
 
 // Diagnostics are mistakes, in the order of their places in a file.
 type Diagnostics []Diagnostic
@@ -50,13 +57,34 @@ func (d Diagnostics) HasErrors() bool {
 // Write writes the diagnostics for people, with their lines of source, and
 // with colours if asked.
 func (d Diagnostics) Write(w io.Writer, color bool) error {
-	for _, one := range d {
+	for i, one := range d {
 		files := map[string]*hcl.File{one.File: one.file}
+		if !one.quotable(i) {
+			files = nil
+		}
 		if err := hcl.NewDiagnosticTextWriter(w, files, 0, color).WriteDiagnostic(one.diag); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// quotable reports whether the source of the i-th diagnostic may be shown. The
+// writer reads the file from its start for each, so a large one is quoted a
+// few times only, and a very long line never.
+func (d Diagnostic) quotable(i int) bool {
+	if d.file == nil || d.diag.Subject == nil {
+		return true
+	}
+	src := d.file.Bytes
+	start, end := min(d.diag.Subject.Start.Byte, len(src)), min(d.diag.Subject.End.Byte, len(src))
+	line := start - (bytes.LastIndexByte(src[:start], '\n') + 1)
+	if i := bytes.IndexByte(src[end:], '\n'); i >= 0 {
+		end += i
+	} else {
+		end = len(src)
+	}
+	return line+end-start <= maxQuoted && (len(src) <= maxQuotedFile || i < 10)
 }
 
 // WriteJSON writes the diagnostics for programs: an array, empty when there

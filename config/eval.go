@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -137,8 +138,7 @@ func (r *reader) payForLoops(e hcl.Expression, scope map[string]map[string]cty.V
 // resolve gives what a reference refers to: the value of its first two parts.
 func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 	root := t.RootName()
-	names, ok := r.names(root)
-	if !ok {
+	if !known(root) {
 		r.unknownRoot(t, root)
 		return cty.NilVal, false
 	}
@@ -161,7 +161,7 @@ func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 			return r.bound(b, root+"."+attr.Name)
 		}
 	}
-	r.fail(t.SourceRange(), "Unknown "+rootNoun(root), didYouMean(attr.Name, names),
+	r.fail(t.SourceRange(), "Unknown "+rootNoun(root), didYouMean(attr.Name, r.names(root)),
 		"There is no %s.%s.", root, attr.Name)
 	return cty.NilVal, false
 }
@@ -189,19 +189,24 @@ func rootNoun(root string) string {
 	return "reference"
 }
 
-func (r *reader) names(root string) ([]string, bool) {
+// known reports whether references may begin with root.
+func known(root string) bool {
 	switch root {
-	case "path", "workspace":
-		return []string{"root"}, true
-	case "var", "local":
-		var names []string
-		for name := range r.bindings(root) {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return names, true
+	case "var", "local", "path", "workspace":
+		return true
 	}
-	return nil, false
+	return false
+}
+
+// names lists what there is under a root.
+func (r *reader) names(root string) []string {
+	if b := r.bindings(root); b != nil {
+		if len(b) > maxSuggestions {
+			return nil
+		}
+		return slices.Sorted(maps.Keys(b))
+	}
+	return []string{"root"}
 }
 
 func (r *reader) bindings(root string) map[string]*binding {

@@ -106,23 +106,27 @@ func (b block) entries(name string) []entry {
 		return b.objectValue(a.Expr)
 	}
 	var all []entry
+	seen := make(keys, len(pairs))
 	for _, pair := range pairs {
 		key, ok := b.key(pair.Key)
 		value, valueOK := b.reader.text(pair.Value)
-		if ok && valueOK && b.freshKey(all, key, pair.Key.Range()) {
+		if ok && valueOK && b.fresh(seen, key, pair.Key.Range()) {
 			all = append(all, entry{key, value, pair.Key.Range()})
 		}
 	}
 	return all
 }
 
-func (b block) freshKey(all []entry, key string, at hcl.Range) bool {
-	for _, e := range all {
-		if e.key == key {
-			b.fail(at, "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(e.at))
-			return false
-		}
+// keys are the keys of an object with their places.
+type keys map[string]hcl.Range
+
+// fresh notes a key and reports one that is there already.
+func (r *reader) fresh(seen keys, key string, at hcl.Range) bool {
+	if first, taken := seen[key]; taken {
+		r.fail(at, "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(first))
+		return false
 	}
+	seen[key] = at
 	return true
 }
 

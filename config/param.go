@@ -13,19 +13,18 @@ import (
 
 // params are the parameters of a tool while its command is read.
 type params struct {
-	list []argv.Param
-	at   []hcl.Range
-	used map[string]bool
+	list   []argv.Param
+	at     []hcl.Range
+	byName map[string]int
+	used   map[string]bool
 	// misspelt is true when a reference named no parameter: then one that
 	// seems unused may be the one that was meant.
 	misspelt bool
 }
 
 func (p *params) find(name string) *argv.Param {
-	for i := range p.list {
-		if p.list[i].Name == name {
-			return &p.list[i]
-		}
+	if i, ok := p.byName[name]; ok {
+		return &p.list[i]
 	}
 	return nil
 }
@@ -40,18 +39,18 @@ func (p *params) names() []string {
 
 // params reads the param blocks of a tool.
 func (b block) params() *params {
-	all := &params{used: make(map[string]bool)}
+	all := &params{byName: make(map[string]int), used: make(map[string]bool)}
 	for _, nested := range b.blocks {
 		if nested.Type != "param" {
 			continue
 		}
-		for i := range all.list {
-			if all.list[i].Name == nested.Labels[0] {
-				b.fail(nested.LabelRanges[0], fmt.Sprintf("Two params named %q", nested.Labels[0]), "Rename or remove one of them.",
-					"It stands at %s already.", pos(all.at[i]))
-			}
+		i, taken := all.byName[nested.Labels[0]]
+		if taken {
+			b.fail(nested.LabelRanges[0], fmt.Sprintf("Two params named %q", nested.Labels[0]), "Rename or remove one of them.",
+				"It stands at %s already.", pos(all.at[i]))
 		}
-		if p, ok := b.param(nested); ok && all.find(p.Name) == nil {
+		if p, ok := b.param(nested); ok && !taken {
+			all.byName[p.Name] = len(all.list)
 			all.list = append(all.list, p)
 			all.at = append(all.at, nested.DefRange)
 		}

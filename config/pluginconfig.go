@@ -112,26 +112,30 @@ func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
 		w.Write(a.value)
 	}
 	var diags Diagnostics
-	done := make(map[string]bool)
-	for _, b := range c.blocks {
-		if !done[b.name] {
-			done[b.name] = true
-			w.key(b.name)
-			diags = append(diags, c.group(&w, b.name, s.property(b.name))...)
-		}
+	groups, order := grouped(c.blocks, func(b configBlock) string { return b.name })
+	for _, name := range order {
+		w.key(name)
+		diags = append(diags, c.group(&w, groups[name], s.property(name))...)
 	}
 	w.WriteByte('}')
 	return w.Bytes(), diags
 }
 
-// group writes all blocks of one type.
-func (c PluginConfig) group(w *objectWriter, name string, s *shape) Diagnostics {
-	var blocks []configBlock
-	for _, b := range c.blocks {
-		if b.name == name {
-			blocks = append(blocks, b)
+// grouped sorts blocks by a key, in the order in which the keys come.
+func grouped(blocks []configBlock, key func(configBlock) string) (groups map[string][]configBlock, order []string) {
+	groups = make(map[string][]configBlock)
+	for _, b := range blocks {
+		k := key(b)
+		if groups[k] == nil {
+			order = append(order, k)
 		}
+		groups[k] = append(groups[k], b)
 	}
+	return groups, order
+}
+
+// group writes all blocks of one type.
+func (c PluginConfig) group(w *objectWriter, blocks []configBlock, s *shape) Diagnostics {
 	switch {
 	case s != nil && s.Type == "array" || s == nil && len(blocks) > 1 && len(blocks[0].labels) == 0:
 		return writeList(w, blocks, s)
@@ -141,7 +145,7 @@ func (c PluginConfig) group(w *objectWriter, name string, s *shape) Diagnostics 
 	object, diags := blocks[0].body.object(s)
 	w.Write(object)
 	for _, b := range blocks[1:] {
-		diags = append(diags, c.problem(b.body.at, "Two "+name+" blocks",
+		diags = append(diags, c.problem(b.body.at, "Two "+b.name+" blocks",
 			"There is one at "+pos(blocks[0].body.at)+" already.", "Keep one of them.")...)
 	}
 	return diags
@@ -171,24 +175,16 @@ func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, 
 	var diags Diagnostics
 	inner := objectWriter{}
 	inner.WriteByte('{')
-	for i, b := range blocks {
-		label := ""
+	groups, order := grouped(blocks, func(b configBlock) string {
 		if depth < len(b.labels) {
-			label = b.labels[depth]
+			return b.labels[depth]
 		}
-		var same []configBlock
-		first := true
-		for j, other := range blocks {
-			if depth < len(other.labels) && other.labels[depth] == label {
-				first = first && j >= i
-				same = append(same, other)
-			}
-		}
-		if !first || len(same) == 0 {
-			continue
-		}
+		return ""
+	})
+	for _, label := range order {
+		same := groups[label]
 		inner.key(label)
-		if depth+1 < len(b.labels) {
+		if depth+1 < len(same[0].labels) {
 			diags = append(diags, c.byLabel(&inner, same, depth+1, s.property(label))...)
 			continue
 		}
@@ -196,7 +192,7 @@ func (c PluginConfig) byLabel(w *objectWriter, blocks []configBlock, depth int, 
 		inner.Write(object)
 		diags = append(diags, more...)
 		for _, twice := range same[1:] {
-			diags = append(diags, c.problem(twice.body.at, "Two "+b.name+" blocks named \""+label+"\"",
+			diags = append(diags, c.problem(twice.body.at, "Two "+twice.name+" blocks named \""+label+"\"",
 				"There is one at "+pos(same[0].body.at)+" already.", "Rename or remove one of them.")...)
 		}
 	}

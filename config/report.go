@@ -78,9 +78,12 @@ func didYouMean(given string, known []string) string {
 	return ""
 }
 
+// maxSuggestions bounds the names among which a near one is looked for.
+const maxSuggestions = 500
+
 func nearest(given string, known []string) string {
 	best, distance := "", 3
-	if len(given) > 64 {
+	if len(given) > 64 || len(known) > maxSuggestions {
 		return ""
 	}
 	for _, name := range known {

@@ -2,13 +2,10 @@ package config
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 )
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }
 
 // words splits labels at blanks.
 func words(labels []string) []string {

@@ -90,7 +90,7 @@ func (r *reader) array(items []hcl.Expression) (json.RawMessage, bool) {
 func (r *reader) object(pairs []hcl.KeyValuePair) (json.RawMessage, bool) {
 	var b bytes.Buffer
 	good := true
-	keys := make(map[string]hcl.Range, len(pairs))
+	seen := make(keys, len(pairs))
 	b.WriteByte('{')
 	for i, pair := range pairs {
 		if i > 0 {
@@ -98,11 +98,7 @@ func (r *reader) object(pairs []hcl.KeyValuePair) (json.RawMessage, bool) {
 		}
 		key, ok := r.key(pair.Key)
 		data, valueOK := r.tree(pair.Value)
-		if first, taken := keys[key]; taken && ok {
-			r.fail(pair.Key.Range(), "Duplicate key", "Remove one of them.", "%q stands at %s already.", key, pos(first))
-			ok = false
-		}
-		keys[key] = pair.Key.Range()
+		ok = ok && r.fresh(seen, key, pair.Key.Range())
 		b.Write(tool.MustMarshal(key))
 		b.WriteByte(':')
 		b.Write(data)

@@ -1,0 +1,181 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// hostile are files that would exhaust the machine if they were simply parsed
+// and evaluated. Each must be refused.
+func hostile() map[string]string {
+	deep := func(open, middle, shut string, n int) string {
+		return "locals {\n  a = " + strings.Repeat(open, n) + middle + strings.Repeat(shut, n) + "\n}\n"
+	}
+	doubling := func(format string) string {
+		var b strings.Builder
+		b.WriteString("locals {\n  a0 = \"xxxxxxxxxxxxxxxx\"\n")
+		for i := range 60 {
+			fmt.Fprintf(&b, "  a%d = "+format+"\n", i+1, i)
+		}
+		return b.String() + "}\n"
+	}
+	list := "[" + strings.Repeat("1,", 9000) + "1]"
+	return map[string]string{
+		"too large":           "# " + strings.Repeat("x", maxSize),
+		"brackets":            deep("[", "1", "]", 60_000),
+		"unclosed brackets":   deep("[", "1", "", 60_000),
+		"parentheses":         deep("(", "1", ")", 60_000),
+		"objects":             deep("{a=", "1", "}", 60_000),
+		"calls":               deep("f(", "1", ")", 60_000),
+		"templates":           deep(`"${`, "1", `}"`, 60_000),
+		"unclosed templates":  deep(`"${`, "1", "", 60_000),
+		"blocks":              strings.Repeat("a {\n", 60_000) + strings.Repeat("}\n", 60_000),
+		"heredocs":            deep("<<A\n${", "1", "}\nA\n", 20_000),
+		"negations":           deep("!", "true", "", 500_000),
+		"minuses":             deep("-", "1", "", 500_000),
+		"sums":                deep("1+", "1", "", 400_000),
+		"conditionals":        deep("true?1:", "1", "", 100_000),
+		"nested conditionals": deep("true?", "1", ":1", 100_000),
+		"indexes":             deep("", "x", "[y]", 200_000),
+		"splats":              deep("", "x", "[*]", 200_000),
+		"attributes":          deep("", "x", ".a", 300_000),
+		"if directives":       "locals {\n  a = \"" + strings.Repeat("%{if true}", 50_000) + strings.Repeat("%{endif}", 50_000) + "\"\n}\n",
+		"for in for":          "locals {\n  l = " + list + "\n  a = [for x in local.l : [for y in local.l : [for z in local.l : x]]]\n}\n",
+		"for in object":       "locals {\n  a = {\n# c\n  for x in [1] : x => [\n  for y in [1] : y] }\n}\n",
+		"for directives":      "locals {\n  a = \"%{for x in [1]}%{for y in [1]}z%{endfor}%{endfor}\"\n}\n",
+		"for in directive":    "locals {\n  a = \"%{~ for x in [1] }${[for y in [1] : y]}%{endfor}\"\n}\n",
+		"costly for":          "locals {\n  l = " + list + "\n  a = [for x in local.l : local.l]\n}\n",
+		"doubling":            doubling(`"${local.a%[2]d}${local.a%[2]d}"`),
+		"doubling by replace": doubling(`replace(local.a%[2]d, "x", "xx")`),
+		"doubling by join":    doubling(`join(local.a%[2]d, [local.a%[2]d, local.a%[2]d])`),
+		"doubling by format":  doubling(`format("%%s%%s", local.a%[2]d, local.a%[2]d)`),
+		"doubling lists":      doubling(`[local.a%[2]d, local.a%[2]d]`),
+		"doubling by concat":  "locals {\n  l = [1,1,1,1]\n}\n" + strings.ReplaceAll(doubling(`concat(local.a%[2]d, local.a%[2]d)`), `"xxxxxxxxxxxxxxxx"`, "[1]"),
+		"replace everything":  "locals {\n  x = \"" + strings.Repeat("x", 300_000) + "\"\n  a = replace(local.x, \"x\", local.x)\n}\n",
+		"wide format":         "locals {\n  a = format(\"%999999999d\", 1)\n}\n",
+		"wide precision":      "locals {\n  a = format(\"%.999999999f\", 1)\n}\n",
+		"many lines":          "locals {\n  a = <<A\n" + strings.Repeat("x\n", 500_000) + "A\n}\n",
+		"many lines and more": "locals {\n  a = <<A\n" + strings.Repeat("\n\n${1}", 9_000) + strings.Repeat("x\n", 200_000) + "A\n}\n",
+		"circle":              "locals {\n  a = local.b\n  b = local.a\n}\n",
+	}
+}
+
+func hostileJSON() map[string]string {
+	return map[string]string{
+		"arrays":        strings.Repeat("[", 500_000),
+		"objects":       strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000),
+		"in strings":    `{"locals":{"a":"${` + strings.Repeat("[", 200_000) + `"}}`,
+		"escaped":       `{"locals":{"a":"\u0024{` + strings.Repeat("(", 200_000) + `"}}`,
+		"in keys":       `{"locals":{"a":{"${` + strings.Repeat("[", 200_000) + `":1}}}`,
+		"type":          `{"tool":{"x":{"description":"d","param":{"p":{"type":"` + strings.Repeat("[", 200_000) + `"}},"command":{"argv":["x","${param.p}"]}}}}`,
+		"for":           `{"locals":{"a":"${[for x in [1] : x]}"}}`,
+		"for directive": `{"locals":{"a":"%{ for x in [1] }x%{ endfor }"}}`,
+		"doubling":      `{"locals":{"a":"xxxxxxxxxxxxxxxx","b":"${local.a}${local.a}","c":"${replace(local.b,\"x\",join(local.b,[local.b,local.b,local.b]))}","d":"${replace(local.c,\"x\",local.c)}"}}`,
+		"too large":     `{"//":"` + strings.Repeat("x", maxSize) + `"}`,
+	}
+}
+
+func TestHostile(t *testing.T) {
+	for name, src := range hostile() {
+		t.Run(name, func(t *testing.T) { refused(t, "agent.hcl", src) })
+	}
+	for name, src := range hostileJSON() {
+		t.Run("json "+name, func(t *testing.T) { refused(t, "agent.hcl.json", src) })
+	}
+}
+
+// refused parses src, which must be refused, in bounded time and with few and
+// short words.
+func refused(t *testing.T, name, src string) {
+	t.Helper()
+	start := time.Now()
+	_, diags := Parse(name, []byte(src), LoadOptions{Env: noEnv})
+	elapsed := time.Since(start)
+	assert.True(t, diags.HasErrors())
+	assert.LessOrEqual(t, len(diags), maxDiagnostics+1)
+	// Some 50 times what it takes, for slow machines and the race detector.
+	assert.Less(t, elapsed, 10*time.Second)
+	t.Log(elapsed, len(src), diags[0].Summary)
+}
+
+// What is large but honest passes.
+func TestLarge(t *testing.T) {
+	var b strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&b, `
+			tool "tool_%d" {
+			  description = "Count lines. Returns: a line per file."
+			  risk        = "read_only"
+			  param "dir" { default = "." }
+			  command { argv = ["wc", "-l", "${param.dir}/x", param.dir] }
+			}`, i)
+	}
+	b.WriteString("\nlocals {\n  text = <<A\n" + strings.Repeat("a line of text\n", 2000) + "A\n}\n")
+	cfg := parse(t, "agent.hcl", b.String(), LoadOptions{})
+	assert.Len(t, cfg.Tools, 300)
+}
+
+func TestManyMistakes(t *testing.T) {
+	_, diags := Parse("agent.hcl", []byte(strings.Repeat("x {}\n", 5000)), LoadOptions{Env: noEnv})
+	require.Len(t, diags, maxDiagnostics+1)
+	assert.Equal(t, "4900 more from here on are not shown.", diags[maxDiagnostics].Detail)
+}
+
+func TestInvalidEncoding(t *testing.T) {
+	for _, src := range []string{"a = \"\xff\"", "\xef\xbb\xbfworkspace {}\n\xff", "\x00", "tool \"\xff\" {}", "{\"a\":\"\xff\"}"} {
+		_, diags := Parse("agent.hcl", []byte(src), LoadOptions{Env: noEnv})
+		assert.True(t, diags.HasErrors(), "%q", src)
+	}
+	_, diags := Parse("agent.hcl", []byte("\xef\xbb\xbfworkspace { root = \"caf\u0065\u0301\" }\n"), LoadOptions{Env: noEnv})
+	assert.NoError(t, diags.Err())
+}
+
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*/*")
+	require.NoError(f, err)
+	for _, file := range append(files, "template.hcl") {
+		if strings.HasSuffix(file, ".diag") {
+			continue
+		}
+		src, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(src, strings.HasSuffix(file, ".json"))
+	}
+	f.Add([]byte("locals { a = <<-A\n  ${~ \"x\" ~}\n  A\n}"), false)
+	f.Fuzz(func(t *testing.T, src []byte, asJSON bool) {
+		name := "agent.hcl"
+		if asJSON {
+			name += ".json"
+		}
+		start := time.Now()
+		cfg, diags := Parse(name, src, LoadOptions{Env: env(map[string]string{"HOME": "/home/me"})})
+		require.NotNil(t, cfg)
+		for _, d := range diags {
+			require.NotEmpty(t, d.Summary)
+		}
+		require.NoError(t, diags.Write(new(strings.Builder), true))
+		cfg.Loosens()
+		for _, p := range cfg.Plugins {
+			p.Config.JSON(nil)
+		}
+		if !diags.HasErrors() {
+			CheckExamples(cfg, nil)
+		}
+		if !asJSON {
+			once, diags := Format(src)
+			if !diags.HasErrors() {
+				twice, diags := Format(once)
+				require.NoError(t, diags.Err())
+				require.Equal(t, string(once), string(twice))
+			}
+		}
+		require.Less(t, time.Since(start), 10*time.Second)
+	})
+}
