@@ -17,12 +17,13 @@ import (
 // file in a directory that is to be moved or removed.
 const maxProtectScan = 200_000
 
-// DefaultProtect lists the globs that protect what can run code or change
-// what toolhost allows.
+// DefaultProtect lists the globs that protect what can run code, change what
+// toolhost allows, or is toolhost's own account of what has happened.
 func DefaultProtect() []string {
 	return []string{
 		".git/**", "**/.git/**", ".agent/Taskfile.yml", "agent.hcl", "agent.hcl.json", "agent.lock.hcl",
 		".envrc", ".vscode/**", ".mcp.json",
+		".agent/runs/**", ".agent/undo/**", ".agent/state.db*",
 	}
 }
 

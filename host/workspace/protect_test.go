@@ -31,7 +31,7 @@ func TestProtectedIsNotWritten(t *testing.T) {
 		".AGENT/taskfile.YML", "agent.hcl", "AGENT.HCL", "agent.hcl.json", "agent.lock.hcl", ".envrc", ".vscode/tasks.json", ".mcp.json",
 		"gitlink/config", "gitlink/hooks/new", "conflink", "d/agentlink/Taskfile.yml", "vendor/lib/.git/config",
 		".git./config", ".git /config", "git~1/config", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/config", "agent.hcl:stream", ".envrc.",
-		".\u212Aenvrc/../.envrc",
+		".\u212Aenvrc/../.envrc", ".agent/runs/cli/events.jsonl", ".agent/RUNS/new", ".agent/undo/1", ".agent/state.db", ".agent/state.db-wal",
 	}
 	for _, op := range operations() {
 		if op.name == "ReadFile" || op.name == "Open" || op.name == "Stat" || op.name == "Lstat" || op.name == "ReadDir" ||

@@ -273,6 +273,21 @@ func TestGlob(t *testing.T) {
 	f.fails(t, tool.PathOutsideWorkspace, "..", "glob", `{"pattern":"../*"}`)
 }
 
+func TestGlobLeavesOutWhatToolhostKeeps(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{
+		".agent/Taskfile.yml", ".agent/state.db", ".agent/state.db-wal", ".agent/runs/cli/events.jsonl",
+		".agent/cache/webfetch/x.html", ".agent/undo/1", ".git/config", "a.txt",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte("x"), 0o644))
+	}
+	f := reopen(t, root)
+	assert.Equal(t, `[".agent",".agent/Taskfile.yml","a.txt"]`, f.text(t, "glob", `{"pattern":"**/*"}`))
+	assert.Equal(t, `[".agent/cache/webfetch/x.html"]`, f.text(t, "glob", `{"pattern":".agent/cache/webfetch/*"}`))
+	assert.Equal(t, `[".agent/state.db",".agent/state.db-wal"]`, f.text(t, "glob", `{"pattern":".agent/state.db*"}`))
+}
+
 // reopen makes a fixture of a directory that is there already.
 func reopen(t *testing.T, root string) *fixture {
 	t.Helper()

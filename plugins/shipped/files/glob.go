@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -14,7 +16,7 @@ func glob(ws *workspace.Workspace) tool.Tool {
 		Title:    "Find files by name",
 		Category: "search",
 		Description: "Find files and directories whose path matches a pattern: * and ? within a name, ** across directories, " +
-			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so is .git. " +
+			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so are .git and the records and caches below .agent. " +
 			"Returns: a JSON array of paths relative to the workspace, sorted, or the text \"No matches found\".",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The pattern, relative to the workspace, such as *.go or **/*.md."}},"required":["pattern"],"additionalProperties":false}`),
 		Risk:        tool.ReadOnly,
@@ -27,6 +29,13 @@ func glob(ws *workspace.Workspace) tool.Tool {
 	}}
 }
 
+// ownState begins the names of toolhost's database and what lies beside it.
+const ownState = ".agent/state.db"
+
+// ownDirs are where toolhost keeps its own records. A pattern that names one
+// looks into it all the same.
+func ownDirs() []string { return []string{".agent/runs", ".agent/cache", ".agent/undo"} }
+
 func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
 	var in struct {
 		Pattern string `json:"pattern"`
@@ -38,9 +47,12 @@ func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
 			Suggest("Give a pattern such as **/*.go.")
 	}
-	names, err := ws.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true})
+	names, err := ws.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: ownDirs()})
 	if err != nil {
 		return nil, err
+	}
+	if !strings.HasPrefix(in.Pattern, ownState) {
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, ownState) })
 	}
 	if len(names) == 0 {
 		return tool.Text("No matches found"), nil
