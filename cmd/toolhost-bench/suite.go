@@ -21,6 +21,7 @@ type suite struct {
 	minimal  string // the minimal MCP server
 	work     string // a workspace with files to read
 	plugins  string // a workspace whose agent.hcl declares plugins
+	bare     string // one whose agent.hcl declares none
 	clients  []*client
 }
 
@@ -32,6 +33,7 @@ func prepare(binary, dir string) (*suite, error) {
 		minimal:  filepath.Join(dir, "mcpserver"),
 		work:     filepath.Join(dir, "work"),
 		plugins:  filepath.Join(dir, "plugins"),
+		bare:     filepath.Join(dir, "bare"),
 	}
 	for out, pkg := range map[string]string{b.hello: "hello", b.minimal: "mcpserver"} {
 		if err := build("", out, "./cmd/toolhost-bench/testdata/"+pkg); err != nil {
@@ -67,7 +69,12 @@ func (b *suite) declarePlugins(dir string) error {
 	if err := build("examples/plugin-go", example, "."); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(b.plugins, 0o755); err != nil {
+	for _, workspace := range []string{b.plugins, b.bare} {
+		if err := os.MkdirAll(workspace, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(b.bare, "agent.hcl"), []byte("workspace {\n  root = \".\"\n}\n"), 0o644); err != nil {
 		return err
 	}
 	var config strings.Builder
@@ -119,7 +126,7 @@ func (b *suite) comparisons() ([]comparison, error) {
 		{name: "head over MCP", baseName: "head in the minimal server", aim: "-", rounds: 200,
 			ours: ours.call("head", `{"args":"-n 5 1k.txt"}`), base: minimal.call("head", `{"path":"1k.txt"}`)},
 		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
-			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.work, b.toolhost, "serve")},
+			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.bare, b.toolhost, "serve")},
 	}, nil
 }
 

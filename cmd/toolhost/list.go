@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -57,13 +59,14 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 }
 
 func (a *app) listHuman(catalog *host.Catalog) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(a.out)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSOURCE\tRISK\tDESCRIPTION")
 	for _, e := range catalog.Entries() {
 		def := e.Definition()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.Name, e.Source, def.Risk, summary(def.Description))
 	}
-	if err := w.Flush(); err != nil {
+	if err := errors.Join(w.Flush(), out.Flush()); err != nil {
 		return err
 	}
 	for _, p := range catalog.Problems() {
