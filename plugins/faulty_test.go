@@ -134,6 +134,17 @@ func (doTool) Plan(_ context.Context, call *sdk.Call) (*sdk.Plan, error) {
 	return &sdk.Plan{FilesAffected: []string{"a.txt"}, Preview: "plan of " + call.Tool}, nil
 }
 
+func (doTool) CommandLine(_ context.Context, call *sdk.Call) ([]string, error) {
+	var in doInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	if in.What == "fail" {
+		return nil, sdk.Errorf(sdk.Blocked, "not that")
+	}
+	return []string{call.Tool, in.What, "\xff"}, nil
+}
+
 func (doTool) RenderError(call *sdk.Call, err *sdk.Error) *sdk.Result {
 	return sdk.JSON(map[string]any{"rendered": err.Code, "tool": call.Tool})
 }

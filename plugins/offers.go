@@ -2,51 +2,22 @@ package plugins
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 )
 
-// The optional interfaces of a tool, each as a part that a tool is made of.
-type (
-	planner struct {
-		plan func(context.Context, *tool.Call) (*tool.Plan, error)
-	}
-	renderer struct {
-		render func(*tool.Call, *tool.Error) *tool.Result
-	}
-	normalizer struct {
-		normalize func(json.RawMessage) json.RawMessage
-	}
-)
-
-func (p planner) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	return p.plan(ctx, call)
-}
-
-func (r renderer) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
-	return r.render(call, err)
-}
-
-func (n normalizer) Normalize(params json.RawMessage) json.RawMessage { return n.normalize(params) }
-
-// remote gives a tool of the plugin, with the interfaces that it declares.
+// remote gives a tool of the plugin.
 func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 	r := p.remoteTool(t.Definition)
-	var pl *planner
-	var re *renderer
-	var no *normalizer
-	if t.Plans {
-		pl = &planner{r.plan}
-	}
-	if t.RendersErrors {
-		re = &renderer{r.renderError}
-	}
 	if t.Normalizes {
-		no = &normalizer{r.normalize}
+		r.normalize = r.askNormalize
 	}
-	return compose(r, pl, re, no)
+	r.commands = t.Commands
+	if t.RendersErrors {
+		return r.offering(t.Plans, r.askRenderError)
+	}
+	return r.offering(t.Plans, nil)
 }
 
 // remoteTool gives a tool under the name and with the timeout that the spec
@@ -77,67 +48,56 @@ func (p *plugin) shippedTools() []tool.Tool {
 
 func (p *plugin) shippedTool(t tool.Tool) tool.Tool {
 	r := p.remoteTool(t.Definition())
-	var pl *planner
-	var re *renderer
-	var no *normalizer
-	if _, ok := t.(tool.Planner); ok {
-		pl = &planner{r.plan}
-	}
-	if own, ok := t.(tool.ErrorRenderer); ok {
-		re = &renderer{own.RenderError}
-	} else if p.shipped.RenderError != nil {
-		re = &renderer{p.shipped.RenderError}
-	}
 	if own, ok := t.(tool.Normalizer); ok {
-		no = &normalizer{own.Normalize}
+		r.normalize = own.Normalize
 	}
-	return compose(r, pl, re, no)
+	_, r.commands = t.(tool.Commander)
+	_, plans := t.(tool.Planner)
+	if own, ok := t.(tool.ErrorRenderer); ok {
+		return r.offering(plans, own.RenderError)
+	}
+	return r.offering(plans, p.shipped.RenderError)
 }
 
-// compose gives t with exactly those of the optional interfaces that are not
-// nil, since callers find out by type assertion.
-func compose(t *remoteTool, p *planner, r *renderer, n *normalizer) tool.Tool {
+// planner and renderer are parts that a tool is made of: those interfaces that
+// callers look for to decide what to do. Normalizer and Commander are always
+// there and leave things as they are where the plugin has none.
+type (
+	planner  struct{ tool *remoteTool }
+	renderer struct {
+		render func(*tool.Call, *tool.Error) *tool.Result
+	}
+)
+
+// Plan implements tool.Planner.
+func (p planner) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	return p.tool.askPlan(ctx, call)
+}
+
+// RenderError implements tool.ErrorRenderer.
+func (r renderer) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	return r.render(call, err)
+}
+
+// offering gives t with the interfaces that the plugin declares for it.
+func (t *remoteTool) offering(plans bool, render func(*tool.Call, *tool.Error) *tool.Result) tool.Tool {
 	switch {
-	case p != nil && r != nil && n != nil:
+	case plans && render != nil:
 		return struct {
 			*remoteTool
-			*planner
-			*renderer
-			*normalizer
-		}{t, p, r, n}
-	case p != nil && r != nil:
+			planner
+			renderer
+		}{t, planner{t}, renderer{render}}
+	case plans:
 		return struct {
 			*remoteTool
-			*planner
-			*renderer
-		}{t, p, r}
-	case p != nil && n != nil:
+			planner
+		}{t, planner{t}}
+	case render != nil:
 		return struct {
 			*remoteTool
-			*planner
-			*normalizer
-		}{t, p, n}
-	case r != nil && n != nil:
-		return struct {
-			*remoteTool
-			*renderer
-			*normalizer
-		}{t, r, n}
-	case p != nil:
-		return struct {
-			*remoteTool
-			*planner
-		}{t, p}
-	case r != nil:
-		return struct {
-			*remoteTool
-			*renderer
-		}{t, r}
-	case n != nil:
-		return struct {
-			*remoteTool
-			*normalizer
-		}{t, n}
+			renderer
+		}{t, renderer{render}}
 	}
 	return t
 }

@@ -92,6 +92,8 @@ type remoteTool struct {
 	plugin     *plugin
 	name       string // by which the plugin knows it
 	definition *tool.Definition
+	normalize  func(json.RawMessage) json.RawMessage // nil leaves parameters alone
+	commands   bool                                  // whether it can tell its command line
 }
 
 // Definition is what the plugin said.
@@ -178,29 +180,49 @@ func (p *plugin) abandon(in *instance, err *tool.Error) {
 	in.release()
 }
 
-// Plan asks the plugin what a call would change.
-func (t *remoteTool) plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	in, err := t.plugin.acquire(ctx)
-	if err != nil {
-		return nil, err
+// Normalize implements tool.Normalizer.
+func (t *remoteTool) Normalize(params json.RawMessage) json.RawMessage {
+	if t.normalize == nil {
+		return params
 	}
-	plan, err := in.client.Plan(ctx, t.named(call))
-	if errors.Is(err, pluginclient.ErrConnection) {
-		return nil, t.plugin.lost(ctx, in, err)
-	}
-	return plan, err
+	return t.normalize(params)
 }
 
-// renderError asks the plugin for its form of a failure. Nil means that the
-// plugin has none or cannot be asked.
-func (t *remoteTool) renderError(call *tool.Call, failure *tool.Error) *tool.Result {
-	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
-	defer cancel()
+// CommandLine implements tool.Commander. It gives nothing for a tool that runs
+// no program.
+func (t *remoteTool) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
+	if !t.commands {
+		return nil, nil
+	}
+	return ask(ctx, t, func(c *pluginclient.Client) ([]string, error) { return c.CommandLine(ctx, t.named(call)) })
+}
+
+// askPlan asks the plugin what a call would change.
+func (t *remoteTool) askPlan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	return ask(ctx, t, func(c *pluginclient.Client) (*tool.Plan, error) { return c.Plan(ctx, t.named(call)) })
+}
+
+// ask asks the plugin's process, starting it if need be.
+func ask[Answer any](ctx context.Context, t *remoteTool, question func(*pluginclient.Client) (Answer, error)) (answer Answer, err error) {
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
-		return nil
+		return answer, err
 	}
-	result, err := in.client.RenderError(ctx, t.named(call), failure)
+	answer, err = question(in.client)
+	if errors.Is(err, pluginclient.ErrConnection) {
+		return answer, t.plugin.lost(ctx, in, err)
+	}
+	return answer, err
+}
+
+// askRenderError asks the plugin for its form of a failure. Nil means that the
+// plugin has none or cannot be asked.
+func (t *remoteTool) askRenderError(call *tool.Call, failure *tool.Error) *tool.Result {
+	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
+	defer cancel()
+	result, err := ask(ctx, t, func(c *pluginclient.Client) (*tool.Result, error) {
+		return c.RenderError(ctx, t.named(call), failure)
+	})
 	if err != nil {
 		t.plugin.manager.logger.Warn("the plugin did not render an error", "plugin", t.plugin.spec.Name, "error", err)
 		return nil
@@ -208,15 +230,14 @@ func (t *remoteTool) renderError(call *tool.Call, failure *tool.Error) *tool.Res
 	return result
 }
 
-// normalize asks the plugin for the form of params that the schema describes.
-func (t *remoteTool) normalize(params json.RawMessage) json.RawMessage {
+// askNormalize asks the plugin for the form of params that the schema
+// describes.
+func (t *remoteTool) askNormalize(params json.RawMessage) json.RawMessage {
 	ctx, cancel := context.WithTimeout(context.Background(), renderTimeout)
 	defer cancel()
-	in, err := t.plugin.acquire(ctx)
-	if err != nil {
-		return params
-	}
-	out, err := in.client.Normalize(ctx, t.name, params)
+	out, err := ask(ctx, t, func(c *pluginclient.Client) (json.RawMessage, error) {
+		return c.Normalize(ctx, t.name, params)
+	})
 	if err != nil {
 		return params
 	}

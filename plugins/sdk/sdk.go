@@ -46,6 +46,7 @@ type (
 	Planner        = tool.Planner
 	ErrorRenderer  = tool.ErrorRenderer
 	Normalizer     = tool.Normalizer
+	Commander      = tool.Commander
 	Definition     = tool.Definition
 	Example        = tool.Example
 	Risk           = tool.Risk

@@ -212,6 +212,7 @@ type Tool struct {
 	Plans         bool       `protobuf:"varint,12,opt,name=plans,proto3" json:"plans,omitempty"`
 	RendersErrors bool       `protobuf:"varint,13,opt,name=renders_errors,json=rendersErrors,proto3" json:"renders_errors,omitempty"`
 	Normalizes    bool       `protobuf:"varint,14,opt,name=normalizes,proto3" json:"normalizes,omitempty"`
+	Commands      bool       `protobuf:"varint,15,opt,name=commands,proto3" json:"commands,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -340,6 +341,13 @@ func (x *Tool) GetRendersErrors() bool {
 func (x *Tool) GetNormalizes() bool {
 	if x != nil {
 		return x.Normalizes
+	}
+	return false
+}
+
+func (x *Tool) GetCommands() bool {
+	if x != nil {
+		return x.Commands
 	}
 	return false
 }
@@ -997,6 +1005,104 @@ func (x *NormalizeResponse) GetParams() []byte {
 	return nil
 }
 
+type CommandLineRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommandLineRequest) Reset() {
+	*x = CommandLineRequest{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandLineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandLineRequest) ProtoMessage() {}
+
+func (x *CommandLineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandLineRequest.ProtoReflect.Descriptor instead.
+func (*CommandLineRequest) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CommandLineRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+type CommandLineResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Program and arguments; none when the call runs no program.
+	Argv [][]byte `protobuf:"bytes,1,rep,name=argv,proto3" json:"argv,omitempty"`
+	// Set when the call would fail.
+	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommandLineResponse) Reset() {
+	*x = CommandLineResponse{}
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandLineResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandLineResponse) ProtoMessage() {}
+
+func (x *CommandLineResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandLineResponse.ProtoReflect.Descriptor instead.
+func (*CommandLineResponse) Descriptor() ([]byte, []int) {
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CommandLineResponse) GetArgv() [][]byte {
+	if x != nil {
+		return x.Argv
+	}
+	return nil
+}
+
+func (x *CommandLineResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 type CallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -1011,7 +1117,7 @@ type CallRequest struct {
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1129,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1142,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CallRequest) GetMessage() isCallRequest_Message {
@@ -1106,7 +1212,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1118,7 +1224,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1131,7 +1237,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Cancel) GetCode() string {
@@ -1158,7 +1264,7 @@ type CallResponse struct {
 
 func (x *CallResponse) Reset() {
 	*x = CallResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1276,7 @@ func (x *CallResponse) String() string {
 func (*CallResponse) ProtoMessage() {}
 
 func (x *CallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1289,7 @@ func (x *CallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallResponse.ProtoReflect.Descriptor instead.
 func (*CallResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CallResponse) GetMessage() isCallResponse_Message {
@@ -1298,7 +1404,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1310,7 +1416,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1323,7 +1429,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1360,7 +1466,7 @@ type Log struct {
 
 func (x *Log) Reset() {
 	*x = Log{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1478,7 @@ func (x *Log) String() string {
 func (*Log) ProtoMessage() {}
 
 func (x *Log) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1491,7 @@ func (x *Log) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Log.ProtoReflect.Descriptor instead.
 func (*Log) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Log) GetLevel() string {
@@ -1428,7 +1534,7 @@ type ServiceRequest struct {
 
 func (x *ServiceRequest) Reset() {
 	*x = ServiceRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1440,7 +1546,7 @@ func (x *ServiceRequest) String() string {
 func (*ServiceRequest) ProtoMessage() {}
 
 func (x *ServiceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1453,7 +1559,7 @@ func (x *ServiceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceRequest.ProtoReflect.Descriptor instead.
 func (*ServiceRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ServiceRequest) GetId() uint64 {
@@ -1568,7 +1674,7 @@ type ServiceResponse struct {
 
 func (x *ServiceResponse) Reset() {
 	*x = ServiceResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1580,7 +1686,7 @@ func (x *ServiceResponse) String() string {
 func (*ServiceResponse) ProtoMessage() {}
 
 func (x *ServiceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1593,7 +1699,7 @@ func (x *ServiceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceResponse.ProtoReflect.Descriptor instead.
 func (*ServiceResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ServiceResponse) GetId() uint64 {
@@ -1707,7 +1813,7 @@ type Emit struct {
 
 func (x *Emit) Reset() {
 	*x = Emit{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1825,7 @@ func (x *Emit) String() string {
 func (*Emit) ProtoMessage() {}
 
 func (x *Emit) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1838,7 @@ func (x *Emit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Emit.ProtoReflect.Descriptor instead.
 func (*Emit) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Emit) GetEvent() string {
@@ -1760,7 +1866,7 @@ type Form struct {
 
 func (x *Form) Reset() {
 	*x = Form{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1878,7 @@ func (x *Form) String() string {
 func (*Form) ProtoMessage() {}
 
 func (x *Form) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1891,7 @@ func (x *Form) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Form.ProtoReflect.Descriptor instead.
 func (*Form) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Form) GetMessage() []byte {
@@ -1812,7 +1918,7 @@ type Ask struct {
 
 func (x *Ask) Reset() {
 	*x = Ask{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1824,7 +1930,7 @@ func (x *Ask) String() string {
 func (*Ask) ProtoMessage() {}
 
 func (x *Ask) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1837,7 +1943,7 @@ func (x *Ask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ask.ProtoReflect.Descriptor instead.
 func (*Ask) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Ask) GetKey() string {
@@ -1865,7 +1971,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1983,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1996,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Answer) GetAction() string {
@@ -1919,7 +2025,7 @@ type InputRequired struct {
 
 func (x *InputRequired) Reset() {
 	*x = InputRequired{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2037,7 @@ func (x *InputRequired) String() string {
 func (*InputRequired) ProtoMessage() {}
 
 func (x *InputRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2050,7 @@ func (x *InputRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputRequired.ProtoReflect.Descriptor instead.
 func (*InputRequired) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *InputRequired) GetKey() string {
@@ -1972,7 +2078,7 @@ type Sample struct {
 
 func (x *Sample) Reset() {
 	*x = Sample{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2090,7 @@ func (x *Sample) String() string {
 func (*Sample) ProtoMessage() {}
 
 func (x *Sample) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2103,7 @@ func (x *Sample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sample.ProtoReflect.Descriptor instead.
 func (*Sample) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Sample) GetSystem() []byte {
@@ -2031,7 +2137,7 @@ type SampleResponse struct {
 
 func (x *SampleResponse) Reset() {
 	*x = SampleResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2149,7 @@ func (x *SampleResponse) String() string {
 func (*SampleResponse) ProtoMessage() {}
 
 func (x *SampleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2162,7 @@ func (x *SampleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleResponse.ProtoReflect.Descriptor instead.
 func (*SampleResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SampleResponse) GetText() []byte {
@@ -2091,7 +2197,7 @@ type StateRequest struct {
 
 func (x *StateRequest) Reset() {
 	*x = StateRequest{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2103,7 +2209,7 @@ func (x *StateRequest) String() string {
 func (*StateRequest) ProtoMessage() {}
 
 func (x *StateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2116,7 +2222,7 @@ func (x *StateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateRequest.ProtoReflect.Descriptor instead.
 func (*StateRequest) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StateRequest) GetScope() string {
@@ -2221,7 +2327,7 @@ type StateGet struct {
 
 func (x *StateGet) Reset() {
 	*x = StateGet{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2339,7 @@ func (x *StateGet) String() string {
 func (*StateGet) ProtoMessage() {}
 
 func (x *StateGet) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2352,7 @@ func (x *StateGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateGet.ProtoReflect.Descriptor instead.
 func (*StateGet) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StateGet) GetKey() string {
@@ -2266,7 +2372,7 @@ type StateSet struct {
 
 func (x *StateSet) Reset() {
 	*x = StateSet{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2384,7 @@ func (x *StateSet) String() string {
 func (*StateSet) ProtoMessage() {}
 
 func (x *StateSet) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2397,7 @@ func (x *StateSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateSet.ProtoReflect.Descriptor instead.
 func (*StateSet) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StateSet) GetKey() string {
@@ -2321,7 +2427,7 @@ type StateSwap struct {
 
 func (x *StateSwap) Reset() {
 	*x = StateSwap{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2439,7 @@ func (x *StateSwap) String() string {
 func (*StateSwap) ProtoMessage() {}
 
 func (x *StateSwap) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2452,7 @@ func (x *StateSwap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateSwap.ProtoReflect.Descriptor instead.
 func (*StateSwap) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StateSwap) GetKey() string {
@@ -2379,7 +2485,7 @@ type StateDelete struct {
 
 func (x *StateDelete) Reset() {
 	*x = StateDelete{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2391,7 +2497,7 @@ func (x *StateDelete) String() string {
 func (*StateDelete) ProtoMessage() {}
 
 func (x *StateDelete) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2404,7 +2510,7 @@ func (x *StateDelete) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateDelete.ProtoReflect.Descriptor instead.
 func (*StateDelete) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StateDelete) GetKey() string {
@@ -2423,7 +2529,7 @@ type StateKeys struct {
 
 func (x *StateKeys) Reset() {
 	*x = StateKeys{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2541,7 @@ func (x *StateKeys) String() string {
 func (*StateKeys) ProtoMessage() {}
 
 func (x *StateKeys) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2554,7 @@ func (x *StateKeys) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateKeys.ProtoReflect.Descriptor instead.
 func (*StateKeys) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *StateKeys) GetPrefix() string {
@@ -2471,7 +2577,7 @@ type StateResponse struct {
 
 func (x *StateResponse) Reset() {
 	*x = StateResponse{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2589,7 @@ func (x *StateResponse) String() string {
 func (*StateResponse) ProtoMessage() {}
 
 func (x *StateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +2602,7 @@ func (x *StateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateResponse.ProtoReflect.Descriptor instead.
 func (*StateResponse) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *StateResponse) GetValue() []byte {
@@ -2530,7 +2636,7 @@ type CallTool struct {
 
 func (x *CallTool) Reset() {
 	*x = CallTool{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2542,7 +2648,7 @@ func (x *CallTool) String() string {
 func (*CallTool) ProtoMessage() {}
 
 func (x *CallTool) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2555,7 +2661,7 @@ func (x *CallTool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallTool.ProtoReflect.Descriptor instead.
 func (*CallTool) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CallTool) GetName() string {
@@ -2585,7 +2691,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2597,7 +2703,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2610,7 +2716,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Error) GetCode() string {
@@ -2659,7 +2765,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2777,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2790,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Result) GetContents() []*Content {
@@ -2751,7 +2857,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2763,7 +2869,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2776,7 +2882,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Content) GetKind() string {
@@ -2832,7 +2938,7 @@ type Artifact struct {
 
 func (x *Artifact) Reset() {
 	*x = Artifact{}
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +2950,7 @@ func (x *Artifact) String() string {
 func (*Artifact) ProtoMessage() {}
 
 func (x *Artifact) ProtoReflect() protoreflect.Message {
-	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_toolhost_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +2963,7 @@ func (x *Artifact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Artifact.ProtoReflect.Descriptor instead.
 func (*Artifact) Descriptor() ([]byte, []int) {
-	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_toolhost_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Artifact) GetName() string {
@@ -2894,7 +3000,7 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12#\n" +
 	"\rconfig_schema\x18\x03 \x01(\fR\fconfigSchema\x12.\n" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12\x1a\n" +
-	"\bfeatures\x18\x05 \x03(\tR\bfeatures\"\xb3\x03\n" +
+	"\bfeatures\x18\x05 \x03(\tR\bfeatures\"\xcf\x03\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2917,7 +3023,8 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x0erenders_errors\x18\r \x01(\bR\rrendersErrors\x12\x1e\n" +
 	"\n" +
 	"normalizes\x18\x0e \x01(\bR\n" +
-	"normalizes\"C\n" +
+	"normalizes\x12\x1a\n" +
+	"\bcommands\x18\x0f \x01(\bR\bcommands\"C\n" +
 	"\aExample\x12 \n" +
 	"\vdescription\x18\x01 \x01(\tR\vdescription\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\"\xaf\x01\n" +
@@ -2961,7 +3068,12 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\"+\n" +
 	"\x11NormalizeResponse\x12\x16\n" +
-	"\x06params\x18\x01 \x01(\fR\x06params\"\xc3\x01\n" +
+	"\x06params\x18\x01 \x01(\fR\x06params\"B\n" +
+	"\x12CommandLineRequest\x12,\n" +
+	"\x04call\x18\x01 \x01(\v2\x18.toolhost.plugin.v1.CallR\x04call\"Z\n" +
+	"\x13CommandLineResponse\x12\x12\n" +
+	"\x04argv\x18\x01 \x03(\fR\x04argv\x12/\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.toolhost.plugin.v1.ErrorR\x05error\"\xc3\x01\n" +
 	"\vCallRequest\x120\n" +
 	"\x05start\x18\x01 \x01(\v2\x18.toolhost.plugin.v1.CallH\x00R\x05start\x124\n" +
 	"\x06cancel\x18\x02 \x01(\v2\x1a.toolhost.plugin.v1.CancelH\x00R\x06cancel\x12A\n" +
@@ -3085,14 +3197,15 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bArtifact\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x14\n" +
-	"\x05bytes\x18\x03 \x01(\x03R\x05bytes2\x8d\x04\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes2\xed\x04\n" +
 	"\x06Plugin\x12U\n" +
 	"\bDescribe\x12#.toolhost.plugin.v1.DescribeRequest\x1a$.toolhost.plugin.v1.DescribeResponse\x12X\n" +
 	"\tConfigure\x12$.toolhost.plugin.v1.ConfigureRequest\x1a%.toolhost.plugin.v1.ConfigureResponse\x12I\n" +
 	"\x04Plan\x12\x1f.toolhost.plugin.v1.PlanRequest\x1a .toolhost.plugin.v1.PlanResponse\x12M\n" +
 	"\x04Call\x12\x1f.toolhost.plugin.v1.CallRequest\x1a .toolhost.plugin.v1.CallResponse(\x010\x01\x12^\n" +
 	"\vRenderError\x12&.toolhost.plugin.v1.RenderErrorRequest\x1a'.toolhost.plugin.v1.RenderErrorResponse\x12X\n" +
-	"\tNormalize\x12$.toolhost.plugin.v1.NormalizeRequest\x1a%.toolhost.plugin.v1.NormalizeResponseB4Z2github.com/toolhost/toolhost/plugins/toolpb;toolpbb\x06proto3"
+	"\tNormalize\x12$.toolhost.plugin.v1.NormalizeRequest\x1a%.toolhost.plugin.v1.NormalizeResponse\x12^\n" +
+	"\vCommandLine\x12&.toolhost.plugin.v1.CommandLineRequest\x1a'.toolhost.plugin.v1.CommandLineResponseB4Z2github.com/toolhost/toolhost/plugins/toolpb;toolpbb\x06proto3"
 
 var (
 	file_toolhost_plugin_v1_plugin_proto_rawDescOnce sync.Once
@@ -3106,7 +3219,7 @@ func file_toolhost_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_toolhost_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_toolhost_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),     // 0: toolhost.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil),    // 1: toolhost.plugin.v1.DescribeResponse
@@ -3123,32 +3236,34 @@ var file_toolhost_plugin_v1_plugin_proto_goTypes = []any{
 	(*RenderErrorResponse)(nil), // 12: toolhost.plugin.v1.RenderErrorResponse
 	(*NormalizeRequest)(nil),    // 13: toolhost.plugin.v1.NormalizeRequest
 	(*NormalizeResponse)(nil),   // 14: toolhost.plugin.v1.NormalizeResponse
-	(*CallRequest)(nil),         // 15: toolhost.plugin.v1.CallRequest
-	(*Cancel)(nil),              // 16: toolhost.plugin.v1.Cancel
-	(*CallResponse)(nil),        // 17: toolhost.plugin.v1.CallResponse
-	(*Progress)(nil),            // 18: toolhost.plugin.v1.Progress
-	(*Log)(nil),                 // 19: toolhost.plugin.v1.Log
-	(*ServiceRequest)(nil),      // 20: toolhost.plugin.v1.ServiceRequest
-	(*ServiceResponse)(nil),     // 21: toolhost.plugin.v1.ServiceResponse
-	(*Emit)(nil),                // 22: toolhost.plugin.v1.Emit
-	(*Form)(nil),                // 23: toolhost.plugin.v1.Form
-	(*Ask)(nil),                 // 24: toolhost.plugin.v1.Ask
-	(*Answer)(nil),              // 25: toolhost.plugin.v1.Answer
-	(*InputRequired)(nil),       // 26: toolhost.plugin.v1.InputRequired
-	(*Sample)(nil),              // 27: toolhost.plugin.v1.Sample
-	(*SampleResponse)(nil),      // 28: toolhost.plugin.v1.SampleResponse
-	(*StateRequest)(nil),        // 29: toolhost.plugin.v1.StateRequest
-	(*StateGet)(nil),            // 30: toolhost.plugin.v1.StateGet
-	(*StateSet)(nil),            // 31: toolhost.plugin.v1.StateSet
-	(*StateSwap)(nil),           // 32: toolhost.plugin.v1.StateSwap
-	(*StateDelete)(nil),         // 33: toolhost.plugin.v1.StateDelete
-	(*StateKeys)(nil),           // 34: toolhost.plugin.v1.StateKeys
-	(*StateResponse)(nil),       // 35: toolhost.plugin.v1.StateResponse
-	(*CallTool)(nil),            // 36: toolhost.plugin.v1.CallTool
-	(*Error)(nil),               // 37: toolhost.plugin.v1.Error
-	(*Result)(nil),              // 38: toolhost.plugin.v1.Result
-	(*Content)(nil),             // 39: toolhost.plugin.v1.Content
-	(*Artifact)(nil),            // 40: toolhost.plugin.v1.Artifact
+	(*CommandLineRequest)(nil),  // 15: toolhost.plugin.v1.CommandLineRequest
+	(*CommandLineResponse)(nil), // 16: toolhost.plugin.v1.CommandLineResponse
+	(*CallRequest)(nil),         // 17: toolhost.plugin.v1.CallRequest
+	(*Cancel)(nil),              // 18: toolhost.plugin.v1.Cancel
+	(*CallResponse)(nil),        // 19: toolhost.plugin.v1.CallResponse
+	(*Progress)(nil),            // 20: toolhost.plugin.v1.Progress
+	(*Log)(nil),                 // 21: toolhost.plugin.v1.Log
+	(*ServiceRequest)(nil),      // 22: toolhost.plugin.v1.ServiceRequest
+	(*ServiceResponse)(nil),     // 23: toolhost.plugin.v1.ServiceResponse
+	(*Emit)(nil),                // 24: toolhost.plugin.v1.Emit
+	(*Form)(nil),                // 25: toolhost.plugin.v1.Form
+	(*Ask)(nil),                 // 26: toolhost.plugin.v1.Ask
+	(*Answer)(nil),              // 27: toolhost.plugin.v1.Answer
+	(*InputRequired)(nil),       // 28: toolhost.plugin.v1.InputRequired
+	(*Sample)(nil),              // 29: toolhost.plugin.v1.Sample
+	(*SampleResponse)(nil),      // 30: toolhost.plugin.v1.SampleResponse
+	(*StateRequest)(nil),        // 31: toolhost.plugin.v1.StateRequest
+	(*StateGet)(nil),            // 32: toolhost.plugin.v1.StateGet
+	(*StateSet)(nil),            // 33: toolhost.plugin.v1.StateSet
+	(*StateSwap)(nil),           // 34: toolhost.plugin.v1.StateSwap
+	(*StateDelete)(nil),         // 35: toolhost.plugin.v1.StateDelete
+	(*StateKeys)(nil),           // 36: toolhost.plugin.v1.StateKeys
+	(*StateResponse)(nil),       // 37: toolhost.plugin.v1.StateResponse
+	(*CallTool)(nil),            // 38: toolhost.plugin.v1.CallTool
+	(*Error)(nil),               // 39: toolhost.plugin.v1.Error
+	(*Result)(nil),              // 40: toolhost.plugin.v1.Result
+	(*Content)(nil),             // 41: toolhost.plugin.v1.Content
+	(*Artifact)(nil),            // 42: toolhost.plugin.v1.Artifact
 }
 var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: toolhost.plugin.v1.DescribeResponse.description:type_name -> toolhost.plugin.v1.Description
@@ -3156,59 +3271,63 @@ var file_toolhost_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 2: toolhost.plugin.v1.Tool.examples:type_name -> toolhost.plugin.v1.Example
 	6,  // 3: toolhost.plugin.v1.ConfigureRequest.workspace:type_name -> toolhost.plugin.v1.Workspace
 	2,  // 4: toolhost.plugin.v1.ConfigureResponse.description:type_name -> toolhost.plugin.v1.Description
-	37, // 5: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
+	39, // 5: toolhost.plugin.v1.ConfigureResponse.error:type_name -> toolhost.plugin.v1.Error
 	8,  // 6: toolhost.plugin.v1.PlanRequest.call:type_name -> toolhost.plugin.v1.Call
-	37, // 7: toolhost.plugin.v1.PlanResponse.error:type_name -> toolhost.plugin.v1.Error
+	39, // 7: toolhost.plugin.v1.PlanResponse.error:type_name -> toolhost.plugin.v1.Error
 	8,  // 8: toolhost.plugin.v1.RenderErrorRequest.call:type_name -> toolhost.plugin.v1.Call
-	37, // 9: toolhost.plugin.v1.RenderErrorRequest.error:type_name -> toolhost.plugin.v1.Error
-	38, // 10: toolhost.plugin.v1.RenderErrorResponse.result:type_name -> toolhost.plugin.v1.Result
-	8,  // 11: toolhost.plugin.v1.CallRequest.start:type_name -> toolhost.plugin.v1.Call
-	16, // 12: toolhost.plugin.v1.CallRequest.cancel:type_name -> toolhost.plugin.v1.Cancel
-	21, // 13: toolhost.plugin.v1.CallRequest.response:type_name -> toolhost.plugin.v1.ServiceResponse
-	18, // 14: toolhost.plugin.v1.CallResponse.progress:type_name -> toolhost.plugin.v1.Progress
-	19, // 15: toolhost.plugin.v1.CallResponse.log:type_name -> toolhost.plugin.v1.Log
-	20, // 16: toolhost.plugin.v1.CallResponse.request:type_name -> toolhost.plugin.v1.ServiceRequest
-	38, // 17: toolhost.plugin.v1.CallResponse.result:type_name -> toolhost.plugin.v1.Result
-	37, // 18: toolhost.plugin.v1.CallResponse.error:type_name -> toolhost.plugin.v1.Error
-	26, // 19: toolhost.plugin.v1.CallResponse.input_required:type_name -> toolhost.plugin.v1.InputRequired
-	22, // 20: toolhost.plugin.v1.ServiceRequest.emit:type_name -> toolhost.plugin.v1.Emit
-	24, // 21: toolhost.plugin.v1.ServiceRequest.ask:type_name -> toolhost.plugin.v1.Ask
-	27, // 22: toolhost.plugin.v1.ServiceRequest.sample:type_name -> toolhost.plugin.v1.Sample
-	29, // 23: toolhost.plugin.v1.ServiceRequest.state:type_name -> toolhost.plugin.v1.StateRequest
-	36, // 24: toolhost.plugin.v1.ServiceRequest.call_tool:type_name -> toolhost.plugin.v1.CallTool
-	37, // 25: toolhost.plugin.v1.ServiceResponse.error:type_name -> toolhost.plugin.v1.Error
-	25, // 26: toolhost.plugin.v1.ServiceResponse.answer:type_name -> toolhost.plugin.v1.Answer
-	26, // 27: toolhost.plugin.v1.ServiceResponse.input_required:type_name -> toolhost.plugin.v1.InputRequired
-	28, // 28: toolhost.plugin.v1.ServiceResponse.sample:type_name -> toolhost.plugin.v1.SampleResponse
-	35, // 29: toolhost.plugin.v1.ServiceResponse.state:type_name -> toolhost.plugin.v1.StateResponse
-	38, // 30: toolhost.plugin.v1.ServiceResponse.result:type_name -> toolhost.plugin.v1.Result
-	23, // 31: toolhost.plugin.v1.Ask.form:type_name -> toolhost.plugin.v1.Form
-	23, // 32: toolhost.plugin.v1.InputRequired.form:type_name -> toolhost.plugin.v1.Form
-	30, // 33: toolhost.plugin.v1.StateRequest.get:type_name -> toolhost.plugin.v1.StateGet
-	31, // 34: toolhost.plugin.v1.StateRequest.set:type_name -> toolhost.plugin.v1.StateSet
-	32, // 35: toolhost.plugin.v1.StateRequest.swap:type_name -> toolhost.plugin.v1.StateSwap
-	33, // 36: toolhost.plugin.v1.StateRequest.delete:type_name -> toolhost.plugin.v1.StateDelete
-	34, // 37: toolhost.plugin.v1.StateRequest.keys:type_name -> toolhost.plugin.v1.StateKeys
-	39, // 38: toolhost.plugin.v1.Result.contents:type_name -> toolhost.plugin.v1.Content
-	40, // 39: toolhost.plugin.v1.Result.artifacts:type_name -> toolhost.plugin.v1.Artifact
-	37, // 40: toolhost.plugin.v1.Result.failed:type_name -> toolhost.plugin.v1.Error
-	0,  // 41: toolhost.plugin.v1.Plugin.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
-	5,  // 42: toolhost.plugin.v1.Plugin.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
-	9,  // 43: toolhost.plugin.v1.Plugin.Plan:input_type -> toolhost.plugin.v1.PlanRequest
-	15, // 44: toolhost.plugin.v1.Plugin.Call:input_type -> toolhost.plugin.v1.CallRequest
-	11, // 45: toolhost.plugin.v1.Plugin.RenderError:input_type -> toolhost.plugin.v1.RenderErrorRequest
-	13, // 46: toolhost.plugin.v1.Plugin.Normalize:input_type -> toolhost.plugin.v1.NormalizeRequest
-	1,  // 47: toolhost.plugin.v1.Plugin.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
-	7,  // 48: toolhost.plugin.v1.Plugin.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
-	10, // 49: toolhost.plugin.v1.Plugin.Plan:output_type -> toolhost.plugin.v1.PlanResponse
-	17, // 50: toolhost.plugin.v1.Plugin.Call:output_type -> toolhost.plugin.v1.CallResponse
-	12, // 51: toolhost.plugin.v1.Plugin.RenderError:output_type -> toolhost.plugin.v1.RenderErrorResponse
-	14, // 52: toolhost.plugin.v1.Plugin.Normalize:output_type -> toolhost.plugin.v1.NormalizeResponse
-	47, // [47:53] is the sub-list for method output_type
-	41, // [41:47] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	39, // 9: toolhost.plugin.v1.RenderErrorRequest.error:type_name -> toolhost.plugin.v1.Error
+	40, // 10: toolhost.plugin.v1.RenderErrorResponse.result:type_name -> toolhost.plugin.v1.Result
+	8,  // 11: toolhost.plugin.v1.CommandLineRequest.call:type_name -> toolhost.plugin.v1.Call
+	39, // 12: toolhost.plugin.v1.CommandLineResponse.error:type_name -> toolhost.plugin.v1.Error
+	8,  // 13: toolhost.plugin.v1.CallRequest.start:type_name -> toolhost.plugin.v1.Call
+	18, // 14: toolhost.plugin.v1.CallRequest.cancel:type_name -> toolhost.plugin.v1.Cancel
+	23, // 15: toolhost.plugin.v1.CallRequest.response:type_name -> toolhost.plugin.v1.ServiceResponse
+	20, // 16: toolhost.plugin.v1.CallResponse.progress:type_name -> toolhost.plugin.v1.Progress
+	21, // 17: toolhost.plugin.v1.CallResponse.log:type_name -> toolhost.plugin.v1.Log
+	22, // 18: toolhost.plugin.v1.CallResponse.request:type_name -> toolhost.plugin.v1.ServiceRequest
+	40, // 19: toolhost.plugin.v1.CallResponse.result:type_name -> toolhost.plugin.v1.Result
+	39, // 20: toolhost.plugin.v1.CallResponse.error:type_name -> toolhost.plugin.v1.Error
+	28, // 21: toolhost.plugin.v1.CallResponse.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	24, // 22: toolhost.plugin.v1.ServiceRequest.emit:type_name -> toolhost.plugin.v1.Emit
+	26, // 23: toolhost.plugin.v1.ServiceRequest.ask:type_name -> toolhost.plugin.v1.Ask
+	29, // 24: toolhost.plugin.v1.ServiceRequest.sample:type_name -> toolhost.plugin.v1.Sample
+	31, // 25: toolhost.plugin.v1.ServiceRequest.state:type_name -> toolhost.plugin.v1.StateRequest
+	38, // 26: toolhost.plugin.v1.ServiceRequest.call_tool:type_name -> toolhost.plugin.v1.CallTool
+	39, // 27: toolhost.plugin.v1.ServiceResponse.error:type_name -> toolhost.plugin.v1.Error
+	27, // 28: toolhost.plugin.v1.ServiceResponse.answer:type_name -> toolhost.plugin.v1.Answer
+	28, // 29: toolhost.plugin.v1.ServiceResponse.input_required:type_name -> toolhost.plugin.v1.InputRequired
+	30, // 30: toolhost.plugin.v1.ServiceResponse.sample:type_name -> toolhost.plugin.v1.SampleResponse
+	37, // 31: toolhost.plugin.v1.ServiceResponse.state:type_name -> toolhost.plugin.v1.StateResponse
+	40, // 32: toolhost.plugin.v1.ServiceResponse.result:type_name -> toolhost.plugin.v1.Result
+	25, // 33: toolhost.plugin.v1.Ask.form:type_name -> toolhost.plugin.v1.Form
+	25, // 34: toolhost.plugin.v1.InputRequired.form:type_name -> toolhost.plugin.v1.Form
+	32, // 35: toolhost.plugin.v1.StateRequest.get:type_name -> toolhost.plugin.v1.StateGet
+	33, // 36: toolhost.plugin.v1.StateRequest.set:type_name -> toolhost.plugin.v1.StateSet
+	34, // 37: toolhost.plugin.v1.StateRequest.swap:type_name -> toolhost.plugin.v1.StateSwap
+	35, // 38: toolhost.plugin.v1.StateRequest.delete:type_name -> toolhost.plugin.v1.StateDelete
+	36, // 39: toolhost.plugin.v1.StateRequest.keys:type_name -> toolhost.plugin.v1.StateKeys
+	41, // 40: toolhost.plugin.v1.Result.contents:type_name -> toolhost.plugin.v1.Content
+	42, // 41: toolhost.plugin.v1.Result.artifacts:type_name -> toolhost.plugin.v1.Artifact
+	39, // 42: toolhost.plugin.v1.Result.failed:type_name -> toolhost.plugin.v1.Error
+	0,  // 43: toolhost.plugin.v1.Plugin.Describe:input_type -> toolhost.plugin.v1.DescribeRequest
+	5,  // 44: toolhost.plugin.v1.Plugin.Configure:input_type -> toolhost.plugin.v1.ConfigureRequest
+	9,  // 45: toolhost.plugin.v1.Plugin.Plan:input_type -> toolhost.plugin.v1.PlanRequest
+	17, // 46: toolhost.plugin.v1.Plugin.Call:input_type -> toolhost.plugin.v1.CallRequest
+	11, // 47: toolhost.plugin.v1.Plugin.RenderError:input_type -> toolhost.plugin.v1.RenderErrorRequest
+	13, // 48: toolhost.plugin.v1.Plugin.Normalize:input_type -> toolhost.plugin.v1.NormalizeRequest
+	15, // 49: toolhost.plugin.v1.Plugin.CommandLine:input_type -> toolhost.plugin.v1.CommandLineRequest
+	1,  // 50: toolhost.plugin.v1.Plugin.Describe:output_type -> toolhost.plugin.v1.DescribeResponse
+	7,  // 51: toolhost.plugin.v1.Plugin.Configure:output_type -> toolhost.plugin.v1.ConfigureResponse
+	10, // 52: toolhost.plugin.v1.Plugin.Plan:output_type -> toolhost.plugin.v1.PlanResponse
+	19, // 53: toolhost.plugin.v1.Plugin.Call:output_type -> toolhost.plugin.v1.CallResponse
+	12, // 54: toolhost.plugin.v1.Plugin.RenderError:output_type -> toolhost.plugin.v1.RenderErrorResponse
+	14, // 55: toolhost.plugin.v1.Plugin.Normalize:output_type -> toolhost.plugin.v1.NormalizeResponse
+	16, // 56: toolhost.plugin.v1.Plugin.CommandLine:output_type -> toolhost.plugin.v1.CommandLineResponse
+	50, // [50:57] is the sub-list for method output_type
+	43, // [43:50] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_toolhost_plugin_v1_plugin_proto_init() }
@@ -3216,12 +3335,12 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 	if File_toolhost_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[15].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[17].OneofWrappers = []any{
 		(*CallRequest_Start)(nil),
 		(*CallRequest_Cancel)(nil),
 		(*CallRequest_Response)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[17].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[19].OneofWrappers = []any{
 		(*CallResponse_Progress)(nil),
 		(*CallResponse_Log)(nil),
 		(*CallResponse_Request)(nil),
@@ -3229,36 +3348,36 @@ func file_toolhost_plugin_v1_plugin_proto_init() {
 		(*CallResponse_Error)(nil),
 		(*CallResponse_InputRequired)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[20].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{
 		(*ServiceRequest_Emit)(nil),
 		(*ServiceRequest_Ask)(nil),
 		(*ServiceRequest_Sample)(nil),
 		(*ServiceRequest_State)(nil),
 		(*ServiceRequest_CallTool)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[23].OneofWrappers = []any{
 		(*ServiceResponse_Answer)(nil),
 		(*ServiceResponse_InputRequired)(nil),
 		(*ServiceResponse_Sample)(nil),
 		(*ServiceResponse_State)(nil),
 		(*ServiceResponse_Result)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[29].OneofWrappers = []any{
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[31].OneofWrappers = []any{
 		(*StateRequest_Get)(nil),
 		(*StateRequest_Set)(nil),
 		(*StateRequest_Swap)(nil),
 		(*StateRequest_Delete)(nil),
 		(*StateRequest_Keys)(nil),
 	}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[32].OneofWrappers = []any{}
-	file_toolhost_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{}
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[34].OneofWrappers = []any{}
+	file_toolhost_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolhost_plugin_v1_plugin_proto_rawDesc), len(file_toolhost_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   41,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -39,6 +39,7 @@ const (
 	Plugin_Call_FullMethodName        = "/toolhost.plugin.v1.Plugin/Call"
 	Plugin_RenderError_FullMethodName = "/toolhost.plugin.v1.Plugin/RenderError"
 	Plugin_Normalize_FullMethodName   = "/toolhost.plugin.v1.Plugin/Normalize"
+	Plugin_CommandLine_FullMethodName = "/toolhost.plugin.v1.Plugin/CommandLine"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -64,6 +65,9 @@ type PluginClient interface {
 	// Normalize rewrites parameters before they are validated. Only for tools
 	// with Tool.normalizes.
 	Normalize(ctx context.Context, in *NormalizeRequest, opts ...grpc.CallOption) (*NormalizeResponse, error)
+	// CommandLine tells which program a call would run, for rules about commands.
+	// It runs nothing. Only for tools with Tool.commands.
+	CommandLine(ctx context.Context, in *CommandLineRequest, opts ...grpc.CallOption) (*CommandLineResponse, error)
 }
 
 type pluginClient struct {
@@ -137,6 +141,16 @@ func (c *pluginClient) Normalize(ctx context.Context, in *NormalizeRequest, opts
 	return out, nil
 }
 
+func (c *pluginClient) CommandLine(ctx context.Context, in *CommandLineRequest, opts ...grpc.CallOption) (*CommandLineResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CommandLineResponse)
+	err := c.cc.Invoke(ctx, Plugin_CommandLine_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -160,6 +174,9 @@ type PluginServer interface {
 	// Normalize rewrites parameters before they are validated. Only for tools
 	// with Tool.normalizes.
 	Normalize(context.Context, *NormalizeRequest) (*NormalizeResponse, error)
+	// CommandLine tells which program a call would run, for rules about commands.
+	// It runs nothing. Only for tools with Tool.commands.
+	CommandLine(context.Context, *CommandLineRequest) (*CommandLineResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -187,6 +204,9 @@ func (UnimplementedPluginServer) RenderError(context.Context, *RenderErrorReques
 }
 func (UnimplementedPluginServer) Normalize(context.Context, *NormalizeRequest) (*NormalizeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Normalize not implemented")
+}
+func (UnimplementedPluginServer) CommandLine(context.Context, *CommandLineRequest) (*CommandLineResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CommandLine not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -306,6 +326,24 @@ func _Plugin_Normalize_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_CommandLine_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CommandLineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).CommandLine(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_CommandLine_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).CommandLine(ctx, req.(*CommandLineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -332,6 +370,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Normalize",
 			Handler:    _Plugin_Normalize_Handler,
+		},
+		{
+			MethodName: "CommandLine",
+			Handler:    _Plugin_CommandLine_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

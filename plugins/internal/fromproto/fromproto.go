@@ -133,6 +133,18 @@ func Plan(p *toolpb.PlanResponse) (*tool.Plan, error) {
 	return &tool.Plan{FilesAffected: p.GetFilesAffected(), Preview: string(p.GetPreview())}, nil
 }
 
+// CommandLine gives the arguments or the error of p.
+func CommandLine(p *toolpb.CommandLineResponse) ([]string, error) {
+	if e := Error(p.GetError()); e != nil {
+		return nil, e
+	}
+	var argv []string
+	for _, arg := range p.GetArgv() {
+		argv = append(argv, string(arg))
+	}
+	return argv, nil
+}
+
 // InputRequired gives the question as the error that a tool returns.
 func InputRequired(p *toolpb.InputRequired) *tool.InputRequired {
 	return &tool.InputRequired{Key: p.GetKey(), Form: Form(p.GetForm())}

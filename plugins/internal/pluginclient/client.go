@@ -64,6 +64,7 @@ type Tool struct {
 	Plans         bool             `json:"plans,omitempty"`
 	RendersErrors bool             `json:"renders_errors,omitempty"`
 	Normalizes    bool             `json:"normalizes,omitempty"`
+	Commands      bool             `json:"commands,omitempty"`
 }
 
 // Setup is what the host tells a plugin before its first call.
@@ -118,6 +119,7 @@ func description(d *toolpb.Description) *Description {
 			Plans:         t.GetPlans(),
 			RendersErrors: t.GetRendersErrors(),
 			Normalizes:    t.GetNormalizes(),
+			Commands:      t.GetCommands(),
 		})
 	}
 	return out
@@ -151,6 +153,15 @@ func (c *Client) Normalize(ctx context.Context, name string, params json.RawMess
 		return nil, broken(errors.New("the plugin gave parameters that are no JSON"))
 	}
 	return resp.GetParams(), nil
+}
+
+// CommandLine asks which program a call would run; nil means none.
+func (c *Client) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
+	resp, err := c.rpc.CommandLine(ctx, &toolpb.CommandLineRequest{Call: toproto.Call(ctx, call)})
+	if err != nil {
+		return nil, interrupted(ctx, err)
+	}
+	return fromproto.CommandLine(resp)
 }
 
 // interrupted tells a request that the caller gave up from one that failed.

@@ -28,7 +28,7 @@ func (s *server) Call(stream toolpb.Plugin_CallServer) error {
 	defer cancel(context.Canceled)
 
 	svc := newServices(stream)
-	go svc.receive(cancel)
+	go svc.receive(ctx, cancel)
 	result, err := s.call(ctx, start, svc)
 	return svc.finish(ctx, result, err)
 }

@@ -245,6 +245,24 @@ func (s *server) Normalize(_ context.Context, req *toolpb.NormalizeRequest) (res
 	return &toolpb.NormalizeResponse{Params: n.Normalize(req.GetParams())}, nil
 }
 
+// CommandLine implements the protocol.
+func (s *server) CommandLine(ctx context.Context, req *toolpb.CommandLineRequest) (*toolpb.CommandLineResponse, error) {
+	t, err := s.tool(req.GetCall().GetTool())
+	if err != nil {
+		return toproto.CommandLine(nil, err), nil
+	}
+	c, ok := t.(tool.Commander)
+	if !ok {
+		return &toolpb.CommandLineResponse{}, nil
+	}
+	return toproto.CommandLine(s.commandLine(ctx, c, fromproto.Call(req.GetCall()))), nil
+}
+
+func (s *server) commandLine(ctx context.Context, c tool.Commander, call *tool.Call) (argv []string, err error) {
+	defer s.guard(call.Tool, &err)
+	return c.CommandLine(ctx, call)
+}
+
 // guard turns a panic of the plugin's code into an error, and logs its stack.
 func (s *server) guard(what string, err *error) {
 	v := recover()

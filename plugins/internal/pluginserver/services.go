@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/fromproto"
@@ -35,7 +36,7 @@ func (s *services) send(m *toolpb.CallResponse) error {
 }
 
 // receive reads what the host sends until the call ends.
-func (s *services) receive(cancel context.CancelCauseFunc) {
+func (s *services) receive(ctx context.Context, cancel context.CancelCauseFunc) {
 	for {
 		m, err := s.stream.Recv()
 		if err != nil {
@@ -43,11 +44,21 @@ func (s *services) receive(cancel context.CancelCauseFunc) {
 		}
 		switch m := m.GetMessage().(type) {
 		case *toolpb.CallRequest_Cancel:
-			cancel(cancelCause(m.Cancel))
+			if cause := cancelCause(m.Cancel); cause == context.Canceled || !aboutToEnd(ctx) {
+				cancel(cause)
+			}
 		case *toolpb.CallRequest_Response:
 			s.deliver(m.Response)
 		}
 	}
+}
+
+// aboutToEnd reports whether the context's own deadline is near. The host's
+// word that time is up then adds nothing, and would make a cancelled call of
+// one that ran out of time.
+func aboutToEnd(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < time.Second
 }
 
 func cancelCause(c *toolpb.Cancel) error {

@@ -20,6 +20,7 @@ func Tool(t tool.Tool) *toolpb.Tool {
 	_, plans := t.(tool.Planner)
 	_, renders := t.(tool.ErrorRenderer)
 	_, normalizes := t.(tool.Normalizer)
+	_, commands := t.(tool.Commander)
 	return &toolpb.Tool{
 		Name:          d.Name,
 		Title:         d.Title,
@@ -35,6 +36,7 @@ func Tool(t tool.Tool) *toolpb.Tool {
 		Plans:         plans,
 		RendersErrors: renders,
 		Normalizes:    normalizes,
+		Commands:      commands,
 	}
 }
 
@@ -151,6 +153,15 @@ func Plan(p *tool.Plan, err error) *toolpb.PlanResponse {
 		return &toolpb.PlanResponse{}
 	}
 	return &toolpb.PlanResponse{FilesAffected: valid(p.FilesAffected), Preview: []byte(p.Preview)}
+}
+
+// CommandLine gives the answer to a question for a command line.
+func CommandLine(argv []string, err error) *toolpb.CommandLineResponse {
+	p := &toolpb.CommandLineResponse{Error: Error(err)}
+	for _, arg := range argv {
+		p.Argv = append(p.Argv, []byte(arg))
+	}
+	return p
 }
 
 // InputRequired gives the question that err carries, or nil.
