@@ -12,8 +12,8 @@ import (
 // Bounds on what expressions may produce, so that a file cannot exhaust the
 // machine by doubling a text or by padding it.
 const (
-	maxProduced = 64 << 20 // bytes over all expressions of a file
-	maxProduct  = 64 << 20 // sizes of a function's arguments, multiplied
+	maxProduced = 16 << 20 // bytes over all expressions of a file
+	maxProduct  = 16 << 20 // sizes of a function's arguments, multiplied
 	maxPadding  = 4        // digits of a width or precision in format
 )
 
