@@ -1,0 +1,153 @@
+package agentbench
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// The contract's error types.
+const (
+	typePathEscape    = "path_escape"
+	typeSymlink       = "symlink_blocked"
+	typeTimeout       = "timeout"
+	typeFileNotFound  = "file_not_found"
+	typeBinary        = "binary_file"
+	typeNoRipgrep     = "ripgrep_unavailable"
+	typeRipgrep       = "ripgrep_error"
+	typePatchParse    = "patch_parse_error"
+	typePatchHunk     = "patch_hunk_fail"
+	typeSandbox       = "sandbox_error"
+	typeAbnormalExit  = "abnormal_exit"
+	typeUnknownTool   = "unknown_tool"
+	exitCodeOnTimeout = 124
+)
+
+// timeFormat is RFC 3339 with microseconds.
+const timeFormat = "2006-01-02T15:04:05.000000Z07:00"
+
+// envelope is the contract's ToolResult.
+type envelope struct {
+	RequestID   string         `json:"request_id"`
+	Tool        string         `json:"tool"`
+	Status      string         `json:"status"`
+	StartedAt   string         `json:"started_at"`
+	EndedAt     string         `json:"ended_at"`
+	DurationSec float64        `json:"duration_sec"`
+	Data        any            `json:"data"`
+	Error       *envelopeError `json:"error"`
+	ExitCode    *int           `json:"exit_code"`
+	StdoutPath  *string        `json:"stdout_path"`
+	StderrPath  *string        `json:"stderr_path"`
+}
+
+// envelopeError is the contract's ToolError.
+type envelopeError struct {
+	Type    string         `json:"error_type"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details"`
+}
+
+// failure is an error with the contract's name for it.
+type failure struct {
+	kind string
+	err  *tool.Error
+}
+
+// Error is the error's message.
+func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap gives the *tool.Error.
+func (f *failure) Unwrap() error { return f.err }
+
+// as names err in the contract's way.
+func as(kind string, err error) *failure { return &failure{kind: kind, err: tool.AsError(err)} }
+
+// explain names any error of a tool in the contract's way.
+func (t *benchTool) explain(err error) *failure {
+	var named *failure
+	switch {
+	case errors.As(err, &named):
+		return named
+	case errors.Is(err, context.DeadlineExceeded), tool.CodeOf(err) == tool.Timeout:
+		return as(typeTimeout, tool.Errorf(tool.Timeout, "%s did not finish within %s", t.definition.Name, t.limit).
+			Suggest("Ask for less in one call, such as a directory further down.").
+			With("timeout_sec", t.limit.Seconds()))
+	case errors.Is(err, context.Canceled):
+		return as(string(tool.Cancelled), tool.Errorf(tool.Cancelled, "the call of %s was cancelled", t.definition.Name).
+			Suggest("Call again if the result is still wanted."))
+	}
+	own := tool.AsError(err)
+	return as(errorType(own), own)
+}
+
+// errorType is the contract's name for an error, or its code where the
+// contract has none.
+func errorType(err *tool.Error) string {
+	switch err.Code {
+	case tool.PathOutsideWorkspace:
+		return typePathEscape
+	case tool.NotFound:
+		return typeFileNotFound
+	case tool.Blocked:
+		if err.Details["reason"] == "symlink" {
+			return typeSymlink
+		}
+	}
+	return string(err.Code)
+}
+
+// RenderError implements tool.ErrorRenderer.
+func (t *benchTool) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	kind := errorType(err)
+	if err.Code == tool.NotFound {
+		kind = typeUnknownTool
+	}
+	out := &outcome{failed: as(kind, err)}
+	if err.Code == tool.Timeout && call.Tool == runName {
+		code := exitCodeOnTimeout
+		out.exitCode = &code
+	}
+	now := time.Now()
+	return t.seal(call, out, now, now)
+}
+
+// seal makes the result of a call.
+func (t *benchTool) seal(call *tool.Call, out *outcome, started, ended time.Time) *tool.Result {
+	e := envelope{
+		RequestID: call.RequestID, Tool: call.Tool, Status: "success",
+		StartedAt: started.UTC().Format(timeFormat), EndedAt: ended.UTC().Format(timeFormat),
+		DurationSec: max(0, ended.Sub(started).Seconds()),
+		Data:        out.data, ExitCode: out.exitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
+	}
+	if e.Tool == "" {
+		e.Tool = t.definition.Name
+	}
+	if out.failed != nil {
+		e.Status, e.Error = "error", describe(out.failed)
+	}
+	result := tool.JSON(e)
+	result.FilesAffected, result.Artifacts = out.files, out.artifacts
+	result.Truncated, result.Metadata = out.truncated, out.metadata
+	if out.failed != nil {
+		result.Failed = out.failed.err
+	}
+	return result
+}
+
+// describe gives an error in the contract's form. The next step is in the
+// details, which is the field that the contract has for it.
+func describe(f *failure) *envelopeError {
+	details := maps.Clone(f.err.Details)
+	if details == nil {
+		details = make(map[string]any)
+	}
+	details["suggestion"] = f.err.Suggestion
+	if f.err.Suggestion == "" {
+		details["suggestion"] = "Read the message, correct the call and try again."
+	}
+	return &envelopeError{Type: f.kind, Message: f.err.Message, Details: details}
+}

@@ -1,0 +1,180 @@
+package agentbench
+
+import (
+	"context"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// listMax is how many files list_files gives.
+const listMax = 1000
+
+func listFiles(deps *Deps) tool.Tool {
+	return &benchTool{deps: deps, limit: listTimeout, work: list, definition: &tool.Definition{
+		Name:     "list_files",
+		Title:    "List files",
+		Category: "file",
+		Description: "List the files in a directory of the workspace, with a glob those that match it. " +
+			"Everything below the directory is listed when there is no glob or the glob has **; symbolic links and .git are left out. " +
+			"Returns: files, the sorted paths relative to root, at most 1000 of them; truncated is true when there are more.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"root":{"type":"string","description":"Directory to list, relative to the workspace.","default":"."},` +
+			`"glob":{"type":"string","description":"Pattern that a path, relative to root, has to match, such as **/*.py."}` +
+			`},"additionalProperties":false}`),
+		Returns: returns(`{"type":"object","properties":{"files":{"type":"array","items":{"type":"string"}},"truncated":{"type":"boolean"},` +
+			`"files_omitted":{"type":"integer"},"hint":{"type":"string"}},"required":["files"]}`),
+		Risk:        tool.ReadOnly,
+		Permissions: []tool.Permission{tool.FileRead},
+		Timeout:     listTimeout + grace,
+		Idempotent:  true,
+		Examples:    []tool.Example{example("List the Python files below src.", `{"root":"src","glob":"**/*.py"}`)},
+	}}
+}
+
+type listInput struct {
+	Root string `json:"root"`
+	Glob string `json:"glob"`
+}
+
+type listData struct {
+	Files     []string `json:"files"`
+	Truncated bool     `json:"truncated,omitempty"`
+	Omitted   int      `json:"files_omitted,omitempty"`
+	Hint      string   `json:"hint,omitempty"`
+}
+
+func list(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+	in := listInput{Root: "."}
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	if in.Root == "" {
+		in.Root = "."
+	}
+	root, err := listedRoot(deps.Workspace, in.Root)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkListGlob(root, in.Glob); err != nil {
+		return nil, err
+	}
+	data := listData{Files: []string{}}
+	if !withinGit(root) {
+		err = deps.Workspace.Walk(ctx, in.Root, listWalk(in.Glob), func(e workspace.Entry) error {
+			data.take(root, in.Glob, e)
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if data.Omitted > 0 {
+		data.Truncated = true
+		data.Hint = "List a directory further down as root, or give a narrower glob, to see the rest."
+	}
+	return &outcome{data: data, truncated: data.Truncated}, nil
+}
+
+// listedRoot gives the form in which Walk names what is below dir.
+func listedRoot(ws *workspace.Workspace, dir string) (string, error) {
+	info, err := ws.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).
+			Suggest("Name its directory as root, or read the file with read_file.").With("path", dir)
+	}
+	real, err := ws.Check(dir, workspace.Read)
+	if err != nil {
+		return "", err
+	}
+	return ws.Rel(real)
+}
+
+func withinGit(root string) bool {
+	for part := range strings.SplitSeq(root, "/") {
+		if part == ".git" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkListGlob refuses a glob that does not parse or leads out of root.
+func checkListGlob(root, glob string) error {
+	if !doublestar.ValidatePattern(glob) {
+		return badGlob(glob)
+	}
+	if strings.HasPrefix(glob, "/") {
+		return globEscapes(glob)
+	}
+	depth := 0
+	if root != "." {
+		depth = strings.Count(root, "/") + 1
+	}
+	up := false
+	for part := range strings.SplitSeq(glob, "/") {
+		switch part {
+		case "..":
+			up = true
+			depth--
+		case "", ".":
+		default:
+			depth++
+		}
+		if depth < 0 {
+			return globEscapes(glob)
+		}
+	}
+	if up {
+		return tool.Errorf(tool.InvalidArgument, "the glob %q has .. in it", glob).
+			Suggest("Name the directory as root, and what is in it as glob.").With("glob", glob)
+	}
+	return nil
+}
+
+func badGlob(glob string) *tool.Error {
+	return tool.Errorf(tool.InvalidArgument, "the glob %q does not parse", glob).
+		Suggest("Close its brackets and braces; a backslash takes the next character as it is.").With("glob", glob)
+}
+
+func globEscapes(glob string) *tool.Error {
+	return tool.Errorf(tool.PathOutsideWorkspace, "the glob %q leads out of the workspace", glob).
+		Suggest("Give a pattern relative to root, without .. and without a slash at the start.").With("glob", glob)
+}
+
+// listWalk looks no deeper than the glob does. What toolhost itself keeps in
+// .agent is no part of the workspace's content; the braces make a glob of the
+// name, which matches at the top only.
+func listWalk(glob string) workspace.WalkOptions {
+	o := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", "{.agent}"}}
+	if glob != "" && !strings.Contains(glob, "**") {
+		o.MaxDepth = strings.Count(glob, "/") + 1
+	}
+	return o
+}
+
+func (d *listData) take(root, glob string, e workspace.Entry) {
+	if !e.Type.IsRegular() {
+		return
+	}
+	name := e.Path
+	if root != "." {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, root), "/")
+	}
+	if glob != "" && !doublestar.MatchUnvalidated(path.Clean(glob), name) {
+		return
+	}
+	if len(d.Files) >= listMax {
+		d.Omitted++
+		return
+	}
+	d.Files = append(d.Files, name)
+}

@@ -1,0 +1,241 @@
+package agentbench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/patch"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// patchTries is how often a patch is made anew because somebody changed a
+// file in the meantime.
+const patchTries = 3
+
+// patchTool is apply_patch, which can say what it would change.
+type patchTool struct{ benchTool }
+
+func applyPatch(deps *Deps) tool.Tool {
+	return &patchTool{benchTool{deps: deps, limit: patchTimeout, work: runPatch, definition: &tool.Definition{
+		Name:     "apply_patch",
+		Title:    "Apply patch",
+		Category: "edit",
+		Description: "Apply a unified diff to files of the workspace: to all of them or, when a part does not fit, to none. " +
+			"Files can be changed, created, deleted, renamed and made executable, as git writes it; " +
+			"line numbers may be off and a few lines of context may differ. " +
+			"Returns: changed_files and patch_size_bytes.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"unified_diff":{"type":"string","description":"The diff: for each file --- a/PATH and +++ b/PATH, then hunks that begin with @@."}` +
+			`},"required":["unified_diff"],"additionalProperties":false}`),
+		Returns: returns(`{"type":"object","properties":{"changed_files":{"type":"array","items":{"type":"string"}},` +
+			`"patch_size_bytes":{"type":"integer"}},"required":["changed_files","patch_size_bytes"]}`),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
+		Timeout:     patchTimeout + grace,
+		Examples: []tool.Example{example("Change a line.",
+			`{"unified_diff":"--- a/src/main.py\n+++ b/src/main.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"}`)},
+	}}}
+}
+
+type patchInput struct {
+	Diff string `json:"unified_diff"`
+}
+
+type patchData struct {
+	ChangedFiles []string `json:"changed_files"`
+	Size         int      `json:"patch_size_bytes"`
+}
+
+// patchEvent is the payload of PATCH_APPLIED.
+type patchEvent struct {
+	ChangedFiles []string `json:"changed_files"`
+	Size         int      `json:"patch_size_bytes"`
+	Artifact     *string  `json:"artifact"`
+}
+
+func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+	var in patchInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	changes, err := applyTo(ctx, deps.Workspace, in.Diff)
+	if err != nil {
+		return nil, err
+	}
+	files := patch.Paths(changes)
+	if files == nil {
+		files = []string{}
+	}
+	out := &outcome{files: files, data: patchData{files, len(in.Diff)}}
+	event := patchEvent{files, len(in.Diff), nil}
+	name := record.DiffName(call.Step)
+	artifact, err := saveArtifact(deps.Workspace, call, "patch", name, []byte(in.Diff))
+	if err != nil {
+		call.Log(ctx, slog.LevelWarn, "the patch was applied but not kept", slog.String("artifact", name), slog.Any("error", err))
+	}
+	if artifact != nil {
+		out.artifacts, event.Artifact = []tool.Artifact{*artifact}, &name
+	}
+	if err := call.Emit(ctx, "PATCH_APPLIED", event); err != nil {
+		call.Log(ctx, slog.LevelWarn, "an event was not recorded", slog.String("event", "PATCH_APPLIED"), slog.Any("error", err))
+	}
+	return out, nil
+}
+
+// applyTo changes the files. When one changes between being read and being
+// written, the patch is applied to what it has become.
+func applyTo(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
+	for try := 1; ; try++ {
+		changes, err := prepare(ctx, ws, diff)
+		if err != nil {
+			return nil, err
+		}
+		err = ws.Batch(ctx, batch(changes))
+		if err == nil {
+			removeEmptied(ws, changes)
+			return changes, nil
+		}
+		if tool.CodeOf(err) != tool.Conflict || try == patchTries || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// prepare applies the diff in memory.
+func prepare(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
+	set, err := patch.Parse([]byte(diff))
+	if err != nil {
+		return nil, as(typePatchParse, err)
+	}
+	reader := &patchReader{ctx: ctx, workspace: ws}
+	changes, err := patch.Apply(set, reader.read)
+	switch code := tool.CodeOf(err); {
+	case err == nil:
+		return changes, nil
+	case reader.err != nil:
+		return nil, reader.err
+	case code == tool.Conflict, code == tool.AlreadyExists:
+		return nil, as(typePatchHunk, err)
+	case code == tool.Unsupported && strings.Contains(diff, " mode 120000"):
+		return nil, as(typeSymlink, err)
+	case code == tool.Unsupported:
+		return nil, as(typePatchParse, err)
+	}
+	return nil, err
+}
+
+// patchReader reads the files that a patch is about.
+type patchReader struct {
+	ctx       context.Context // of the call
+	workspace *workspace.Workspace
+	err       error // what ended the reading
+}
+
+// read is a patch.ReadFunc. A directory counts as missing: the patch may mean
+// another file.
+func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
+	data, info, err := r.workspace.ReadFile(name, 0)
+	if err == nil {
+		err = r.ctx.Err()
+	}
+	switch code := tool.CodeOf(err); {
+	case err == nil:
+		return data, info.Mode(), nil
+	case code == tool.NotFound, code == tool.NotADirectory:
+	case code == tool.IsDirectory:
+		err = fs.ErrNotExist
+	case code == tool.InvalidArgument:
+		r.err = as(typePatchParse, err) // no file can have this name
+	default:
+		r.err = err
+	}
+	return nil, 0, err
+}
+
+// batch gives the changes in the workspace's form.
+func batch(changes []patch.FileChange) []workspace.Change {
+	list := make([]workspace.Change, len(changes))
+	for i, c := range changes {
+		out := workspace.Change{Path: c.Path, Mode: c.Mode, Expect: workspace.Hash(c.Old)}
+		data := append([]byte{}, c.Data...) // nil would mean the old content
+		switch c.Kind {
+		case patch.Create, patch.Copy:
+			out.Kind, out.Data, out.Expect = workspace.Create, data, ""
+		case patch.Delete:
+			out.Kind = workspace.Delete
+		case patch.Rename:
+			out.Kind, out.Path, out.To, out.Data = workspace.Rename, c.From, c.Path, data
+		default:
+			out.Kind, out.Data = workspace.Replace, data
+		}
+		list[i] = out
+	}
+	return list
+}
+
+// removeEmptied removes the directories that the patch took the last file out
+// of, as git and patch do.
+func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
+	for _, c := range changes {
+		gone := c.Path
+		if c.Kind == patch.Rename {
+			gone = c.From
+		} else if c.Kind != patch.Delete {
+			continue
+		}
+		for dir := path.Dir(gone); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if ws.RemoveDir(dir) != nil {
+				break
+			}
+		}
+	}
+}
+
+// Plan implements tool.Planner.
+func (t *patchTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	if t.deps.Workspace == nil {
+		return nil, noWorkspace(t.definition.Name)
+	}
+	var in patchInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	changes, err := prepare(ctx, t.deps.Workspace, in.Diff)
+	if err != nil {
+		var named *failure
+		if errors.As(err, &named) {
+			return nil, named.err
+		}
+		return nil, err
+	}
+	plan := &tool.Plan{FilesAffected: patch.Paths(changes)}
+	for _, c := range changes {
+		plan.Preview += preview(c)
+	}
+	return plan, nil
+}
+
+func preview(c patch.FileChange) string {
+	from, to := "a/"+c.Path, "b/"+c.Path
+	switch c.Kind {
+	case patch.Create:
+		from = "/dev/null"
+	case patch.Delete:
+		to = "/dev/null"
+	case patch.Rename, patch.Copy:
+		from = "a/" + c.From
+	}
+	diff := textedit.Diff(from, to, c.Old, c.Data, 3)
+	if diff == "" {
+		diff = string(c.Kind) + " " + strings.TrimPrefix(from, "a/") + " " + strings.TrimPrefix(to, "b/") + "\n"
+	}
+	return diff
+}

@@ -1,0 +1,198 @@
+package agentbench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+const (
+	runName = "run"
+	shell   = "/bin/sh"
+	// streamMax is how much of a stream its artifact holds, in bytes.
+	streamMax = 100 << 10
+	// tailShown is how much of a failed command's output the error shows.
+	tailShown = 2 << 10
+)
+
+// runTool is run, which can say what command it would start.
+type runTool struct{ benchTool }
+
+func run(deps *Deps) tool.Tool {
+	return &runTool{benchTool{deps: deps, limit: maxRunTimeout + grace, work: runCommand, definition: &tool.Definition{
+		Name:     runName,
+		Title:    "Run command",
+		Category: "shell",
+		Description: "Run a shell command in the workspace, in a sandbox without network where only the workspace can be written. " +
+			"Its output goes to files, cut at 100 KB each; read them with read_file. " +
+			"Returns: exit_code, stdout_path and stderr_path. An exit code other than 0 is the error abnormal_exit.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"command":{"type":"string","description":"The command, in the syntax of sh."},` +
+			`"timeout_sec":{"type":"integer","minimum":1,"maximum":86400,"description":"Seconds after which the command is ended. Left out, it is the task's limit, 60 as a rule."},` +
+			`"env":{"type":"object","additionalProperties":{"type":"string"},"description":"Environment variables to set for the command."}` +
+			`},"required":["command"],"additionalProperties":false}`),
+		Returns: returns(`{"type":"object","properties":{"exit_code":{"type":"integer"},"stdout_path":{"type":["string","null"]},"stderr_path":{"type":["string","null"]},` +
+			`"stdout_truncated":{"type":"boolean"},"stderr_truncated":{"type":"boolean"}},"required":["exit_code","stdout_path","stderr_path"]}`),
+		Risk:        tool.Dangerous,
+		Permissions: []tool.Permission{tool.ShellExec},
+		Timeout:     maxRunTimeout + 2*grace,
+		Examples:    []tool.Example{example("Run the tests.", `{"command":"pytest -q","timeout_sec":120}`)},
+	}}}
+}
+
+type runInput struct {
+	Command string            `json:"command"`
+	Timeout int               `json:"timeout_sec"`
+	Env     map[string]string `json:"env"`
+}
+
+type runData struct {
+	ExitCode        int     `json:"exit_code"`
+	StdoutPath      *string `json:"stdout_path"`
+	StderrPath      *string `json:"stderr_path"`
+	StdoutTruncated bool    `json:"stdout_truncated,omitempty"`
+	StderrTruncated bool    `json:"stderr_truncated,omitempty"`
+}
+
+// CommandLine implements tool.Commander.
+func (t *runTool) CommandLine(_ context.Context, call *tool.Call) ([]string, error) {
+	var in runInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	return in.argv(), nil
+}
+
+func (in runInput) argv() []string { return []string{shell, "-c", in.Command} }
+
+// check refuses what no process can be given.
+func (in runInput) check() error {
+	if strings.ContainsRune(in.Command, 0) {
+		return tool.Errorf(tool.InvalidArgument, "the command contains a NUL byte").
+			Suggest("Give it without; printf '\\0' makes one where it is needed.")
+	}
+	for name, value := range in.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return tool.Errorf(tool.InvalidArgument, "the environment variable %q cannot be set", name).
+				Suggest("A name is not empty and has no = in it, and neither name nor value has a NUL byte.").With("name", name)
+		}
+	}
+	return nil
+}
+
+func runCommand(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+	var in runInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if deps.Prepare == nil && !deps.Unconfined {
+		return nil, as(typeSandbox, tool.Errorf(tool.Unavailable, "there is no sandbox to run the command in").
+			Suggest("The operator can look at what this machine offers with `toolhost doctor`, or allow commands without a sandbox."))
+	}
+	timeout := deps.RunTimeout
+	if in.Timeout > 0 {
+		timeout = time.Duration(in.Timeout) * time.Second
+	}
+	ended, err := proc.Run(ctx, proc.Command{
+		Argv: in.argv(), Dir: deps.Workspace.Root(), Env: proc.Environ(in.Env),
+		Timeout: timeout, Cap: streamMax, Prepare: deps.Prepare,
+	})
+	if err != nil {
+		return nil, as(typeSandbox, err)
+	}
+	return report(ctx, deps, call, ended, timeout), nil
+}
+
+// report makes the outcome of a command that ran.
+func report(ctx context.Context, deps *Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) *outcome {
+	out := &outcome{exitCode: &ended.ExitCode}
+	if ended.TimedOut {
+		ended.ExitCode = exitCodeOnTimeout
+	}
+	out.stdout = out.keep(ctx, deps, call, "stdout", ended.Stdout)
+	out.stderr = out.keep(ctx, deps, call, "stderr", ended.Stderr)
+	if deps.SandboxLevel != "" {
+		out.metadata = map[string]any{"sandbox": deps.SandboxLevel}
+	}
+	if out.failed = failed(ended, timeout); out.failed == nil {
+		out.data = runData{
+			ExitCode: ended.ExitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
+			StdoutTruncated: ended.Stdout.Truncated(), StderrTruncated: ended.Stderr.Truncated(),
+		}
+	}
+	return out
+}
+
+// failed is the failure of a command, nil when it succeeded.
+func failed(ended *proc.Result, timeout time.Duration) *failure {
+	var f *failure
+	switch {
+	case ended.TimedOut:
+		f = as(typeTimeout, tool.Errorf(tool.Timeout, "the command did not end within %s and was killed", timeout).
+			Suggest("Give a longer timeout_sec, or do less in one command. What it printed until then is in the files.").
+			With("timeout_sec", timeout.Seconds()))
+	case ended.Cancelled:
+		f = as(string(tool.Cancelled), tool.Errorf(tool.Cancelled, "the command was cancelled and killed").
+			Suggest("Call again if the result is still wanted."))
+	case ended.Signal != "":
+		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command was ended by a signal: %s", ended.Signal).
+			Suggest("It may have used too much memory or have crashed; read what it printed.").With("signal", ended.Signal))
+	case ended.ExitCode != 0:
+		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command exited with code %d", ended.ExitCode).
+			Suggest("Read what it printed, in stderr_path and stdout_path; some programs exit so to tell a result."))
+	default:
+		return nil
+	}
+	_ = f.err.With("exit_code", ended.ExitCode).
+		With("stdout_tail", tailOf(ended.Stdout)).With("stderr_tail", tailOf(ended.Stderr))
+	return f
+}
+
+// tailOf is the end of a stream.
+func tailOf(o proc.Output) string {
+	end := append(append([]byte{}, o.Head...), o.Tail...)
+	if o.Truncated() {
+		end = o.Tail
+	}
+	return strings.ToValidUTF8(string(end[max(0, len(end)-tailShown):]), "")
+}
+
+// keep writes a stream to its artifact and gives the name that results tell.
+func (out *outcome) keep(ctx context.Context, deps *Deps, call *tool.Call, stream string, o proc.Output) *string {
+	name := record.LogName(call.Step, stream)
+	artifact, err := saveArtifact(deps.Workspace, call, stream, name, cut(o))
+	if err != nil {
+		call.Log(ctx, slog.LevelWarn, "output was not kept", slog.String("artifact", name), slog.Any("error", err))
+	}
+	if artifact == nil {
+		return nil
+	}
+	out.artifacts = append(out.artifacts, *artifact)
+	out.truncated = out.truncated || o.Truncated()
+	return &name
+}
+
+// cut gives a stream whole, or its head and its tail with a mark between
+// them, no longer than streamMax together.
+func cut(o proc.Output) []byte {
+	if !o.Truncated() {
+		return o.Head
+	}
+	const room = (streamMax - 200) / 2
+	head := o.Head[:min(len(o.Head), room)]
+	tail := o.Tail[max(0, len(o.Tail)-room):]
+	head, tail = head[:len(head)-partialEnd(head)], tail[partialStart(tail):]
+	mark := fmt.Sprintf("\n[... %d of %d bytes left out; redirect the command's output to a file to keep all of it ...]\n",
+		o.Bytes-int64(len(head)+len(tail)), o.Bytes)
+	return append(append(append([]byte{}, head...), mark...), tail...)
+}
