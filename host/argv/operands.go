@@ -3,6 +3,7 @@ package argv
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -15,9 +16,9 @@ func (p *parse) checkOperands() error {
 	case o.Type == None && n > 0:
 		return p.operandError("takes no operands, and %q is one", p.operands[0])
 	case n < o.Min:
-		return p.operandError("needs at least %d operands and has %d", o.Min, n)
+		return p.operandError("needs at least %s and has %d", operands(o.Min), n)
 	case o.Max > 0 && n > o.Max:
-		return p.operandError("takes at most %d operands and has %d", o.Max, n)
+		return p.operandError("takes at most %s and has %d", operands(o.Max), n)
 	}
 	if err := p.refusedOperand(); err != nil {
 		return err
@@ -49,6 +50,13 @@ func (p *parse) checkOperands() error {
 		}
 	}
 	return nil
+}
+
+func operands(n int) string {
+	if n == 1 {
+		return "1 operand"
+	}
+	return strconv.Itoa(n) + " operands"
 }
 
 // last checks the last operand, which may be a directory that receives the
