@@ -32,13 +32,12 @@ type measure func() error
 
 // comparison is a line of the report.
 type comparison struct {
-	name      string
-	aim       string
-	ours      measure
-	base      measure
-	baseName  string
-	rounds    int
-	unmatched bool // no aim is set
+	name     string
+	aim      string
+	ours     measure
+	base     measure
+	baseName string
+	rounds   int
 }
 
 func bench(binary string) error {

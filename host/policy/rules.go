@@ -36,14 +36,6 @@ func (a Action) strength() int {
 	return 0
 }
 
-// stricter gives the stronger of two actions.
-func stricter(a, b Action) Action {
-	if b.strength() > a.strength() {
-		return b
-	}
-	return a
-}
-
 // Rule says what to do with the calls that it matches: those that fulfil all
 // conditions that are not empty.
 type Rule struct {

@@ -3,6 +3,7 @@ package record_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -41,8 +42,8 @@ func work(root string) int {
 	}
 	defer r.Close()
 	for i := range 200 {
-		step, err := r.Step(nil, "s")
-		if err != nil || r.Event(nil, "s", "e", map[string]any{"pid": os.Getpid(), "i": i, "pad": strings.Repeat("x", 100+i)}) != nil {
+		step, err := r.Step(context.Background(), "s")
+		if err != nil || r.Event(context.Background(), "s", "e", map[string]any{"pid": os.Getpid(), "i": i, "pad": strings.Repeat("x", 100+i)}) != nil {
 			return 1
 		}
 		fmt.Println(step)
