@@ -84,7 +84,11 @@ func planCreateFile(ctx context.Context, deps Deps, p createFileParams) (*tool.P
 	if err != nil {
 		return nil, p.failure(deps, err)
 	}
-	return preview.Plan(), nil
+	plan := preview.Plan()
+	if plan.Preview == "" { // an empty file has no diff
+		plan.Preview = "new file: " + preview.Path + "\n"
+	}
+	return plan, nil
 }
 
 func (p createFileParams) failure(deps Deps, err error) error {
