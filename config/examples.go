@@ -12,6 +12,9 @@ import (
 func CheckExamples(cfg *Config, paths argv.Paths) Diagnostics {
 	var diags Diagnostics
 	for i := range cfg.Tools {
+		if cfg.Tools[i].Command == nil && cfg.Tools[i].Passthrough == nil {
+			continue // a mistake that Parse reports
+		}
 		for _, problem := range cfg.Tools[i].CheckExamples(paths) {
 			diag := &hcl.Diagnostic{
 				Severity: hcl.DiagError, Summary: "Example does not hold",

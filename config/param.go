@@ -6,9 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	hostschema "github.com/toolhost/toolhost/host/schema"
-
 	"github.com/toolhost/toolhost/host/argv"
+	hostschema "github.com/toolhost/toolhost/host/schema"
 )
 
 // params are the parameters of a tool while its command is read.

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	hostschema "github.com/toolhost/toolhost/host/schema"
-
 	"github.com/toolhost/toolhost/host/tool"
 )
 
