@@ -1,0 +1,197 @@
+package search
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// pattern is a checked pattern in every form that the engines need.
+type pattern struct {
+	tree *syntax.Regexp
+	// match is for lines of valid UTF-8.
+	match *regexp.Regexp
+	// strict is for other lines. Go takes a byte that is not valid UTF-8 for
+	// U+FFFD, which no class of this one matches.
+	strict func() *regexp.Regexp
+	// need finds places where a line could match; nil: anywhere.
+	need *finder
+	// exact is true when what need finds is a match.
+	exact bool
+}
+
+// compile checks a query's pattern.
+func compile(q Query) (*pattern, error) {
+	if q.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "search pattern cannot be empty").Suggest("Give a text or a regular expression to look for.")
+	}
+	flags := syntax.PerlX | syntax.UnicodeGroups // no OneLine: ^ and $ are about lines
+	if q.Literal {
+		flags = syntax.Literal
+	}
+	if q.IgnoreCase {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(q.Pattern, flags)
+	if err != nil {
+		return nil, invalid(q.Pattern, err)
+	}
+	tree = withinLine(tree)
+	if breaksLine(tree) {
+		return nil, tool.Errorf(tool.InvalidArgument, "the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
+			Suggest("Search for a part of it that is on one line, with context lines.").With("reason", "line break in the pattern")
+	}
+	match, err := regexp.Compile(tree.String())
+	if err != nil {
+		return nil, invalid(q.Pattern, err)
+	}
+	p := &pattern{tree: tree, match: match}
+	p.strict = sync.OnceValue(func() *regexp.Regexp { return strictly(tree, match) })
+	p.need, p.exact = newFinder(tree)
+	return p, nil
+}
+
+func invalid(pattern string, err error) error {
+	reason := err.Error()
+	var syntaxErr *syntax.Error
+	if errors.As(err, &syntaxErr) {
+		reason = syntaxErr.Code.String()
+		if syntaxErr.Expr != "" && syntaxErr.Expr != pattern {
+			reason += ": " + syntaxErr.Expr
+		}
+	}
+	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).
+		Suggest("Put a backslash before characters that are meant as they are, or search for a literal text.").With("reason", reason)
+}
+
+// withinLine changes a tree into one that never matches a line break, and for
+// which the text begins and ends with the line. Groups capture nothing.
+func withinLine(re *syntax.Regexp) *syntax.Regexp {
+	for i, sub := range re.Sub {
+		re.Sub[i] = withinLine(sub)
+	}
+	switch re.Op {
+	case syntax.OpCapture:
+		return re.Sub[0]
+	case syntax.OpBeginText:
+		re.Op = syntax.OpBeginLine
+	case syntax.OpEndText:
+		re.Op = syntax.OpEndLine
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		re.Op, re.Rune = syntax.OpCharClass, []rune{0, '\n' - 1, '\n' + 1, '\r' - 1, '\r' + 1, utf8.MaxRune}
+	case syntax.OpCharClass:
+		re.Rune = without(without(re.Rune, '\n'), '\r')
+		if len(re.Rune) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	default:
+	}
+	return re
+}
+
+// without takes a character out of the ranges of a class.
+func without(ranges []rune, r rune) []rune {
+	var rest []rune
+	for i := 0; i+1 < len(ranges); i += 2 {
+		lo, hi := ranges[i], ranges[i+1]
+		if r < lo || r > hi {
+			rest = append(rest, lo, hi)
+			continue
+		}
+		if lo < r {
+			rest = append(rest, lo, r-1)
+		}
+		if r < hi {
+			rest = append(rest, r+1, hi)
+		}
+	}
+	return rest
+}
+
+func breaksLine(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && strings.ContainsAny(string(re.Rune), "\r\n") {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if breaksLine(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// strictly is the pattern without U+FFFD.
+func strictly(tree *syntax.Regexp, otherwise *regexp.Regexp) *regexp.Regexp {
+	strict, err := syntax.Parse(tree.String(), syntax.PerlX|syntax.UnicodeGroups)
+	if err != nil {
+		return otherwise
+	}
+	re, err := regexp.Compile(noReplacement(strict).String())
+	if err != nil {
+		return otherwise
+	}
+	return re
+}
+
+func noReplacement(re *syntax.Regexp) *syntax.Regexp {
+	for i, sub := range re.Sub {
+		re.Sub[i] = noReplacement(sub)
+	}
+	switch {
+	case re.Op == syntax.OpLiteral && slices.Contains(re.Rune, utf8.RuneError):
+		re.Op = syntax.OpNoMatch
+	case re.Op == syntax.OpCharClass:
+		if re.Rune = without(re.Rune, utf8.RuneError); len(re.Rune) == 0 {
+			re.Op = syntax.OpNoMatch
+		}
+	}
+	return re
+}
+
+// matches reports whether a line, without its end, matches.
+func (p *pattern) matches(line []byte) bool {
+	if !utf8.Valid(line) {
+		return p.strict().Match(line)
+	}
+	return p.match.Match(line)
+}
+
+// rust is the pattern in the syntax of ripgrep. The two agree on all that Go
+// writes, but for \b and \B, which are about ASCII in Go.
+func (p *pattern) rust() string {
+	text := p.tree.String()
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		if text[i] == 'b' || text[i] == 'B' {
+			b.WriteString(`(?-u:\` + text[i:i+1] + `)`)
+		} else {
+			b.WriteString(text[i-1 : i+1])
+		}
+	}
+	return b.String()
+}
+
+// matchesNothing reports a part that matches nothing at all, which ripgrep
+// takes for a mistake.
+func matchesNothing(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpNoMatch {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if matchesNothing(sub) {
+			return true
+		}
+	}
+	return false
+}
