@@ -26,6 +26,7 @@ func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 		c.run,     // the tool itself, under deadline and recover
 	)
 	c.render(ctx, err) // the result in the toolset's own shape
+	c.redact()
 	c.record(ctx)
 	return &c.outcome
 }
@@ -315,6 +316,12 @@ func (c *call) render(ctx context.Context, err error) {
 		}
 	}
 	c.outcome.Result = ErrorResult(c.outcome.Err)
+}
+
+// redact takes the secrets of the configuration out of what callers see.
+func (c *call) redact() {
+	c.outcome.Result = c.host.redact.result(c.outcome.Result)
+	c.outcome.Err = c.host.redact.error(c.outcome.Err)
 }
 
 // hideStack moves a panic's stack from the error, which callers see, to the

@@ -64,6 +64,8 @@ type Options struct {
 	Recorder Recorder
 	// State gives the store of a source's tools. Nil keeps state in memory.
 	State func(source string, scope tool.Scope, session string) tool.State
+	// Secrets are values that no result and no error may show.
+	Secrets []string
 	// Sample asks a language model for tools. Nil means there is none.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 }
@@ -75,6 +77,7 @@ type Host struct {
 	catalog atomic.Pointer[Catalog]
 	slots   chan struct{}
 	memory  memoryState
+	redact  *redactor
 }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a
@@ -89,7 +92,7 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	if options.Limits.InFlight <= 0 {
 		options.Limits.InFlight = DefaultInFlight
 	}
-	h := &Host{options: options, logger: options.Logger, slots: make(chan struct{}, options.Limits.InFlight)}
+	h := &Host{options: options, logger: options.Logger, redact: newRedactor(options.Secrets), slots: make(chan struct{}, options.Limits.InFlight)}
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
 	}

@@ -365,3 +365,24 @@ func TestErrorsTakeTheContractsShape(t *testing.T) {
 		})
 	}
 }
+
+func TestSecretsAreTakenOut(t *testing.T) {
+	const secret = "tok\"en-4711"
+	leak := newFake("leak", func(_ context.Context, c *tool.Call) (*tool.Result, error) {
+		return tool.JSON(map[string]string{"token": secret, "other": "stays"}), nil
+	})
+	fail := newFake("fail", func(context.Context, *tool.Call) (*tool.Result, error) {
+		return nil, tool.Errorf(tool.CommandFailed, "it said %s", secret).With("stderr", secret).Suggest("Use %s.", secret)
+	})
+	h := newHost(t, host.Options{Secrets: []string{secret, "abc"}}, leak, fail)
+	out := h.Session("s").Call(t.Context(), host.Request{Tool: "leak"})
+	assert.JSONEq(t, `{"token":"[redacted]","other":"stays"}`, string(out.Result.Structured))
+	assert.NotContains(t, out.Result.Text(), "4711")
+
+	out = h.Session("s").Call(t.Context(), host.Request{Tool: "fail"})
+	shown, err := json.Marshal(out)
+	require.NoError(t, err)
+	assert.NotContains(t, string(shown), "4711")
+	assert.Contains(t, out.Err.Message, "it said [redacted]")
+	assert.Equal(t, tool.CommandFailed, out.Err.Code)
+}

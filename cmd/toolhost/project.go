@@ -74,7 +74,7 @@ func (a *app) readConfigFile(path string) (*config.Config, error) {
 	if diags.HasErrors() {
 		return nil, a.report(diags)
 	}
-	return cfg, nil
+	return cfg, unsupported(cfg)
 }
 
 // report shows mistakes in agent.hcl and gives the error that ends the
@@ -84,6 +84,18 @@ func (a *app) report(diags config.Diagnostics) error {
 		return err
 	}
 	return &exitError{code: exitUsage}
+}
+
+// unsupported refuses blocks that this version reads and does not act on:
+// leaving them out in silence could weaken what the file asks for.
+func unsupported(cfg *config.Config) error {
+	switch {
+	case len(cfg.Servers) > 0:
+		return usagef("Remove the block.", "%s: mcp blocks have no effect in this version of toolhost", cfg.Servers[0].Pos)
+	case cfg.Sandbox != nil:
+		return usagef("Remove the block; run toolhost itself in a sandbox until then.", "%s: sandbox blocks have no effect in this version of toolhost", cfg.Sandbox.Pos)
+	}
+	return nil
 }
 
 // configPath is the agent.hcl that is meant, "" where there is none.
@@ -165,6 +177,7 @@ func (p *project) openHost(ctx context.Context) error {
 		State:    p.store.Scope,
 		Judge:    p.judge,
 		Remember: p.remember,
+		Secrets:  p.config.Secrets,
 	})
 	if err != nil {
 		return usage(err)

@@ -31,8 +31,6 @@ type Deps struct {
 	// Prepare confines a process before it starts, by what the spec grants.
 	// It returns what the result's metadata says of it. Nil confines nothing.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
-	// Secrets are the values that must not appear in results.
-	Secrets []string
 }
 
 // New makes the tool that a spec declares. The error is a *tool.Error.
