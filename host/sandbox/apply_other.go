@@ -1,0 +1,21 @@
+//go:build !linux && !darwin
+
+package sandbox
+
+import (
+	"os/exec"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+const notHere = "this operating system offers toolhost no way to confine a process"
+
+func (p *Policy) apply(*exec.Cmd, Level) error {
+	return tool.Errorf(tool.Unsupported, notHere).
+		Suggest("Use sandbox level \"docker\", or \"off\".")
+}
+
+func detect() Report {
+	verdict := Verdict{Reason: notHere}
+	return Report{Full: verdict, Landlock: verdict}
+}

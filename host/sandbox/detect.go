@@ -1,0 +1,67 @@
+package sandbox
+
+import (
+	"context"
+	"os/exec"
+	"sync"
+)
+
+// Report is what works on this machine.
+type Report struct {
+	Full, Landlock Verdict
+	// Strongest is the level that Auto takes, empty when none works.
+	Strongest Level
+	// LandlockABI is the version of the kernel's Landlock, 0 for none.
+	LandlockABI int
+	// Promise says in a sentence what holds for confined processes.
+	Promise string
+	// Gaps are what the strongest level leaves open.
+	Gaps []string
+}
+
+// Verdict is whether a level works, and why not.
+type Verdict struct {
+	Works  bool
+	Reason string
+}
+
+func (r Report) verdict(level Level) Verdict {
+	switch level {
+	case Full:
+		return r.Full
+	case Landlock:
+		return r.Landlock
+	}
+	return Verdict{Works: level == Off}
+}
+
+// Detect tries what works on this machine. It starts a confined process the
+// first time, which takes some milliseconds, and remembers the answer.
+func Detect(context.Context) Report { return detected() }
+
+// detected holds for as long as the process runs: neither the kernel nor what
+// it allows this user changes under it.
+var detected = sync.OnceValue(func() Report {
+	report := detect()
+	switch {
+	case report.Full.Works:
+		report.Strongest = Full
+	case report.Landlock.Works:
+		report.Strongest = Landlock
+	}
+	report.Promise, report.Gaps = promise(report)
+	return report
+})
+
+// DetectDocker reports whether a container could be started. It asks the
+// docker daemon, which may take a while; Detect leaves it out.
+func DetectDocker(ctx context.Context) Verdict {
+	path, err := exec.LookPath("docker")
+	if err != nil {
+		return Verdict{Reason: "the docker command is not installed"}
+	}
+	if err := exec.CommandContext(ctx, path, "version", "--format", "{{.Server.Version}}").Run(); err != nil {
+		return Verdict{Reason: "no docker daemon answers"}
+	}
+	return Verdict{Works: true}
+}

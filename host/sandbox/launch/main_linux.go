@@ -1,0 +1,204 @@
+package launch
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+// exitFailed is the launcher's exit code when it could not start the program.
+const exitFailed = 125
+
+func init() {
+	if len(os.Args) > 0 && os.Args[0] == Name {
+		os.Exit(run(os.Args[1:]))
+	}
+}
+
+// run is the launcher. It runs on the process's first thread throughout,
+// which the initialisation of packages is bound to: most of what confines a
+// process confines a thread.
+func run(args []string) int {
+	if len(args) == 1 && args[0] == Probe {
+		return 0
+	}
+	status := takeStatus()
+	plan, ok := Decode(args)
+	if !ok {
+		return status.fail("internal", "the launcher was started with arguments that it does not understand",
+			"It is started by toolhost alone.")
+	}
+	if err := plan.confine(); err != nil {
+		return status.fail("unavailable", "the command cannot be confined: "+err.Error(),
+			"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl.")
+	}
+	if !plan.Namespaces {
+		return plan.become(status)
+	}
+	return plan.start(status)
+}
+
+// confine does all that can fail, from the outside in.
+func (p *Plan) confine() error {
+	leaveTerminal()
+	if p.Loopback {
+		if err := loopbackUp(); err != nil {
+			return err
+		}
+	}
+	if p.Namespaces {
+		if err := p.arrange(); err != nil {
+			return err
+		}
+	}
+	if p.Dir != "" {
+		// The directory that the process is in lies on a mount of before.
+		if err := os.Chdir(p.Dir); err != nil {
+			return err
+		}
+	}
+	for _, limit := range p.Limits {
+		if err := setLimit(limit); err != nil {
+			return err
+		}
+	}
+	if err := dropRights(); err != nil {
+		return err
+	}
+	if err := p.landlock(); err != nil {
+		return err
+	}
+	return p.Filter.install()
+}
+
+// become turns the launcher into the program.
+func (p *Plan) become(status status) int {
+	err := syscall.Exec(p.Path, p.Args, environ())
+	return status.cannotRun(p.Path, err)
+}
+
+// start starts the program and stays behind as the first process of its
+// namespace: it collects the processes that have lost their parent, and all
+// that are left die with it.
+func (p *Plan) start(status status) int {
+	files := make([]uintptr, 3+p.Files)
+	for i := range files {
+		files[i] = uintptr(i)
+	}
+	pid, err := syscall.ForkExec(p.Path, p.Args, &syscall.ProcAttr{Env: environ(), Files: files})
+	if err != nil {
+		return status.cannotRun(p.Path, err)
+	}
+	ignoreSignals()
+	closeFiles(files)
+	end := waitFor(pid)
+	waitForOthers()
+	if end.Signaled() {
+		status.report("signal", strconv.Itoa(int(end.Signal())))
+		return 128 + int(end.Signal())
+	}
+	return end.ExitStatus()
+}
+
+// closeFiles lets go of the program's files, so that whoever reads from it
+// sees when it closes them.
+func closeFiles(files []uintptr) {
+	for _, fd := range files {
+		_ = syscall.Close(int(fd))
+	}
+}
+
+func waitFor(pid int) (end syscall.WaitStatus) {
+	for {
+		got, err := syscall.Wait4(-1, &end, 0, nil)
+		if got == pid || err != nil && err != syscall.EINTR {
+			return end
+		}
+	}
+}
+
+// othersPatience is how often, a millisecond apart, the launcher looks whether
+// the processes that the program has left behind have ended by themselves.
+const othersPatience = 500
+
+func waitForOthers() {
+	for range othersPatience {
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+		case err == syscall.ECHILD:
+			return
+		case pid == 0:
+			_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1_000_000}, nil)
+		}
+	}
+}
+
+// ignoreSignals leaves it to the program what a signal to the whole group
+// does. It must come after the program's start, who would inherit it.
+func ignoreSignals() {
+	action := [8]uint64{1} // SIG_IGN
+	for _, signal := range []syscall.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2,
+		syscall.SIGPIPE, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
+	} {
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(signal), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	}
+}
+
+// environ is the program's environment.
+func environ() []string {
+	var env []string
+	for _, pair := range os.Environ() {
+		if given, ok := strings.CutPrefix(pair, EnvPrefix); ok {
+			env = append(env, given)
+		}
+	}
+	return env
+}
+
+// status is where the launcher reports to, -1 for nowhere.
+type status int
+
+func takeStatus() status {
+	fd, err := strconv.Atoi(os.Getenv(StatusEnv))
+	if err != nil || fd < 3 {
+		return -1
+	}
+	syscall.CloseOnExec(fd)
+	return status(fd)
+}
+
+func (s status) report(fields ...string) {
+	if s >= 0 {
+		_, _ = syscall.Write(int(s), []byte(strings.Join(fields, "\x00")))
+	}
+}
+
+func (s status) fail(code, message, suggestion string) int {
+	s.report("error", code, message, suggestion)
+	if s < 0 {
+		_, _ = syscall.Write(2, []byte("toolhost: "+message+". "+suggestion+"\n"))
+	}
+	return exitFailed
+}
+
+func (s status) cannotRun(path string, err error) int {
+	if err == syscall.ENOENT {
+		return s.fail("command_not_found", "the program "+path+" cannot be seen inside the sandbox, or what its first line names cannot: "+err.Error(),
+			"Install it in a system directory, or grant its directory to the tool in agent.hcl.")
+	}
+	return s.fail("permission_denied", "the program "+path+" may not be run inside the sandbox: "+err.Error(),
+		"Make it executable, or grant its directory to the tool in agent.hcl.")
+}
+
+// failed is an error of a step.
+type failed struct {
+	step  string
+	errno error
+}
+
+func (f failed) Error() string { return f.step + ": " + f.errno.Error() }
+func (f failed) Unwrap() error { return f.errno }
+
+func failure(step string, err error) error { return failed{step, err} }

@@ -1,0 +1,242 @@
+package launch
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// absent is the number of a system call that an architecture lacks.
+const absent = -1
+
+// Instructions of classic BPF, as a filter uses them.
+const (
+	opLoad      = 0x20 // A = the word at K of struct seccomp_data
+	opAnd       = 0x54 // A &= K
+	opJumpEqual = 0x15 // A == K
+	opJumpAbove = 0x35 // A >= K
+	opJumpSet   = 0x45 // A & K != 0
+	opReturn    = 0x06
+)
+
+// What a filter returns, and where it finds things.
+const (
+	retAllow = 0x7fff0000
+	retErrno = 0x00050000
+	retKill  = 0x80000000
+	offNr    = 0
+	offArch  = 4
+	offArgs  = 16
+)
+
+const x32Bit = 0x40000000
+
+// Values that arguments are compared with.
+const (
+	setIDs        = 0o6000
+	createFlags   = 0o100 | 0o20000000 // O_CREAT, O_TMPFILE's own bit
+	newNamespaces = 0x7e020000
+	newTime       = 0x80
+	typeMask      = 0o170000
+	charDevice    = 0o020000
+	blockDevice   = 0o060000
+	tiocsti       = 0x5412
+	tioclinux     = 0x541c
+	personalityAs = 0xffffffff // asks for the personality
+)
+
+type instruction struct {
+	code   uint16
+	jt, jf uint8
+	k      uint32
+}
+
+// program is a filter in the making. Every block begins with the system call's
+// number in A and either falls through untouched or returns.
+type program []instruction
+
+func ret(k uint32) instruction       { return instruction{code: opReturn, k: k} }
+func refuse(e syscall.Errno) uint32  { return retErrno | uint32(e) }
+func load(offset uint32) instruction { return instruction{code: opLoad, k: offset} }
+func loadArg(n uint32) instruction   { return load(offArgs + 8*n) }
+func jumpSet(k uint32) instruction   { return instruction{code: opJumpSet, jf: 1, k: k} }
+func jumpEqual(k uint32) instruction { return instruction{code: opJumpEqual, jf: 1, k: k} }
+func on(nr int, skip uint8) instruction {
+	return instruction{code: opJumpEqual, jf: skip, k: uint32(nr)}
+}
+
+// refuse adds blocks that fail with e.
+func (p *program) refuse(e syscall.Errno, numbers ...int) {
+	for _, nr := range numbers {
+		p.block(nr, ret(refuse(e)))
+	}
+}
+
+// block adds what is done for one system call. It has to return.
+func (p *program) block(nr int, body ...instruction) {
+	if nr == absent {
+		return
+	}
+	*p = append(append(*p, on(nr, uint8(len(body)))), body...)
+}
+
+// refuseBits adds a block that fails when argument arg has one of bits.
+func (p *program) refuseBits(nr int, arg, bits uint32) {
+	p.block(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(retAllow))
+}
+
+// compile gives the filter as instructions.
+func (f Filter) compile() program {
+	p := program{
+		load(offArch),
+		{code: opJumpEqual, jt: 1, k: auditArch}, ret(retKill),
+		load(offNr),
+		{code: opJumpAbove, jf: 1, k: x32Bit}, ret(refuse(syscall.ENOSYS)),
+	}
+	p.refuseMachine()
+	p.refuseProcesses()
+	p.attributes(f.Attributes)
+	p.creation()
+	if !f.SysV {
+		p.refuse(syscall.EPERM, sysShmget, sysShmat, sysShmctl, sysMsgget, sysMsgsnd, sysMsgrcv, sysMsgctl,
+			sysSemget, sysSemop, sysSemtimedop, sysSemctl, sysMqOpen, sysMqUnlink)
+	}
+	p.sockets(f)
+	return append(p, ret(retAllow))
+}
+
+// refuseMachine refuses what changes the machine or the view of it.
+func (p *program) refuseMachine() {
+	p.refuse(syscall.EPERM,
+		sysMount, sysUmount2, sysPivotRoot, sysChroot, sysOpenTree, sysOpenTreeAttr, sysMoveMount, sysFsopen, sysFsconfig,
+		sysFsmount, sysFspick, sysMountSetattr, sysKexecLoad, sysKexecFileLoad, sysInitModule, sysFinitModule, sysDeleteModule,
+		sysSwapon, sysSwapoff, sysReboot, sysSethostname, sysSetdomainname, sysAcct, sysQuotactl, sysQuotactlFd,
+		sysSettimeofday, sysClockSettime, sysIopl, sysIoperm, sysNameToHandleAt, sysOpenByHandleAt, sysVhangup, sysSyslog,
+		sysFanotifyInit, sysLookupDcookie, sysUselib, sysUstat, sysNfsservctl, sysModifyLdt, sysSysctl)
+}
+
+// refuseProcesses refuses what reaches into other processes, makes namespaces,
+// or opens large and rarely needed parts of the kernel. ENOSYS tells the C
+// library to use an older call whose arguments a filter can see.
+func (p *program) refuseProcesses() {
+	p.refuse(syscall.EPERM,
+		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl, sysAddKey,
+		sysRequestKey, sysBpf, sysPerfEventOpen, sysSetns, sysUserfaultfd)
+	p.refuse(syscall.ENOSYS, sysIoUringSetup, sysIoUringEnter, sysIoUringRegister, sysClone3, sysFileSetattr)
+	p.refuseBits(sysClone, 0, newNamespaces)
+	p.refuseBits(sysUnshare, 0, newNamespaces|newTime)
+	p.block(sysPersonality, loadArg(0), jumpEqual(0), ret(retAllow),
+		jumpEqual(personalityAs), ret(retAllow), ret(refuse(syscall.EPERM)))
+	p.block(sysIoctl, loadArg(1), jumpEqual(tiocsti), ret(refuse(syscall.EPERM)),
+		jumpEqual(tioclinux), ret(refuse(syscall.EPERM)), ret(retAllow))
+}
+
+// attributes lets modes, owners, times and extended attributes be changed or
+// not. The bits that lend the owner's rights are never set.
+func (p *program) attributes(allow bool) {
+	if allow {
+		p.refuseBits(sysChmod, 1, setIDs)
+		p.refuseBits(sysFchmod, 1, setIDs)
+		p.refuseBits(sysFchmodat, 2, setIDs)
+		p.refuseBits(sysFchmodat2, 2, setIDs)
+		return
+	}
+	p.refuse(syscall.EPERM,
+		sysChmod, sysFchmod, sysFchmodat, sysFchmodat2, sysChown, sysFchown, sysLchown, sysFchownat,
+		sysUtime, sysUtimes, sysFutimesat, sysUtimensat,
+		sysSetxattr, sysLsetxattr, sysFsetxattr, sysSetxattrat,
+		sysRemovexattr, sysLremovexattr, sysFremovexattr, sysRemovexattrat)
+}
+
+// creation refuses new devices and new files with set-ID bits.
+func (p *program) creation() {
+	p.refuse(syscall.ENOSYS, sysOpenat2)
+	p.refuseBits(sysCreat, 1, setIDs)
+	p.create(sysOpen, 1, 2)
+	p.create(sysOpenat, 2, 3)
+	p.node(sysMknod, 1)
+	p.node(sysMknodat, 2)
+}
+
+func (p *program) create(nr int, flags, mode uint32) {
+	p.block(nr, loadArg(flags), instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(retAllow),
+		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(retAllow))
+}
+
+func (p *program) node(nr int, mode uint32) {
+	p.block(nr, loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)),
+		instruction{code: opAnd, k: typeMask}, jumpEqual(charDevice), ret(refuse(syscall.EPERM)),
+		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(retAllow))
+}
+
+// Socket families, types and protocols.
+const (
+	familyUnix, familyInet, familyInet6, familyNetlink = 1, 2, 10, 16
+	typeBits, typeStream, typeDatagram                 = 0xf, 1, 2
+	protoRoute                                         = 0
+)
+
+// protocols of internet sockets: whatever fits, ICMP (ping without rights),
+// TCP, UDP, ICMPv6. MPTCP, SCTP and raw ones are not among them.
+var protocols = [...]uint32{0, 1, 6, 17, 58}
+
+func (p *program) sockets(f Filter) {
+	p.block(sysSocketpair, loadArg(0), jumpEqual(familyUnix), ret(retAllow), ret(refuse(syscall.EAFNOSUPPORT)))
+	body := []instruction{loadArg(0)}
+	add := func(more ...instruction) { body = append(body, more...) }
+	if f.Unix {
+		add(jumpEqual(familyUnix), ret(retAllow))
+	}
+	if f.Route {
+		add(instruction{code: opJumpEqual, jf: 4, k: familyNetlink},
+			loadArg(2), jumpEqual(protoRoute), ret(retAllow), ret(refuse(syscall.EACCES)))
+	}
+	if f.Inet {
+		check := internetSocket()
+		add(instruction{code: opJumpEqual, jt: 1, k: familyInet},
+			instruction{code: opJumpEqual, jf: uint8(len(check)), k: familyInet6})
+		add(check...)
+	}
+	add(jumpEqual(familyUnix), ret(refuse(syscall.EACCES)), jumpEqual(familyInet), ret(refuse(syscall.EACCES)),
+		jumpEqual(familyInet6), ret(refuse(syscall.EACCES)), ret(refuse(syscall.EAFNOSUPPORT)))
+	p.block(sysSocket, body...)
+}
+
+// internetSocket checks type and protocol.
+func internetSocket() []instruction {
+	check := []instruction{
+		loadArg(1), {code: opAnd, k: typeBits},
+		{code: opJumpEqual, jt: 2, k: typeStream}, {code: opJumpEqual, jt: 1, k: typeDatagram},
+		ret(refuse(syscall.EPERM)), loadArg(2),
+	}
+	for _, protocol := range protocols {
+		check = append(check, jumpEqual(protocol), ret(retAllow))
+	}
+	return append(check, ret(refuse(syscall.EPROTONOSUPPORT)))
+}
+
+const (
+	seccompSetFilter = 1
+	seccompAllThread = 1 // SECCOMP_FILTER_FLAG_TSYNC
+)
+
+// install puts the filter on every thread of the process, and with it the
+// promise never to gain rights again.
+func (f Filter) install() error {
+	if auditArch == 0 {
+		return failure("no system call filter for this architecture", syscall.ENOSYS)
+	}
+	program := f.compile()
+	fprog := struct {
+		length uint16
+		filter *instruction
+	}{uint16(len(program)), &program[0]}
+	number := sysSeccomp
+	thread, _, errno := syscall.Syscall(uintptr(number), seccompSetFilter, seccompAllThread, uintptr(unsafe.Pointer(&fprog)))
+	if errno != 0 {
+		return failure("seccomp", errno)
+	}
+	if thread != 0 {
+		return failure("seccomp on all threads", syscall.EBUSY)
+	}
+	return nil
+}

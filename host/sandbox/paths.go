@@ -1,0 +1,102 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// within reports whether path is dir or lies below it. Both are clean.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+func withinAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+}
+
+// anyWithin reports whether one of paths is dir or lies below it.
+func anyWithin(paths []string, dir string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { return within(path, dir) })
+}
+
+// grants are the paths of a policy as they are after following symlinks.
+type grants struct {
+	writable, readOnly, secrets []string
+	cache                       string
+}
+
+func (p *Policy) grants(level Level) (g grants, err error) {
+	writable := slices.Clone(p.ReadWrite)
+	if p.Workspace != "" {
+		writable = append(writable, p.Workspace)
+	}
+	for _, path := range writable {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return g, tool.Errorf(tool.NotFound, "the sandbox cannot make %s writable: %w", path, err).
+				Suggest("Make the directory, or take it out of agent.hcl.")
+		}
+		g.writable = append(g.writable, real)
+	}
+	g.readOnly = existing(p.ReadOnly)
+	g.secrets = append(Secrets(homeDirectory()), existing(p.MaskSecrets)...)
+	g.cache, err = p.cache(g.writable, level)
+	return g, err
+}
+
+// existing follows the symlinks of those paths that exist.
+func existing(paths []string) (found []string) {
+	for _, path := range paths {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			found = append(found, real)
+		}
+	}
+	return found
+}
+
+// cache makes the directory for caches, through no symlink that leads out of
+// the workspace, and gives its path: "" when there is no place for one.
+func (p *Policy) cache(writable []string, level Level) (string, error) {
+	dir, root := p.CacheDir, p.CacheDir
+	if dir == "" {
+		if p.Workspace == "" {
+			return "", nil
+		}
+		dir, root = filepath.Join(p.Workspace, ".agent", "cache", "sandbox"), p.Workspace
+	}
+	for _, name := range []string{"go-build", "go-mod", "npm", "xdg", "tmp"} {
+		if err := makeBelow(root, filepath.Join(dir, name)); err != nil {
+			return "", tool.Errorf(tool.Unavailable, "the cache directory for confined commands cannot be made: %w", err).
+				Suggest("Make %s a directory that you may write to.", dir)
+		}
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !withinAny(real, writable) {
+		return "", tool.Errorf(tool.InvalidArgument, "the cache directory %s lies outside what confined commands may write", dir).
+			Suggest("Choose a directory in the workspace.")
+	}
+	return real, nil
+}
+
+func makeBelow(root, dir string) error {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	if root == dir {
+		return os.MkdirAll(dir, 0o700)
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return os.MkdirAll(dir, 0o700)
+	}
+	defer r.Close()
+	name, err := filepath.Rel(root, dir)
+	if err != nil {
+		return err
+	}
+	return r.MkdirAll(name, 0o700)
+}

@@ -1,0 +1,160 @@
+// Package sandbox confines child processes: what they can write and read,
+// what network they reach and what outlives them. Apply rewrites a command
+// before it starts, so that it runs at one of four levels:
+//
+//   - full: user, mount, PID, network, IPC and UTS namespaces with a read-only
+//     view of the system, a private /tmp and no secrets, and Landlock and a
+//     system call filter inside them. When the command or the host ends, the
+//     kernel ends everything that it started.
+//   - landlock: Landlock and a system call filter, for machines that let an
+//     ordinary user make no namespaces.
+//   - docker: a container, by the docker command.
+//   - off: nothing.
+//
+// What exactly holds at which level is in Promises; the tests try each act.
+// Nothing ever runs at a weaker level than it was asked for: where a level
+// does not work, Apply fails with code unavailable.
+//
+// On macOS, full is a Seatbelt profile with what that can express.
+package sandbox
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Level is how strongly a process is confined.
+type Level string
+
+// The levels. Auto is the strongest of full and landlock that works here.
+const (
+	Auto     Level = "auto"
+	Full     Level = "full"
+	Landlock Level = "landlock"
+	Docker   Level = "docker"
+	Off      Level = "off"
+)
+
+// Policy says how a process is confined.
+type Policy struct {
+	// Level is the level; empty is Auto.
+	Level Level
+	// Workspace is the absolute path of the tree that the process may change.
+	// Empty means none.
+	Workspace string
+	// ReadWrite are further absolute paths that it may change; they exist.
+	ReadWrite []string
+	// ReadOnly are absolute paths that it may read though they lie where
+	// things are hidden, such as /tmp, and may not change though they lie in
+	// the workspace. Those that do not exist are passed over. The level
+	// landlock cannot take a part of the workspace away again.
+	ReadOnly []string
+	// MaskSecrets are absolute paths that it may not read, in addition to
+	// those that Secrets gives.
+	MaskSecrets []string
+	// Network lets it reach the network. Without it, level full has a loopback
+	// interface of its own, and level landlock no internet sockets at all.
+	Network bool
+	// UnixSockets lets a process at level landlock use unix sockets, which it
+	// needs to serve a plugin's. It then reaches those of other programs that
+	// the user may write to as well, unless the kernel's Landlock confines
+	// them (Linux 7.1). Level full needs no leave: other programs' sockets are
+	// not visible there.
+	UnixSockets bool
+	// CacheDir is where build tools keep their caches, an absolute path in a
+	// writable place. Empty is .agent/cache/sandbox in the workspace.
+	CacheDir string
+	// Image is the container image of level docker.
+	Image string
+	// Limits bounds what it uses.
+	Limits Limits
+}
+
+// Limits are bounds on resources. Zero is no bound of our own.
+type Limits struct {
+	// OpenFiles and Processes count. Processes holds at level full only,
+	// because it would count all of the user's elsewhere.
+	OpenFiles, Processes uint64
+	// FileSize bounds a file that is written, Memory the address space, and
+	// Tmp all that lies in /tmp, in bytes. Tmp has a default of 2 GiB.
+	FileSize, Memory, Tmp uint64
+	// CPU bounds the processor time of each process, in whole seconds.
+	CPU time.Duration
+}
+
+// DefaultTmp is how much a private /tmp holds unless told otherwise.
+const DefaultTmp = 2 << 30
+
+func (l Limits) tmp() uint64 {
+	if l.Tmp == 0 {
+		return DefaultTmp
+	}
+	return l.Tmp
+}
+
+// Apply rewrites cmd, which has not been started, so that it runs confined,
+// and gives the level at which it will. It fits proc.Command.Prepare. The
+// error is a *tool.Error, of code unavailable when the level does not work on
+// this machine.
+func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
+	if err := p.check(); err != nil {
+		return "", err
+	}
+	level, err := p.choose()
+	if err != nil {
+		return "", err
+	}
+	switch level {
+	case Off:
+		return Off, nil
+	case Docker:
+		return Docker, applyDocker(cmd, p)
+	}
+	return level, p.apply(cmd, level)
+}
+
+func (p *Policy) check() error {
+	paths := append(append([]string{}, p.ReadWrite...), p.ReadOnly...)
+	paths = append(paths, p.MaskSecrets...)
+	for _, path := range append(paths, p.Workspace, p.CacheDir) {
+		if path != "" && !filepath.IsAbs(path) {
+			return tool.Errorf(tool.InvalidArgument, "the sandbox was given the relative path %s", path).
+				Suggest("Give absolute paths.")
+		}
+	}
+	for _, path := range append(p.ReadWrite, p.Workspace) {
+		if path != "" && filepath.Clean(path) == string(filepath.Separator) {
+			return tool.Errorf(tool.InvalidArgument, "the sandbox cannot make the whole file system writable").
+				Suggest("Choose a directory, or turn the sandbox off in agent.hcl.")
+		}
+	}
+	return nil
+}
+
+// choose gives the level to run at.
+func (p *Policy) choose() (Level, error) {
+	report := Detect(context.Background())
+	switch p.Level {
+	case Auto, "":
+		if report.Strongest == "" {
+			return "", tool.Errorf(tool.Unavailable, "no sandbox works on this machine: full: %s; landlock: %s",
+				report.Full.Reason, report.Landlock.Reason).
+				Suggest("Run `toolhost doctor`. To run commands unconfined all the same, set sandbox level \"off\" in agent.hcl.")
+		}
+		return report.Strongest, nil
+	case Full, Landlock:
+		if verdict := report.verdict(p.Level); !verdict.Works {
+			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work on this machine: %s", p.Level, verdict.Reason).
+				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
+		}
+		return p.Level, nil
+	case Docker, Off:
+		return p.Level, nil
+	}
+	return "", tool.Errorf(tool.InvalidArgument, "there is no sandbox level %q", p.Level).
+		Suggest("The levels are auto, full, landlock, docker and off.")
+}

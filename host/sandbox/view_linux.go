@@ -1,0 +1,150 @@
+package sandbox
+
+import (
+	"bufio"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/sandbox/launch"
+)
+
+// full plans level full.
+func (p *Policy) full(plan *launch.Plan, g grants) {
+	plan.Namespaces, plan.Loopback = true, !p.Network
+	v := newView(g, p.Network)
+	v.show(plan.Path)
+	plan.View = v.changes()
+	plan.Read = []string{"/"}
+	plan.Write = append(slices.Clone(g.writable), v.scratches...)
+	plan.Device = []string{"/dev"}
+	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}
+}
+
+// view collects what becomes of places in the file system.
+type view struct {
+	kinds     map[string]launch.Kind
+	writable  []string
+	scratches []string
+	hidden    []string
+}
+
+func newView(g grants, network bool) *view {
+	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable}
+	v.hide(g)
+	v.maskSockets()
+	for _, path := range g.writable {
+		v.kinds[path] = launch.Writable
+	}
+	for _, path := range g.readOnly {
+		v.keep(path)
+	}
+	shown := existing(homeFiles(homeDirectory()))
+	if network {
+		shown = append(shown, existing([]string{"/etc/resolv.conf", "/etc/hosts"})...)
+	}
+	for _, path := range shown {
+		v.show(path)
+	}
+	return v
+}
+
+func homeFiles(home string) (paths []string) {
+	if home == "" {
+		return nil
+	}
+	for _, name := range harmlessInHome {
+		paths = append(paths, filepath.Join(home, name))
+	}
+	return paths
+}
+
+// hide puts scratch space where programs expect to write, and nothing where
+// secrets and the sockets of other programs are.
+func (v *view) hide(g grants) {
+	v.scratches = append(existing([]string{"/tmp", "/var/tmp"}), "/dev/shm")
+	for _, path := range v.scratches {
+		v.kinds[path] = launch.Scratch
+	}
+	v.hidden = slices.Clone(v.scratches)
+	for _, path := range append(existing([]string{"/run", "/var/run"}), g.secrets...) {
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil || withinAny(path, v.hidden):
+		case info.IsDir():
+			v.kinds[path] = launch.Hidden
+			v.hidden = append(v.hidden, path)
+		default:
+			v.kinds[path] = launch.Void
+		}
+	}
+}
+
+// keep makes path read-only, also where it lies in a writable tree. The
+// directories between become mounts of their own, which cannot be moved out
+// of the way.
+func (v *view) keep(path string) {
+	for _, root := range v.writable {
+		if path == root || !within(path, root) {
+			continue
+		}
+		for dir := filepath.Dir(path); dir != root; dir = filepath.Dir(dir) {
+			if _, taken := v.kinds[dir]; !taken {
+				v.kinds[dir] = launch.Writable
+			}
+		}
+	}
+	v.kinds[path] = launch.ReadOnly
+}
+
+// show makes a file visible that hiding has hidden.
+func (v *view) show(path string) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
+	}
+	for _, p := range []string{path, real} {
+		if _, taken := v.kinds[p]; !taken && withinAny(p, v.hidden) && !withinAny(p, v.writable) {
+			v.kinds[real] = launch.ReadOnly
+		}
+	}
+}
+
+// maskSockets hides the sockets of other programs that lie elsewhere: the
+// kernel lets a process connect to one on a read-only mount.
+func (v *view) maskSockets() {
+	file, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		_, path, found := strings.Cut(lines.Text(), " /")
+		if !found {
+			continue
+		}
+		path, err := filepath.EvalSymlinks("/" + path)
+		if err == nil && !withinAny(path, v.hidden) && !withinAny(path, v.writable) {
+			v.kinds[path] = launch.Void
+		}
+	}
+}
+
+// changes gives the view in the order in which it is made: what lies in a
+// place comes after the place. Hidden places in which nothing appears need no
+// file system of their own.
+func (v *view) changes() []launch.Change {
+	paths := slices.Sorted(maps.Keys(v.kinds))
+	changes := make([]launch.Change, 0, len(paths))
+	for i, path := range paths {
+		kind := v.kinds[path]
+		if kind == launch.Hidden && !slices.ContainsFunc(paths[i+1:], func(p string) bool { return within(p, path) }) {
+			kind = launch.Blank
+		}
+		changes = append(changes, launch.Change{Kind: kind, Path: path})
+	}
+	return changes
+}
