@@ -232,7 +232,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 		}
 	}
 	for _, s := range b.steps {
-		if err := b.w.record(s.kind(), s.place, nil); err != nil {
+		if err := b.w.record(s.kind(), s.place, b.after(s)); err != nil {
 			return err
 		}
 	}
@@ -248,6 +248,18 @@ func (b *batch) run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// after is what the step makes of its place; of a new file the umask has a say
+// in the mode.
+func (b *batch) after(s *batchStep) after {
+	switch {
+	case !s.put:
+		return after{}
+	case s.like == nil:
+		return after{hash: b.w.hash(s.data)}
+	}
+	return after{hash: b.w.hash(s.data), mode: s.mode.Perm()}
 }
 
 func (s *batchStep) kind() Kind {

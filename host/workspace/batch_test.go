@@ -103,7 +103,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 // others have been applied.
 type spoiler struct{ path string }
 
-func (s spoiler) BeforeChange(b workspace.Before) error {
+func (s spoiler) BeforeChange(_ context.Context, b workspace.Before) error {
 	if b.Path == "z" {
 		return os.WriteFile(s.path, []byte("other writer"), 0o644)
 	}

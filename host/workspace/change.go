@@ -31,7 +31,7 @@ func (w *Workspace) Remove(path string) error {
 	case h.info.IsDir():
 		return isDirectory(path)
 	}
-	if err := w.record(Delete, h.place, nil); err != nil {
+	if err := w.record(Delete, h.place, after{}); err != nil {
 		return err
 	}
 	return w.fail("remove", path, h.dir.Remove(h.name))
@@ -51,7 +51,7 @@ func (w *Workspace) RemoveDir(path string) error {
 	case !h.info.IsDir():
 		return notDirectory(path)
 	}
-	if err := w.record(Delete, h.place, nil); err != nil {
+	if err := w.record(Delete, h.place, after{}); err != nil {
 		return err
 	}
 	return w.fail("remove", path, h.dir.Remove(h.name))
@@ -72,10 +72,10 @@ func (w *Workspace) Rename(from, to string, replace bool) error {
 	if err := w.renamable(source, target, replace); err != nil {
 		return err
 	}
-	if err := w.recordReplaced(target); err != nil {
+	if err := w.recordReplaced(source, target); err != nil {
 		return err
 	}
-	if err := w.record(Rename, source, target); err != nil {
+	if err := w.record(Rename, source, after{to: target}); err != nil {
 		return err
 	}
 	if !target.missing() {
@@ -145,7 +145,7 @@ func (w *Workspace) mkdirStep(name string, parents bool) (made []string, done bo
 	}
 	top := *p
 	top.rel, top.rest = topOf(p), nil
-	if err := w.record(Mkdir, &top, nil); err != nil {
+	if err := w.record(Mkdir, &top, after{}); err != nil {
 		return nil, false, err
 	}
 	err = p.dir.Mkdir(p.name, newDirMode)
@@ -211,7 +211,7 @@ func (w *Workspace) Chmod(path string, mode fs.FileMode) error {
 		return tool.Errorf(tool.Unsupported, "%s has other hard links, whose mode would change too", path).
 			Suggest("Write the file anew first, which makes it a file of its own.").With("path", path)
 	}
-	if err := w.record(Chmod, h.place, nil); err != nil {
+	if err := w.record(Chmod, h.place, after{mode: mode.Perm()}); err != nil {
 		return err
 	}
 	return w.fail("change the mode of", path, h.chmod(mode.Perm()))

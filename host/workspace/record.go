@@ -1,9 +1,12 @@
 package workspace
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -36,32 +39,61 @@ type Before struct {
 	Data []byte
 	// Omitted says that the file was larger than DefaultReadLimit.
 	Omitted bool
+	// Size, in bytes, and ModTime are those of what was there.
+	Size    int64
+	ModTime time.Time
+	// NewHash is the Hash of the content that the file is going to have. It is
+	// empty where no content is written, or it is not known beforehand.
+	NewHash string
+	// NewMode is the mode that the file is going to have; 0 where that is not
+	// known or does not change.
+	NewMode fs.FileMode
 }
 
 // Recorder is told of every change of a file before it happens, so that it can
 // be undone. BeforeChange is called while the directory is locked: it must not
-// write there through the workspace. An error prevents the change.
+// write there through the workspace. ctx is that of the view through which the
+// change is made, see WithContext, or the one given to Batch. An error prevents
+// the change. A change that is recorded may fail all the same.
 type Recorder interface {
-	BeforeChange(Before) error
+	BeforeChange(ctx context.Context, b Before) error
 }
 
-// record tells the recorder, when there is one, what the place held. to is
-// the new place of a rename.
-func (w *Workspace) record(kind Kind, p *place, to *place) error {
+// after is what a change makes of a place.
+type after struct {
+	to   *place // the new place of a rename
+	hash string
+	mode fs.FileMode
+	more []byte // what is added to a file that stays in place
+}
+
+// hash gives the Hash of data for the recorder, when there is one.
+func (w *Workspace) hash(data []byte) string {
+	if w.recorder == nil {
+		return ""
+	}
+	return Hash(data)
+}
+
+// record tells the recorder, when there is one, what the place held.
+func (w *Workspace) record(kind Kind, p *place, then after) error {
 	if w.recorder == nil {
 		return nil
 	}
-	b := Before{Kind: kind, Path: p.path()}
-	if to != nil {
-		b.To = to.path()
+	b := Before{Kind: kind, Path: p.path(), NewHash: then.hash, NewMode: then.mode}
+	if then.to != nil {
+		b.To = then.to.path()
 	}
 	if !p.missing() {
-		b.Mode = p.info.Mode()
+		b.Mode, b.Size, b.ModTime = p.info.Mode(), p.info.Size(), p.info.ModTime()
 		if err := b.read(p, kind); err != nil {
 			return w.fail("keep the old content of", p.given, err)
 		}
 	}
-	return w.fail("record the change of", p.given, w.recorder.BeforeChange(b))
+	if then.more != nil && !b.Omitted {
+		b.NewHash = Hash(slices.Concat(b.Data, then.more))
+	}
+	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
 }
 
 // read keeps the content, which a rename and a chmod do not need.
@@ -90,12 +122,13 @@ func (b *Before) read(p *place, kind Kind) error {
 	return err
 }
 
-// recordReplaced tells of what a rename is going to replace.
-func (w *Workspace) recordReplaced(to *place) error {
-	if to.missing() {
+// recordReplaced tells of what a rename is going to replace: it goes before the
+// other file comes.
+func (w *Workspace) recordReplaced(from, to *place) error {
+	if to.missing() || os.SameFile(from.info, to.info) {
 		return nil
 	}
-	return w.record(Replace, to, nil)
+	return w.record(Delete, to, after{})
 }
 
 // Abs is the absolute path of what Rel gives: lexical, without following

@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -106,11 +108,15 @@ func (h *held) put(data io.Reader, opts WriteOptions) error {
 	} else if mode == 0 {
 		mode = newMode
 	}
+	sum := sha256.New()
+	if h.w.recorder != nil {
+		data = io.TeeReader(data, sum)
+	}
 	temp, err := h.stage(data, h.info, mode)
 	if err != nil {
 		return err
 	}
-	if err := h.w.record(kind, h.place, nil); err != nil {
+	if err := h.w.record(kind, h.place, after{hash: hex.EncodeToString(sum.Sum(nil))}); err != nil {
 		h.dir.Remove(temp)
 		return err
 	}
@@ -193,7 +199,7 @@ func (h *held) replace(old, data []byte, info fs.FileInfo) error {
 	}
 	err = h.unchanged(old, info)
 	if err == nil {
-		err = h.w.record(Replace, h.place, nil)
+		err = h.w.record(Replace, h.place, after{hash: h.w.hash(data)})
 	}
 	if err != nil {
 		h.dir.Remove(temp)
@@ -253,7 +259,7 @@ func (h *held) appendCopy(data []byte, opts WriteOptions) error {
 // extend writes at the end of the file itself, and takes back what could not
 // be written whole.
 func (h *held) extend(data []byte) (err error) {
-	if err := h.w.record(Replace, h.place, nil); err != nil {
+	if err := h.w.record(Replace, h.place, after{more: data}); err != nil {
 		return err
 	}
 	f, err := h.dir.OpenFile(h.name, os.O_WRONLY|os.O_APPEND|openFlags, 0)

@@ -195,13 +195,19 @@ func TestLockWaitIsBounded(t *testing.T) {
 	assert.Equal(t, "new", content(t, dir, "f"))
 }
 
-type recorder struct{ got []workspace.Before }
+type recorder struct {
+	got  []workspace.Before
+	tags []any
+}
 
-func (r *recorder) BeforeChange(b workspace.Before) error {
+// tagKey marks a context.
+type tagKey struct{}
+
+func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	if strings.HasPrefix(b.Path, "refuse") {
 		return tool.Errorf(tool.Unavailable, "no room to remember").Suggest("Make room.")
 	}
-	r.got = append(r.got, b)
+	r.got, r.tags = append(r.got, b), append(r.tags, ctx.Value(tagKey{}))
 	return nil
 }
 

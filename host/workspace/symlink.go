@@ -1,0 +1,41 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Symlink makes a symlink at path with exactly that target, which may lead
+// nowhere or out of the workspace: following it is refused then, as for any
+// other. Errors: already_exists, not_found when a directory is missing,
+// blocked where symlinks are not followed, permission_denied,
+// path_outside_workspace.
+func (w *Workspace) Symlink(target, path string) error {
+	if w.symlinks == Block {
+		return linkBlocked(path, path)
+	}
+	h, err := w.hold(path, Remove)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	switch {
+	case !h.missing():
+		return exists(path)
+	case len(h.rest) > 0:
+		return missingParent(h.place)
+	case target == "":
+		return tool.Errorf(tool.InvalidArgument, "the symbolic link %s needs a target", path).
+			Suggest("Name what it is to lead to.").With("path", path)
+	}
+	if err := w.record(Create, h.place, after{hash: w.hash([]byte(target)), mode: fs.ModeSymlink}); err != nil {
+		return err
+	}
+	err = h.dir.Symlink(target, h.name)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	}
+	return w.fail("make the symbolic link", path, err)
+}
