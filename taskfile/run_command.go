@@ -110,9 +110,12 @@ func (f *finished) exitCode() int {
 func describeRun(name string, out ran, failure *tool.Error, notes []string) string {
 	var b strings.Builder
 	took := time.Duration(out.DurationMS) * time.Millisecond
-	if failure == nil {
+	switch {
+	case failure == nil:
 		fmt.Fprintf(&b, "Command '%s' succeeded: exit code 0, %s.\n", name, took)
-	} else {
+	case failure.Code == tool.CommandFailed:
+		fmt.Fprintf(&b, "%s, %s.\n", capital(failure.Message), took)
+	default:
 		fmt.Fprintf(&b, "%s (exit code %d, %s).\n", capital(failure.Message), out.ExitCode, took)
 	}
 	for _, note := range notes {

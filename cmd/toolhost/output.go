@@ -63,10 +63,7 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	}
 	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{}, ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
 	if r := o.Result; r != nil {
-		out.Structured, out.Metadata = r.Structured, r.Metadata
-		if o.Err == nil {
-			out.Output = r.Text()
-		}
+		out.Structured, out.Metadata, out.Output = r.Structured, r.Metadata, ownText(o)
 		out.FilesAffected = append(out.FilesAffected, r.FilesAffected...)
 	}
 	if dryRun {
@@ -132,8 +129,21 @@ func (a *app) printFailure(o *host.Outcome) error {
 		fmt.Fprintln(a.err, strings.TrimSuffix(o.Result.Text(), "\n"))
 		return nil
 	}
+	if text := ownText(o); text != "" {
+		fmt.Fprintln(a.out, strings.TrimSuffix(text, "\n"))
+	}
 	a.printError(o.Err)
 	return nil
+}
+
+// ownText is the text that the tool gave, though it may have failed: the
+// output of a command, say. The host's telling of an error is none.
+func ownText(o *host.Outcome) string {
+	text := o.Result.Text()
+	if o.Err != nil && text == host.ErrorResult(o.Err).Text() {
+		return ""
+	}
+	return text
 }
 
 // printPlan tells a person what a dry run found.
