@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// contractCase is one line of the agent toolset's contract: what lies in the
+// workspace, what is called, and what has to come of it.
+type contractCase struct {
+	name   string
+	files  map[string]string // before; a name that ends in a slash is a directory
+	tool   string
+	params string   // {{DIR}} stands for the workspace
+	text   string   // the result's whole text
+	has    []string // parts of the result's or the error's text
+	fails  bool
+	usage  bool              // the command line takes it for wrong use
+	after  map[string]string // what has to lie there then; "<none>" for nothing
+	needs  string            // a program
+}
+
+// faces are the three ways to call a tool; each gives the text and whether
+// the call failed.
+var faces = map[string]func(t *testing.T, dir string, c contractCase) (text string, failed bool){
+	"mcp":  callOverMCP,
+	"cli":  callOnCommandLine,
+	"json": callForJSON,
+}
+
+func callOverMCP(t *testing.T, dir string, c contractCase) (string, bool) {
+	s := serve(t, dir, "--toolset", "agent")
+	r := s.call(c.tool, c.params)
+	if slices.Contains(jsonTools, c.tool) && !c.fails {
+		assert.NotEmpty(t, r.Structured, "structuredContent carries the object")
+		assert.JSONEq(t, string(r.Structured), r.text())
+	}
+	for _, item := range r.Content {
+		assert.Equal(t, "text", item.Type)
+	}
+	assert.Zero(t, s.end())
+	assert.Empty(t, s.noise)
+	return r.text(), r.IsError
+}
+
+// jsonTools give an object, which is the text as well.
+var jsonTools = []string{
+	"edit_file", "multi_edit", "append_file", "web_fetch", "html_to_markdown", "todowrite", "todoread", "list_commands",
+}
+
+func runCall(t *testing.T, dir string, c contractCase, more ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	args := append([]string{"call", "--toolset", "agent", c.tool, "--params", c.params}, more...)
+	cmd := program(t, dir, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	_ = cmd.Run()
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func callOnCommandLine(t *testing.T, dir string, c contractCase) (string, bool) {
+	stdout, stderr, code := runCall(t, dir, c)
+	if code == 0 {
+		assert.Empty(t, stderr)
+		return stdout, false
+	}
+	assert.Equal(t, wantCode(c), code, stderr)
+	if c.tool != "run_command" {
+		assert.Empty(t, stdout)
+	}
+	assert.GreaterOrEqual(t, strings.Count(stderr, "\n"), 2, "what happened, and what to do next: %s", stderr)
+	return stdout + stderr, true
+}
+
+func wantCode(c contractCase) int {
+	if c.usage {
+		return 2
+	}
+	return 1
+}
+
+func callForJSON(t *testing.T, dir string, c contractCase) (string, bool) {
+	stdout, stderr, code := runCall(t, dir, c, "--json")
+	assert.Empty(t, stderr)
+	var object map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(stdout), &object), stdout)
+	for _, key := range []string{"tool", "success", "output", "files_affected", "execution_time_ms"} {
+		assert.Contains(t, object, key)
+	}
+	var o struct {
+		Success bool
+		Output  string
+		Error   struct{ Code, Message, Suggestion string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &o))
+	if o.Success {
+		assert.Zero(t, code)
+		return o.Output, false
+	}
+	assert.Equal(t, wantCode(c), code)
+	assert.Regexp(t, `^[a-z]+(_[a-z]+)*$`, o.Error.Code)
+	assert.NotEmpty(t, o.Error.Suggestion)
+	return o.Output + o.Error.Message + "\n" + o.Error.Suggestion, true
+}
+
+func plant(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if strings.HasSuffix(name, "/") {
+			require.NoError(t, os.MkdirAll(path, 0o755))
+			continue
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+}
+
+func (c contractCase) run(t *testing.T, face func(*testing.T, string, contractCase) (string, bool)) {
+	if c.needs != "" {
+		testneed.Program(t, c.needs)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	dir = filepath.Join(dir, "a wörk space")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	plant(t, dir, c.files)
+	c.params = strings.ReplaceAll(c.params, "{{DIR}}", filepath.ToSlash(dir))
+	text, failed := face(t, dir, c)
+	assert.Equal(t, c.fails, failed, text)
+	if c.text != "" {
+		// The command line ends a text with a newline.
+		assert.Equal(t, strings.TrimSuffix(c.text, "\n"), strings.TrimSuffix(text, "\n"))
+	}
+	for _, part := range c.has {
+		assert.Contains(t, text, part)
+	}
+	c.checkAfter(t, dir)
+}
+
+func (c contractCase) checkAfter(t *testing.T, dir string) {
+	t.Helper()
+	want := maps.Clone(c.files)
+	if want == nil {
+		want = make(map[string]string)
+	}
+	maps.Copy(want, c.after)
+	for name, content := range want {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if content == "<none>" {
+			assert.NoFileExists(t, path)
+			assert.NoDirExists(t, path)
+			continue
+		}
+		if strings.HasSuffix(name, "/") {
+			assert.DirExists(t, path)
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if assert.NoError(t, err) {
+			assert.Equal(t, content, string(got), name)
+		}
+	}
+}
+
+// TestContractAgent holds the program to the contract of the toolset agent,
+// through every face alike.
+func TestContractAgent(t *testing.T) {
+	all := slices.Concat(fileCases(), editCases(), multiEditCases(), searchCases(), passthroughCases(), todoCases(), taskCases(), htmlCases())
+	for _, c := range all {
+		for face, call := range faces {
+			t.Run(c.tool+" "+c.name+"/"+face, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, call)
+			})
+		}
+	}
+}
+
+// TestContractAgentListsExactlyItsTools reads the names and parameters off
+// the contract's document.
+func TestContractAgentListsExactlyItsTools(t *testing.T) {
+	want := map[string][]string{
+		"head": {"args"}, "tail": {"args"}, "cloc": {"args"}, "wc": {"args"}, "cp": {"args"}, "mv": {"args"}, "rm": {"args"},
+		"touch": {"args"}, "mkdir": {"args"}, "task": {"args"},
+		"read_file": {"path"}, "list_files": {"path"}, "write_file": {"content", "path"}, "append_file": {"content", "path"},
+		"edit_file":  {"expected_replacements", "new_str", "old_str", "path"},
+		"multi_edit": {"edits", "file_path"}, "delete_file": {"path"}, "rg": {"args", "pattern"}, "glob": {"pattern"}, "git_diff": {},
+		"web_fetch": {"url"}, "html_to_markdown": {"path"}, "todowrite": {"todos_json"}, "todoread": {},
+		"list_commands": {}, "run_command": {"args", "command"},
+	}
+	optional := map[string]bool{"expected_replacements": true, "args": true}
+	dir := t.TempDir()
+	plant(t, dir, map[string]string{"agent.hcl": `tool "extra" {
+  description = "Not in the contract. Returns: nothing."
+  risk        = "read_only"
+  command { argv = ["true"] }
+}
+`})
+	s := serve(t, dir, "--toolset", "agent")
+	var list struct {
+		Tools []struct {
+			Name, Title, Description string
+			Annotations              map[string]any
+			InputSchema              struct {
+				Type       string
+				Properties map[string]any
+				Required   []string
+			}
+		}
+	}
+	m := s.request("tools/list", map[string]any{})
+	require.NoError(t, json.Unmarshal(m.Result, &list))
+	got := make(map[string][]string)
+	for _, tool := range list.Tools {
+		params := slices.Sorted(maps.Keys(tool.InputSchema.Properties))
+		got[tool.Name] = append([]string{}, params...)
+		for _, p := range params {
+			need := !optional[p] && !(tool.Name == "list_files" && p == "path")
+			assert.Equal(t, need, slices.Contains(tool.InputSchema.Required, p), "%s of %s", p, tool.Name)
+		}
+		assert.Equal(t, "object", tool.InputSchema.Type)
+		assert.Contains(t, tool.Description, "Returns:", tool.Name)
+		assert.NotEmpty(t, tool.Title)
+		for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+			assert.Contains(t, tool.Annotations, hint, tool.Name)
+		}
+	}
+	assert.Equal(t, want, got)
+	assert.Contains(t, serve(t, dir).offered(), "extra", "without --toolset the project's own tools are there")
+}
+
+// gitIn runs git with an identity, so that commits can be made.
+func gitIn(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
