@@ -113,6 +113,7 @@ func (c *call) decode(context.Context) error {
 			With("violations", violations)
 	}
 	c.tool.Params = params
+	c.outcome.Valid = true
 	return nil
 }
 
@@ -240,7 +241,6 @@ func (c *call) run(ctx context.Context) error {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
 	defer release()
-	c.outcome.Ran = true
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)

@@ -176,8 +176,8 @@ type Outcome struct {
 	Result *tool.Result
 	// Err is why the call failed, nil on success. Result tells it too.
 	Err *tool.Error
-	// Ran is true when the tool itself was called; otherwise the host refused.
-	Ran bool
+	// Valid is true when the tool exists and the parameters fit its schema.
+	Valid bool
 	// Envelope is true when Result.Structured is the whole result object of a
 	// fixed contract, which faces give out as it is.
 	Envelope bool

@@ -54,7 +54,7 @@ func exitCode(ctx context.Context, o *host.Outcome) int {
 		return exitTimeout
 	case code == tool.Cancelled && ctx.Err() != nil:
 		return exitInterrupted
-	case !o.Ran && (code == tool.NotFound || code == tool.InvalidArgument):
+	case !o.Valid && (code == tool.NotFound || code == tool.InvalidArgument):
 		return exitUsage
 	}
 	return exitFailed
