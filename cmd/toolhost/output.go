@@ -93,6 +93,10 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	if o.Err != nil {
 		return a.printFailure(o)
 	}
+	if a.flags.toolset == "cliagent" {
+		a.printCheck(o, root)
+		return nil
+	}
 	text := o.Result.Text()
 	if _, err := io.WriteString(a.out, text); err != nil {
 		return err
@@ -111,16 +115,28 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	return nil
 }
 
-// printSummary is the closing lines of a successful call on a terminal.
-func (a *app) printSummary(o *host.Outcome, root string) {
-	fmt.Fprintf(a.err, "%s %s\n", a.painter.green("✓"), o.Tool)
+// printCheck is the human form of contract cliagent: the output behind a check
+// mark, where the file is, and how long it took.
+func (a *app) printCheck(o *host.Outcome, root string) {
+	fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), strings.TrimSuffix(o.Result.Text(), "\n"))
+	a.printWhere(a.out, o, root)
+}
+
+// printWhere tells which files a call affected and how long it took.
+func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 	for _, file := range o.Result.FilesAffected {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(root, file)
 		}
-		fmt.Fprintf(a.err, "  Location: %s\n", file)
+		fmt.Fprintf(w, "  Location: %s\n", file)
 	}
-	fmt.Fprintf(a.err, "  Time: %s\n", shortDuration(o.Duration))
+	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
+}
+
+// printSummary is the closing lines of a successful call on a terminal.
+func (a *app) printSummary(o *host.Outcome, root string) {
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.green("✓"), o.Tool)
+	a.printWhere(a.err, o, root)
 }
 
 // printFailure tells a person how a call failed.

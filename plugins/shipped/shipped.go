@@ -5,15 +5,21 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
+	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 	"github.com/toolhost/toolhost/plugins/shipped/files"
 )
 
 // Names lists the shipped plugins, sorted.
-func Names() []string { return []string{"files"} }
+func Names() []string { return []string{"agentbench", "cliagent", "files"} }
 
 // Lookup gives the shipped plugin of a name. It fits plugins.Options.Shipped.
 func Lookup(name string) (sdk.Plugin, bool) {
 	switch name {
+	case "agentbench":
+		return agentbench.Plugin(), true
+	case "cliagent":
+		return cliagent.Plugin(), true
 	case "files":
 		return files.Plugin(), true
 	}
