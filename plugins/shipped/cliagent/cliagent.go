@@ -24,8 +24,9 @@ type Deps struct {
 	// OutputCap is how many bytes of each stream of a command are shown;
 	// proc.DefaultCap.
 	OutputCap int
-	// Prepare confines a command's process before it starts. It returns what
-	// the result's metadata says of it. Nil confines nothing.
+	// Prepare confines a child process before it starts, that of a command or
+	// of a search. It returns what the result's metadata says of it. Nil
+	// confines nothing.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
 	// SearchTimeout bounds file_search and grep_search, which then give what
 	// they have found; 30 seconds.
@@ -43,5 +44,20 @@ func New(deps Deps) []tool.Tool {
 	return []tool.Tool{
 		createFile(deps), readFile(deps), replaceString(deps), listDir(deps), fileSearch(deps), grepSearch(deps),
 		runInTerminal(deps), lastCommand(deps), createDirectory(deps), fetchWebpage(deps),
+	}
+}
+
+// prepare fits Prepare to package proc. What it says goes into about, unless
+// that is nil.
+func (d Deps) prepare(about *map[string]any) func(*exec.Cmd) error {
+	if d.Prepare == nil {
+		return nil
+	}
+	return func(cmd *exec.Cmd) error {
+		said, err := d.Prepare(cmd)
+		if about != nil {
+			*about = said
+		}
+		return err
 	}
 }

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 
-	"github.com/bmatcuk/doublestar/v4"
-
+	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -41,7 +39,7 @@ func grepSearch(deps Deps) tool.Tool {
 		Parameters: json.RawMessage(grepParameters),
 		Returns: returns(`
       "total_matches": {"type": "integer", "description": "How many lines match, also those that are not shown."},
-      "files_searched": {"type": "integer", "description": "How many text files were looked through."},
+      "files_searched": {"type": "integer", "description": "How many files were looked at."},
       "pattern": {"type": "string", "description": "The pattern."}`),
 		Risk:        tool.ReadOnly,
 		Permissions: []tool.Permission{tool.FileRead},
@@ -67,35 +65,29 @@ const grepParameters = `{
 }`
 
 func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outcome, error) {
-	query := grepQuery{max: int(p.MaxResults)}
-	var err error
-	if query.matches, err = p.matcher(); err != nil {
-		return nil, err
+	query := search.Query{
+		Pattern: p.Pattern, Literal: !p.IsRegex, Hidden: true,
+		Max: int(p.MaxResults), Timeout: deps.SearchTimeout,
 	}
-	if query.wants, err = p.chooser(deps); err != nil {
-		return nil, err
+	if p.FilePattern != "" {
+		if err := checkGlob(p.FilePattern); err != nil {
+			return nil, err
+		}
+		query.Globs = []string{p.glob(deps)}
 	}
-	limited, cancel := context.WithTimeout(ctx, deps.SearchTimeout)
-	defer cancel()
-	found, err := grep(limited, deps.Workspace, query)
-	late := expired(ctx, limited)
-	if err != nil && !(late && tool.CodeOf(asError(err)) == tool.Timeout) {
-		return nil, err
+	if p.IsRegex {
+		if _, err := syntax.Parse(p.Pattern, syntax.Perl); err != nil {
+			return nil, invalidRegex(err)
+		}
 	}
-	return p.report(deps, found, late), nil
-}
-
-// matcher gives the test for one line without its ending.
-func (p grepParams) matcher() (func(line []byte) bool, error) {
-	pattern := p.Pattern
-	if !p.IsRegex {
-		pattern = regexp.QuoteMeta(pattern)
-	}
-	re, err := regexp.Compile(pattern)
+	found, err := search.New(deps.Workspace, search.Options{Prepare: deps.prepare(nil)}).Grep(ctx, query)
 	if err != nil {
-		return nil, invalidRegex(err)
+		return nil, err
 	}
-	return re.Match, nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.report(deps, found), nil
 }
 
 func invalidRegex(err error) *tool.Error {
@@ -119,41 +111,47 @@ func regexFault(err error) string {
 	return fmt.Sprintf("%s: %s", fault.Code, fault.Expr)
 }
 
-// chooser gives the test for the path of a file.
-func (p grepParams) chooser(deps Deps) (func(name string) bool, error) {
-	if p.FilePattern == "" {
-		return func(string) bool { return true }, nil
-	}
-	if err := checkGlob(p.FilePattern); err != nil {
-		return nil, err
-	}
+// glob gives file_pattern relative to the workspace.
+func (p grepParams) glob(deps Deps) string {
 	glob := path.Clean(filepath.ToSlash(p.FilePattern))
-	if !strings.Contains(glob, "/") {
-		return func(name string) bool { return doublestar.MatchUnvalidated(glob, path.Base(name)) }, nil
-	}
 	if filepath.IsAbs(filepath.FromSlash(glob)) {
-		glob = below(filepath.ToSlash(deps.Workspace.Root()), glob)
+		return below(filepath.ToSlash(deps.Workspace.Root()), glob)
 	}
-	return func(name string) bool { return doublestar.MatchUnvalidated(glob, name) }, nil
+	if strings.HasPrefix(p.FilePattern, "./") && !strings.Contains(glob, "/") {
+		return "/" + glob
+	}
+	return glob
 }
 
-func (p grepParams) report(deps Deps, found *grepResult, late bool) *outcome {
-	shown := len(found.matches)
-	o := &outcome{metadata: grepMetadata{found.total, found.files, p.Pattern}, truncated: late || shown < found.total}
-	lines := []string{fmt.Sprintf("Found %d matches for '%s':", found.total, p.Pattern)}
-	if found.total == 0 {
+func (p grepParams) report(deps Deps, found *search.Matches) *outcome {
+	shown := len(found.Lines)
+	o := &outcome{metadata: grepMetadata{found.Total, found.FilesSearched, p.Pattern}, truncated: found.TimedOut || shown < found.Total}
+	lines := []string{fmt.Sprintf("Found %d matches for '%s':", found.Total, p.Pattern)}
+	if found.Total == 0 {
 		lines[0] = fmt.Sprintf("No matches found for '%s'", p.Pattern)
 	}
-	for _, m := range found.matches {
-		lines = append(lines, fmt.Sprintf("  %s:%d: %s", shownName(m.file), m.line, m.text))
+	for _, m := range found.Lines {
+		lines = append(lines, fmt.Sprintf("  %s:%d: %s", shownName(m.Path), m.Line, shownLine(m.Text)))
 	}
-	if shown < found.total {
-		lines = append(lines, fmt.Sprintf("Warning: Found %d matches, showing first %d", found.total, shown),
+	if shown < found.Total {
+		lines = append(lines, fmt.Sprintf("Warning: Found %d matches, showing first %d", found.Total, shown),
 			"Use a larger max_results (up to 1000), a narrower pattern or file_pattern to see the others.")
 	}
-	if late {
+	if found.TimedOut {
 		lines = append(lines, timedOutWarning(deps))
 	}
 	o.output = strings.Join(lines, "\n")
 	return o
+}
+
+// lineShown bounds how much of a matching line is shown, in bytes.
+const lineShown = 1000
+
+// shownLine cuts a line that is too long, and says so.
+func shownLine(line string) string {
+	if len(line) <= lineShown {
+		return line
+	}
+	head := wholeRunes([]byte(line[:lineShown]))
+	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

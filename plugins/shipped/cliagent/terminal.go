@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -94,12 +93,7 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 	sh := shellOf(deps)
 	c := p.process(deps, call, sh)
 	o := &outcome{}
-	if deps.Prepare != nil {
-		c.Prepare = func(cmd *exec.Cmd) (err error) {
-			o.about, err = deps.Prepare(cmd)
-			return err
-		}
-	}
+	c.Prepare = deps.prepare(&o.about)
 	started := time.Now()
 	ended, err := proc.Run(ctx, c)
 	if err != nil {
