@@ -34,6 +34,9 @@ func servePlugin(kind string) {
 		serveBare()
 	case "configured":
 		sdk.Serve(configuredPlugin())
+	case "deaf": // does not notice the end of its standard input
+		os.Stdin, _ = os.Open(os.DevNull)
+		sdk.Serve(faultyPlugin())
 	case "exits":
 		fmt.Fprintln(os.Stderr, "cannot find my data")
 		os.Exit(3)

@@ -79,7 +79,8 @@ func (in *instance) start() *tool.Error {
 	defer watchdog()
 
 	if err := in.bringUp(ctx, timeout); err != nil {
-		in.stop()
+		in.runner.stop()
+		in.release()
 		return in.startError(err, timeout)
 	}
 	in.readyAt = time.Now()
@@ -110,7 +111,7 @@ func (in *instance) bringUp(ctx context.Context, timeout time.Duration) error {
 func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.ClientConfig {
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
-		VersionedPlugins: map[int]goplugin.PluginSet{1: {handshake.ServiceName: dispenser{}}},
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {handshake.ServiceName: dispenser{grace: in.plugin.manager.options.CancelGrace}}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       in.runner.adopt,
 		SkipHostEnv:      true,
@@ -143,14 +144,15 @@ func usesTCP() bool { return runtime.GOOS == "windows" }
 // dispenser makes the client of protocol version 1.
 type dispenser struct {
 	goplugin.NetRPCUnsupportedPlugin
+	grace time.Duration
 }
 
 func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
 	return errors.New("the host serves no plugin")
 }
 
-func (dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return pluginclient.New(conn, handshake.CancelGrace), nil
+func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return pluginclient.New(conn, d.grace), nil
 }
 
 // introduce asks the plugin what it is, hands it its configuration and notes
@@ -238,18 +240,20 @@ func (in *instance) crashError(when string) *tool.Error {
 		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
 }
 
-// stop ends the process, first politely, and frees what belongs to it.
+// stop ends the process, first politely, and frees what belongs to it. A start
+// that is under way is cut short.
 func (in *instance) stop() {
 	in.stopping.Store(true)
-	if in.client == nil {
+	if !in.isReady() {
 		in.runner.stop()
 	}
+	<-in.ready
 	in.release()
 }
 
 // release lets go-plugin ask the process to end and clean up after itself.
 // go-plugin waits without a limit, so the runner ends the process when that
-// takes too long.
+// takes too long. It is called when the start is over.
 func (in *instance) release() {
 	in.freed.Do(func() {
 		late := time.AfterFunc(shutdownGrace, in.runner.stop)
@@ -258,6 +262,7 @@ func (in *instance) release() {
 			in.gp.Kill()
 		}
 		in.runner.stop()
+		in.runner.cleanUp()
 	})
 }
 

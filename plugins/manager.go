@@ -52,6 +52,9 @@ type Options struct {
 	// Prepare changes the command of a plugin before it starts, such as to
 	// confine it. An error keeps the plugin from starting. Nil leaves it be.
 	Prepare func(Launch) error
+	// CancelGrace is how long a call whose context has ended may take to
+	// answer before its plugin is ended. Zero means 5 seconds.
+	CancelGrace time.Duration
 	// OnChange is told when a plugin turns out to have other tools than
 	// those that were listed from the cache. Nil tells nobody.
 	OnChange func(name string)
@@ -107,6 +110,9 @@ func NewManager(options Options) *Manager {
 	logger := options.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
+	}
+	if options.CancelGrace <= 0 {
+		options.CancelGrace = handshake.CancelGrace
 	}
 	return &Manager{
 		options: options,

@@ -69,6 +69,8 @@ type guardedRunner struct {
 	refused     error // why its handshake was not accepted
 	timedOut    atomic.Bool
 	stopOnce    sync.Once
+	launching   sync.Mutex
+	halted      bool          // by stop; nothing is to be started any more
 	started     atomic.Int64  // the process id
 	exited      chan struct{} // closed when process, group and output are done
 }
@@ -130,9 +132,6 @@ func (p *plugin) arguments() []string {
 // Start starts the process. The thread that starts it lives as long as it
 // does, because the kernel takes the end of that thread for the host's.
 func (r *guardedRunner) Start(context.Context) error {
-	if r.plugin.isClosed() || r.timedOut.Load() {
-		return errors.New("stopped before the start")
-	}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -148,6 +147,11 @@ func (r *guardedRunner) Start(context.Context) error {
 
 // launch starts the process with pipes of our own, and gives their ends.
 func (r *guardedRunner) launch() ([]*os.File, error) {
+	r.launching.Lock()
+	defer r.launching.Unlock()
+	if r.halted {
+		return nil, errors.New("stopped before the start")
+	}
 	defer r.binary.close()
 	var pipes pipes
 	stdin, lifeline := pipes.make()
@@ -224,12 +228,21 @@ func closeAll(files []*os.File) {
 }
 
 // stop ends the process and what it started: the lifeline ends, SIGTERM, and
-// after a grace SIGKILL. It returns when all is over.
+// after a grace SIGKILL. It returns when all is over. A process that was not
+// started yet never will be.
 func (r *guardedRunner) stop() {
+	r.launching.Lock()
+	r.halted = true
+	r.launching.Unlock()
 	if r.started.Load() != 0 {
 		r.stopOnce.Do(r.terminate)
 		<-r.exited
 	}
+}
+
+// cleanUp removes what is left when the process has ended or was never
+// started.
+func (r *guardedRunner) cleanUp() {
 	if r.binary != nil {
 		r.binary.close()
 	}

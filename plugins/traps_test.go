@@ -42,16 +42,27 @@ func TestCloseEndsAStoppedPlugin(t *testing.T) {
 }
 
 func TestCloseDuringTheStart(t *testing.T) {
-	f := newFixture(t)
-	require.NoError(t, f.Add(testPlugin(t, "silent")))
-	done := make(chan error, 1)
-	go func() {
-		_, err := f.Source("silent").Tools(t.Context())
-		done <- err
-	}()
-	eventually(t, "it starts", func() bool { return f.status(t, "silent").State == plugins.Starting })
-	require.NoError(t, f.Close())
-	assert.Equal(t, tool.Unavailable, tool.CodeOf(<-done))
+	for kind, pause := range map[string]time.Duration{"silent": 0, "mute": 30 * time.Millisecond, "faulty": 0} {
+		for range 5 {
+			f := newFixture(t)
+			require.NoError(t, f.Add(testPlugin(t, kind)))
+			done := make(chan error, 1)
+			go func() {
+				_, err := f.Source(kind).Tools(t.Context())
+				done <- err
+			}()
+			eventually(t, "it starts", func() bool { return f.status(t, kind).State != plugins.Idle })
+			time.Sleep(pause) // how far the start has come makes no difference
+			began := time.Now()
+			require.NoError(t, f.Close())
+			assert.Less(t, time.Since(began), 4*time.Second)
+			if err := <-done; err != nil || kind != "faulty" {
+				assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+				assert.ErrorContains(t, err, "was ended with the host")
+			}
+			pause += time.Millisecond
+		}
+	}
 }
 
 func TestCloseLeavesNoFile(t *testing.T) {
@@ -148,9 +159,9 @@ func TestNoPluginOutlivesTheHost(t *testing.T) {
 	linuxOnly(t)
 	program, err := os.Executable()
 	require.NoError(t, err)
-	for _, stopped := range []string{"", "1"} {
+	for _, env := range [][]string{{"TEST_HOST=faulty"}, {"TEST_HOST=deaf"}, {"TEST_HOST=deaf", "TEST_STOPPED=1"}} {
 		host := exec.Command(program, "-test.run=^TestHostThatIsKilled$")
-		host.Env = append(os.Environ(), "TEST_HOST=faulty", "TEST_STOPPED="+stopped)
+		host.Env = append(os.Environ(), env...)
 		out, err := host.Output()
 		require.Error(t, err)
 		_, after, ok := strings.Cut(string(out), "plugin ")

@@ -103,6 +103,14 @@ func useState(ctx context.Context, s sdk.State) (*sdk.Result, error) {
 	return sdk.JSON([]any{before, after, value == nil, keys, refused.Error(), left}), err
 }
 
+// chatty prints where it must not disturb the handshake.
+type chatty struct{ sdk.Tool }
+
+func (c chatty) Definition() *sdk.Definition {
+	fmt.Println("about to be described")
+	return c.Tool.Definition()
+}
+
 func plugin() sdk.Plugin {
 	tools := func(loud bool) []sdk.Tool {
 		return []sdk.Tool{
@@ -118,7 +126,7 @@ func plugin() sdk.Plugin {
 					fmt.Println("tools may print")
 					return text, nil
 				}),
-			sdk.Func(sdk.Definition{Name: "services", Risk: sdk.ReadOnly}, services),
+			chatty{sdk.Func(sdk.Definition{Name: "services", Risk: sdk.ReadOnly}, services)},
 		}
 	}
 	return sdk.Plugin{
