@@ -135,6 +135,9 @@ func (b *bench) callContext(ctx context.Context, name string, params any) got {
 
 func (b *bench) checkPlan(g got, plan *tool.Plan, err error) {
 	b.t.Helper()
+	if err == nil && !g.Success && g.Error.Code == "permission_denied" {
+		return // what the system permits is known only when it is tried
+	}
 	if !g.Success {
 		require.Error(b.t, err)
 		assert.Equal(b.t, g.Error.Message, err.Error())
