@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -71,10 +72,20 @@ func (a *app) examine(ctx context.Context) []finding {
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
 	}
+	findings = append(findings, sandboxFinding(ctx))
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
 	return findings
+}
+
+// sandboxFinding tells what a sandbox block would give here.
+func sandboxFinding(ctx context.Context) finding {
+	report := sandbox.Detect(ctx)
+	if report.Strongest == "" {
+		return finding{Check: "sandbox", Detail: "none works here: " + firstOf(report.Full.Reason, report.Landlock.Reason), Next: "A sandbox block in agent.hcl would refuse to run commands."}
+	}
+	return finding{Check: "sandbox", OK: true, Detail: string(report.Strongest) + ": " + report.Promise}
 }
 
 func lookFor(name, purpose, avoid string) finding {

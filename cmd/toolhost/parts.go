@@ -134,9 +134,10 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	if m.toolset.Name != "agent" {
 		specs = append(specs, cfg.Tools...)
 	}
+	confine := p.confine(cfg)
 	tools := make([]tool.Tool, 0, len(specs))
 	for _, spec := range specs {
-		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output)})
+		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Prepare: confine})
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +179,7 @@ func cacheDir(name string) string {
 }
 
 func (p *project) newTaskfile(cfg *config.Config) *taskfile.Taskfile {
-	options := taskfile.Options{OutputCap: int(cfg.Limits.Output)}
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: p.confineTasks(cfg)}
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout
 	}

@@ -89,11 +89,8 @@ func (a *app) report(diags config.Diagnostics) error {
 // unsupported refuses blocks that this version reads and does not act on:
 // leaving them out in silence could weaken what the file asks for.
 func unsupported(cfg *config.Config) error {
-	switch {
-	case len(cfg.Servers) > 0:
+	if len(cfg.Servers) > 0 {
 		return usagef("Remove the block.", "%s: mcp blocks have no effect in this version of toolhost", cfg.Servers[0].Pos)
-	case cfg.Sandbox != nil:
-		return usagef("Remove the block; run toolhost itself in a sandbox until then.", "%s: sandbox blocks have no effect in this version of toolhost", cfg.Sandbox.Pos)
 	}
 	return nil
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/sandbox"
+)
+
+// confine is how the children of command tools and of the Taskfile are
+// confined: as the sandbox block of agent.hcl says, and not at all without
+// one. It returns what the results' metadata say of it.
+func (p *project) confine(cfg *config.Config) func(*exec.Cmd, argv.Access) (map[string]any, error) {
+	block := cfg.Sandbox
+	if block == nil {
+		return nil
+	}
+	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
+		level, err := sandbox.Apply(cmd, sandbox.Policy{
+			Level:       sandbox.Level(block.Level),
+			Workspace:   p.workspace.Root(),
+			ReadWrite:   append(append(append([]string{}, cfg.Workspace.Allow...), block.Write...), access.Write...),
+			ReadOnly:    append(append(p.ownFiles(cfg), block.Read...), access.Read...),
+			MaskSecrets: block.Mask,
+			Network:     access.Network,
+			Image:       block.Image,
+		})
+		return map[string]any{"sandbox": string(level)}, err
+	}
+}
+
+// ownFiles are the files that say what agents may do. A confined command may
+// not change them although they lie in the workspace.
+func (p *project) ownFiles(cfg *config.Config) []string {
+	files := []string{filepath.Join(p.workspace.Root(), ".agent", "Taskfile.yml")}
+	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
+		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
+	}
+	if path, err := filepath.Abs(cfg.Path); err == nil {
+		files = append(files, path)
+	}
+	return files
+}
+
+// confineTasks is confine for the commands of the Taskfile.
+func (p *project) confineTasks(cfg *config.Config) func(*exec.Cmd) error {
+	confine := p.confine(cfg)
+	if confine == nil {
+		return nil
+	}
+	access := argv.Access{}
+	if cfg.Taskfile != nil {
+		access = cfg.Taskfile.Access
+	}
+	return func(cmd *exec.Cmd) error {
+		_, err := confine(cmd, access)
+		return err
+	}
+}
