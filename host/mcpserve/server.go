@@ -102,7 +102,9 @@ func (s *Server) Announce() {
 }
 
 // ServeStdio serves one client over in and out until in ends or ctx is done.
-// When it returns, every call has ended. An end of input is no error.
+// When in has ended, calls that are under way are cancelled unless they are
+// answered within moments. When it returns, every call has ended. An end of
+// input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
@@ -115,15 +117,14 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		_ = connection.Close()
 	}()
 	err = connection.Wait()
+	meant := s.ended.Err() != nil // whatever err is, it came of the end
 	s.end()
 	s.running.Wait()
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || ctx.Err() != nil || isClosed(err) {
+	if meant || errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}
 	return err
 }
-
-func isClosed(err error) bool { return errors.Is(err, mcp.ErrConnectionClosed) }
 
 // describe turns an entry into what MCP clients see.
 func describe(entry *host.Entry) *mcp.Tool {

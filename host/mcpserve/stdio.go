@@ -9,10 +9,17 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
+
+// lastAnswers is how long the calls that are under way when the input ends may
+// still take to be answered. It lets a script pipe requests in and read the
+// answers; whoever hangs up waits for nothing.
+const lastAnswers = 200 * time.Millisecond
 
 // MaxMessage bounds one message that a client may send over stdio, in bytes.
 const MaxMessage = 8 << 20
@@ -28,7 +35,7 @@ type lineTransport struct {
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{out: t.out, incoming: make(chan incoming), closed: make(chan struct{})}
+	c := &lineConn{out: t.out, incoming: make(chan incoming), closed: make(chan struct{}), answered: make(chan struct{}, 1)}
 	go c.readLoop(bufio.NewReaderSize(t.in, 64<<10), t.onEOF)
 	return c, nil
 }
@@ -46,6 +53,9 @@ type lineConn struct {
 
 	writing sync.Mutex
 	out     io.Writer
+
+	unanswered atomic.Int64
+	answered   chan struct{} // holds one token after an answer
 }
 
 // SessionID implements mcp.Connection; a pipe has none.
@@ -75,7 +85,15 @@ func (c *lineConn) Write(_ context.Context, message jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	return c.writeLine(line)
+	err = c.writeLine(line)
+	if _, ok := message.(*jsonrpc.Response); ok {
+		c.unanswered.Add(-1)
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
 }
 
 func (c *lineConn) writeLine(line []byte) error {
@@ -117,6 +135,7 @@ func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
 			}
 		}
 		if err != nil {
+			c.awaitAnswers()
 			onEOF()
 			c.hand(incoming{err: io.EOF})
 			return
@@ -124,7 +143,24 @@ func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
 	}
 }
 
+// awaitAnswers waits until every request is answered, but not for long.
+func (c *lineConn) awaitAnswers() {
+	timeout := time.After(lastAnswers)
+	for c.unanswered.Load() > 0 {
+		select {
+		case <-c.answered:
+		case <-timeout:
+			return
+		case <-c.closed:
+			return
+		}
+	}
+}
+
 func (c *lineConn) hand(next incoming) bool {
+	if request, ok := next.message.(*jsonrpc.Request); ok && request.IsCall() {
+		c.unanswered.Add(1)
+	}
 	select {
 	case c.incoming <- next:
 		return true
