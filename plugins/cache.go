@@ -57,7 +57,7 @@ func (c *schemaCache) path(spec Spec) string {
 		parts = append(parts, k+"="+spec.Env[k])
 	}
 	h.Write(tool.MustMarshal(parts))
-	return filepath.Join(c.dir, "plugins", hex.EncodeToString(h.Sum(nil)[:16])+".json")
+	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil)[:16])+".json")
 }
 
 // load gives the entry for spec, nil when there is none that can be read.

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"slices"
 	"strings"
 
