@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"slices"
 	"strings"
 
