@@ -47,7 +47,7 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	set.Hide = hides(rules)
 	made := &parts{toolset: set, manager: p.newManager()}
 	if set.Envelope {
-		return made, made.addShipped(set.Name)
+		return made, made.addShipped(set.Name, contractConfig(set.Name, cfg))
 	}
 	if err := p.addSources(made, cfg); err != nil {
 		made.close()
@@ -57,12 +57,27 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 }
 
 // addShipped offers a fixed contract, which is a plugin of that name.
-func (m *parts) addShipped(name string) error {
-	if err := m.manager.Add(plugins.Spec{Name: name, Shipped: true}); err != nil {
+func (m *parts) addShipped(name string, settings map[string]any) error {
+	if err := m.manager.Add(plugins.Spec{Name: name, Shipped: true, Config: tool.MustMarshal(settings)}); err != nil {
 		return err
 	}
 	m.sources = append(m.sources, m.manager.Source(name))
 	return nil
+}
+
+// contractConfig is what a contract's plugin learns of agent.hcl.
+func contractConfig(name string, cfg *config.Config) map[string]any {
+	settings := make(map[string]any)
+	switch {
+	case name == "cliagent" && len(cfg.Web.Allow) > 0:
+		settings["web_allow"] = cfg.Web.Allow
+	case name == "agentbench" && cfg.Sandbox != nil:
+		settings["sandbox"] = cfg.Sandbox.Level
+		if cfg.Sandbox.Image != "" {
+			settings["image"] = cfg.Sandbox.Image
+		}
+	}
+	return settings
 }
 
 // addSources adds, in order of listing: builtins, commands, the files plugin,
