@@ -20,7 +20,7 @@ import (
 // TestEnginesAgree searches generated trees with both engines.
 func TestEnginesAgree(t *testing.T) {
 	testneed.Program(t, "rg")
-	trees, queries := 12, 150
+	trees, queries := 10, 120
 	if testing.Short() {
 		trees, queries = 3, 50
 	}
@@ -74,6 +74,11 @@ func (g *generator) dir(rel string, depth int) {
 	}
 	if runtime.GOOS != "windows" && g.r.IntN(3) == 0 {
 		_ = os.Symlink(g.pick("a.go", ".", "..", "missing"), filepath.Join(g.root, rel, g.pick("link", "link.go")))
+	}
+	if depth == 0 && g.r.IntN(2) == 0 {
+		require.NoError(g.t, os.MkdirAll(filepath.Join(g.root, rel, ".git/info"), 0o755))
+		g.write(filepath.Join(rel, ".git/config"), "needle\n")
+		g.write(filepath.Join(rel, ".git/info/exclude"), g.ignoreFile())
 	}
 	for range g.r.IntN(4) {
 		if depth < 4 {

@@ -1,12 +1,11 @@
 package search
 
 import (
+	"bytes"
 	"errors"
 	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -14,12 +13,8 @@ import (
 
 // pattern is a checked pattern in every form that the engines need.
 type pattern struct {
-	tree *syntax.Regexp
-	// match is for lines of valid UTF-8.
+	tree  *syntax.Regexp
 	match *regexp.Regexp
-	// strict is for other lines. Go takes a byte that is not valid UTF-8 for
-	// U+FFFD, which no class of this one matches.
-	strict func() *regexp.Regexp
 	// need finds places where a line could match; nil: anywhere.
 	need *finder
 	// exact is true when what need finds is a match.
@@ -52,7 +47,6 @@ func compile(q Query) (*pattern, error) {
 		return nil, invalid(q.Pattern, err)
 	}
 	p := &pattern{tree: tree, match: match}
-	p.strict = sync.OnceValue(func() *regexp.Regexp { return strictly(tree, match) })
 	p.need, p.exact = newFinder(tree)
 	return p, nil
 }
@@ -126,38 +120,20 @@ func breaksLine(re *syntax.Regexp) bool {
 	return false
 }
 
-// strictly is the pattern without U+FFFD.
-func strictly(tree *syntax.Regexp, otherwise *regexp.Regexp) *regexp.Regexp {
-	strict, err := syntax.Parse(tree.String(), syntax.PerlX|syntax.UnicodeGroups)
-	if err != nil {
-		return otherwise
-	}
-	re, err := regexp.Compile(noReplacement(strict).String())
-	if err != nil {
-		return otherwise
-	}
-	return re
-}
-
-func noReplacement(re *syntax.Regexp) *syntax.Regexp {
-	for i, sub := range re.Sub {
-		re.Sub[i] = noReplacement(sub)
-	}
-	switch {
-	case re.Op == syntax.OpLiteral && slices.Contains(re.Rune, utf8.RuneError):
-		re.Op = syntax.OpNoMatch
-	case re.Op == syntax.OpCharClass:
-		if re.Rune = without(re.Rune, utf8.RuneError); len(re.Rune) == 0 {
-			re.Op = syntax.OpNoMatch
-		}
-	}
-	return re
-}
-
-// matches reports whether a line, without its end, matches.
+// matches reports whether a line, without its end, matches. Go would take a
+// byte that is not valid UTF-8 for U+FFFD; here no pattern matches it, as none
+// matches a carriage return.
 func (p *pattern) matches(line []byte) bool {
-	if !utf8.Valid(line) {
-		return p.strict().Match(line)
+	if utf8.Valid(line) {
+		return p.match.Match(line)
+	}
+	line = bytes.Clone(line)
+	for i := 0; i < len(line); {
+		r, size := utf8.DecodeRune(line[i:])
+		if r == utf8.RuneError && size == 1 {
+			line[i] = '\r'
+		}
+		i += size
 	}
 	return p.match.Match(line)
 }
