@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -36,16 +37,16 @@ type Deps struct {
 	// Workspace is where they work. With nil they can be described and not
 	// called.
 	Workspace *workspace.Workspace
-	// Search finds text. Nil means the engine of this package.
-	Search Searcher
-	// Prepare confines the process of run before it starts; its error is
-	// answered as sandbox_error. Nil means that there is no sandbox, and run
-	// refuses unless Unconfined is set.
-	Prepare func(*exec.Cmd) error
+	// Search finds text. Nil means ripgrep where it is installed, and an
+	// engine in process otherwise.
+	Search *search.Searcher
+	// Prepare confines the process of run before it starts, and returns what
+	// the result's metadata says of it; its error is answered as
+	// sandbox_error. Nil means that there is no sandbox, and run refuses
+	// unless Unconfined is set.
+	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
 	// Unconfined lets run work without a sandbox, as the operator's choice.
 	Unconfined bool
-	// SandboxLevel names what Prepare does, for the result's metadata.
-	SandboxLevel string
 	// RunTimeout bounds a command whose call names no timeout. Zero means
 	// DefaultRunTimeout.
 	RunTimeout time.Duration
@@ -57,9 +58,9 @@ func New(deps Deps) []tool.Tool {
 		deps.RunTimeout = DefaultRunTimeout
 	}
 	if deps.Search == nil && deps.Workspace != nil {
-		deps.Search = engine{deps.Workspace}
+		deps.Search = search.New(deps.Workspace, search.Options{})
 	}
-	return []tool.Tool{listFiles(&deps), readFile(&deps), search(&deps), applyPatch(&deps), run(&deps)}
+	return []tool.Tool{listFiles(&deps), readFile(&deps), searchTool(&deps), applyPatch(&deps), run(&deps)}
 }
 
 // benchTool is a tool of the contract.

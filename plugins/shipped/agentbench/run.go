@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -103,34 +104,43 @@ func runCommand(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, err
 	if in.Timeout > 0 {
 		timeout = time.Duration(in.Timeout) * time.Second
 	}
+	out := &outcome{}
 	ended, err := proc.Run(ctx, proc.Command{
 		Argv: in.argv(), Dir: deps.Workspace.Root(), Env: proc.Environ(in.Env),
-		Timeout: timeout, Cap: streamMax, Prepare: deps.Prepare,
+		Timeout: timeout, Cap: streamMax, Prepare: deps.prepare(out),
 	})
 	if err != nil {
 		return nil, as(typeSandbox, err)
 	}
-	return report(ctx, deps, call, ended, timeout), nil
+	out.report(ctx, deps, call, ended, timeout)
+	return out, nil
 }
 
-// report makes the outcome of a command that ran.
-func report(ctx context.Context, deps *Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) *outcome {
-	out := &outcome{exitCode: &ended.ExitCode}
+// prepare fits Prepare to package proc.
+func (d *Deps) prepare(out *outcome) func(*exec.Cmd) error {
+	if d.Prepare == nil {
+		return nil
+	}
+	return func(cmd *exec.Cmd) (err error) {
+		out.metadata, err = d.Prepare(cmd)
+		return err
+	}
+}
+
+// report tells of a command that ran.
+func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) {
+	out.exitCode = &ended.ExitCode
 	if ended.TimedOut {
 		ended.ExitCode = exitCodeOnTimeout
 	}
 	out.stdout = out.keep(ctx, deps, call, "stdout", ended.Stdout)
 	out.stderr = out.keep(ctx, deps, call, "stderr", ended.Stderr)
-	if deps.SandboxLevel != "" {
-		out.metadata = map[string]any{"sandbox": deps.SandboxLevel}
-	}
 	if out.failed = failed(ended, timeout); out.failed == nil {
 		out.data = runData{
 			ExitCode: ended.ExitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
 			StdoutTruncated: ended.Stdout.Truncated(), StderrTruncated: ended.Stderr.Truncated(),
 		}
 	}
-	return out
 }
 
 // failed is the failure of a command, nil when it succeeded.

@@ -3,11 +3,13 @@ package agentbench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -19,24 +21,8 @@ const (
 	matchLineMax = 4 << 10
 )
 
-// Query is what to search for.
-type Query struct {
-	// Pattern is a regular expression when Regex is set, plain text else.
-	// Case does not matter.
-	Pattern string
-	Regex   bool
-	// Glob selects files as ripgrep's --glob does: without a slash it is
-	// about the name, with one about the path; a ! before it turns it round.
-	// Empty selects all but hidden ones.
-	Glob string
-	// Context is how many lines to give before and after a match.
-	Context int
-	// Max is how many matches to give; all are counted.
-	Max int
-}
-
-// Match is a line that matches.
-type Match struct {
+// match is a line that matches.
+type match struct {
 	File    string   `json:"file"`
 	Line    int      `json:"line"`
 	Content string   `json:"content"`
@@ -44,24 +30,7 @@ type Match struct {
 	After   []string `json:"context_after"`
 }
 
-// Found is what a search came to.
-type Found struct {
-	// Matches are ordered by file, then line.
-	Matches []Match
-	// Total counts the lines that match, those beyond Query.Max too.
-	Total int
-	// Skipped are files that could not be searched because of their size.
-	Skipped []string
-}
-
-// Searcher finds text in the workspace. Files that .gitignore excludes,
-// binary ones and .git are passed over. Errors are a *tool.Error or those of
-// ctx.
-type Searcher interface {
-	Search(ctx context.Context, q Query) (*Found, error)
-}
-
-func search(deps *Deps) tool.Tool {
+func searchTool(deps *Deps) tool.Tool {
 	return &benchTool{deps: deps, limit: searchTimeout, work: runSearch, definition: &tool.Definition{
 		Name:     "search",
 		Title:    "Search in files",
@@ -81,8 +50,7 @@ func search(deps *Deps) tool.Tool {
 			`"file":{"type":"string"},"line":{"type":"integer"},"content":{"type":"string"},` +
 			`"context_before":{"type":"array","items":{"type":"string"}},"context_after":{"type":"array","items":{"type":"string"}}},` +
 			`"required":["file","line","content","context_before","context_after"]}},` +
-			`"truncated":{"type":"boolean"},"total_matches":{"type":"integer"},"hint":{"type":"string"},` +
-			`"skipped_files":{"type":"array","items":{"type":"string"}}},"required":["matches","truncated","total_matches"]}`),
+			`"truncated":{"type":"boolean"},"total_matches":{"type":"integer"},"hint":{"type":"string"}},"required":["matches","truncated","total_matches"]}`),
 		Risk:        tool.ReadOnly,
 		Permissions: []tool.Permission{tool.FileRead},
 		Timeout:     searchTimeout + grace,
@@ -103,11 +71,10 @@ type searchInput struct {
 }
 
 type searchData struct {
-	Matches   []Match  `json:"matches"`
-	Truncated bool     `json:"truncated"`
-	Total     int      `json:"total_matches"`
-	Hint      string   `json:"hint,omitempty"`
-	Skipped   []string `json:"skipped_files,omitempty"`
+	Matches   []match `json:"matches"`
+	Truncated bool    `json:"truncated"`
+	Total     int     `json:"total_matches"`
+	Hint      string  `json:"hint,omitempty"`
 }
 
 func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
@@ -119,22 +86,57 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	if err != nil {
 		return nil, err
 	}
-	if strings.ContainsAny(in.Query, "\n\x00") {
-		return nil, as(typeRipgrep, tool.Errorf(tool.InvalidArgument, "the query has a newline or a NUL byte, and a search is within lines").
-			Suggest("Search for one of the lines, and read the file around it."))
+	if in.Query == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "the query is empty").
+			Suggest("Give the text or regular expression to look for.")
 	}
-	found, err := deps.Search.Search(ctx, Query{Pattern: in.Query, Regex: in.Regex, Glob: glob, Context: in.Context, Max: in.Max})
+	q := search.Query{
+		Pattern: in.Query, Literal: !in.Regex, IgnoreCase: true, Hidden: namesHidden(glob),
+		Before: in.Context, After: in.Context, Max: in.Max,
+	}
+	if glob != "" {
+		q.Globs = []string{glob}
+	}
+	found, err := deps.Search.Grep(ctx, q)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
-		return nil, err
+		return nil, searchError(err)
 	}
-	data := searchData{Matches: found.Matches, Total: found.Total, Truncated: found.Total > len(found.Matches), Skipped: found.Skipped}
-	if data.Matches == nil {
-		data.Matches = []Match{}
+	data := searchData{Matches: make([]match, len(found.Lines)), Total: found.Total, Truncated: found.Truncated}
+	for i, m := range found.Lines {
+		data.Matches[i] = match{m.Path, m.Line, shownLine(m.Text), shownLines(m.Before), shownLines(m.After)}
 	}
 	if data.Truncated {
 		data.Hint = "Raise max_results, or narrow the query or the glob, to see the rest."
 	}
-	return &outcome{data: data, truncated: data.Truncated}, nil
+	out := &outcome{data: data, truncated: data.Truncated}
+	out.metadata = map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched}
+	return out, nil
+}
+
+// searchError names an error as the contract does: what ripgrep would refuse,
+// and that it is not there.
+func searchError(err error) error {
+	switch tool.CodeOf(err) {
+	case tool.InvalidArgument:
+		named := *tool.AsError(err)
+		return as(typeRipgrep, named.Suggest("%s With is_regex false the query is a literal text.", named.Suggestion))
+	case tool.Unavailable:
+		return as(typeNoRipgrep, err)
+	case tool.CommandNotFound, tool.CommandFailed, tool.Internal:
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+			return as(typeRipgrep, err)
+		}
+	}
+	return err
+}
+
+// namesHidden reports whether a part of the glob begins with a dot.
+func namesHidden(glob string) bool {
+	return !strings.HasPrefix(glob, "!") &&
+		(strings.HasPrefix(glob, ".") && !strings.HasPrefix(glob, "./") || strings.Contains(glob, "/.") || strings.Contains(glob, "{.") || strings.Contains(glob, ",."))
 }
 
 // searchGlob checks a glob, and makes an absolute one relative.
@@ -157,10 +159,16 @@ func searchGlob(ws *workspace.Workspace, glob string) (string, error) {
 	return bare, nil
 }
 
-// shownLine is a line as search shows it: without its ending, and cut when it
-// is very long.
+func shownLines(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = shownLine(line)
+	}
+	return out
+}
+
+// shownLine is a line as search shows it: cut when it is very long.
 func shownLine(line string) string {
-	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	if len(line) <= matchLineMax {
 		return line
 	}
