@@ -39,3 +39,22 @@ func (w *Workspace) Symlink(target, path string) error {
 	}
 	return w.fail("make the symbolic link", path, err)
 }
+
+// Readlink gives the target of the symlink at path, as it is written there.
+// Errors: not_found, invalid_argument for anything else, those of Lstat.
+func (w *Workspace) Readlink(path string) (string, error) {
+	p, err := w.locate(path, false)
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	switch {
+	case p.missing():
+		return "", notFound(path)
+	case p.info.Mode()&fs.ModeSymlink == 0:
+		return "", tool.Errorf(tool.InvalidArgument, "%s is no symbolic link", path).
+			Suggest("Read it as the file or directory that it is.").With("path", path)
+	}
+	target, err := p.dir.Readlink(p.name)
+	return target, w.fail("read", path, err)
+}
