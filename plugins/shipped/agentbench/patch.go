@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -223,19 +224,22 @@ func (t *patchTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, erro
 	return plan, nil
 }
 
+// preview shows one change as a diff, or in words when it has none.
 func preview(c patch.FileChange) string {
-	from, to := "a/"+c.Path, "b/"+c.Path
+	from, to := c.Path, c.Path
 	switch c.Kind {
 	case patch.Create:
-		from = "/dev/null"
+		from = textedit.DevNull
 	case patch.Delete:
-		to = "/dev/null"
+		to = textedit.DevNull
 	case patch.Rename, patch.Copy:
-		from = "a/" + c.From
+		from = c.From
 	}
-	diff := textedit.Diff(from, to, c.Old, c.Data, 3)
-	if diff == "" {
-		diff = string(c.Kind) + " " + strings.TrimPrefix(from, "a/") + " " + strings.TrimPrefix(to, "b/") + "\n"
+	if diff := textedit.Diff(from, to, c.Old, c.Data, 3); diff != "" {
+		return diff
 	}
-	return diff
+	if from == to {
+		return fmt.Sprintf("%s: new mode %o\n", c.Path, c.Mode)
+	}
+	return fmt.Sprintf("%s %s -> %s\n", c.Kind, from, to)
 }

@@ -3,7 +3,6 @@ package agentbench_test
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -158,12 +157,6 @@ func TestReadFileSymlinksInside(t *testing.T) {
 	f.link(t, f.outside(t), "out")
 	assert.Equal(t, "inside\n", f.succeeds(t, "read_file", `{"path":"dirlink/x"}`)["content"])
 	f.fails(t, "path_escape", "outside", "read_file", `{"path":"out/secret"}`)
-}
-
-func TestReadFileSpecial(t *testing.T) {
-	f := newFixture(t)
-	require.NoError(t, syscall.Mkfifo(f.root+"/pipe", 0o644))
-	f.fails(t, "unsupported", "named pipe", "read_file", `{"path":"pipe"}`)
 }
 
 func TestReadFileTooLarge(t *testing.T) {
