@@ -74,12 +74,29 @@ func (p *Policy) cache(writable []string, level Level) (string, error) {
 				Suggest("Make %s a directory that you may write to.", dir)
 		}
 	}
+	ignoreInGit(root, dir)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || !withinAny(real, writable) {
 		return "", tool.Errorf(tool.InvalidArgument, "the cache directory %s lies outside what confined commands may write", dir).
 			Suggest("Choose a directory in the workspace.")
 	}
 	return real, nil
+}
+
+// ignoreInGit keeps the cache out of what git shows and adds. It is of no
+// further importance.
+func ignoreInGit(root, dir string) {
+	if _, err := os.Lstat(filepath.Join(dir, ".gitignore")); err == nil {
+		return
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	if name, err := filepath.Rel(root, filepath.Join(dir, ".gitignore")); err == nil {
+		_ = r.WriteFile(name, []byte("*\n"), 0o600)
+	}
 }
 
 func makeBelow(root, dir string) error {

@@ -68,7 +68,7 @@ func work() []Act {
 		yes("threads", "start threads and processes"),
 		yes("proc_self", "read about itself in /proc"),
 		yes("devices", "use /dev/null, /dev/zero, /dev/urandom and pseudo-terminals"),
-		onlyFull("workspace_chmod", "change modes, times and extended attributes of files in the workspace"),
+		yes("workspace_chmod", "change modes, times and extended attributes of files in the workspace"),
 		onlyFull("workspace_unix_socket", "serve a unix socket in the workspace"),
 		onlyFull("loopback", "serve and reach its own TCP and UDP ports on 127.0.0.1"),
 		onlyFull("shared_memory", "use POSIX shared memory of its own in /dev/shm"),
@@ -138,7 +138,7 @@ func processes() []Act {
 		no("setns", "enter a namespace of a process outside", RootUser),
 		no("sysv_memory", "attach shared memory of a process outside", Anyone),
 		no("tiocsti", "type into a terminal", Anyone),
-		no("outlive", "leave a process behind that hides from its kin and its environment", Anyone).butLandlock(Allowed),
+		no("outlive", "leave a process behind that hides from its kin and its environment", Anyone),
 	}
 }
 
@@ -201,8 +201,8 @@ func promise(r Report) (sentence string, gaps []string) {
 		return "A confined command can write nothing outside the workspace, reads no known secret, reaches no network, " +
 			"and leaves no process behind, unless agent.hcl grants it.", fullGaps
 	case Landlock:
-		return "A confined command can write nothing outside the workspace, reads no known secret and reaches no network, " +
-			"unless agent.hcl grants it; it may change what agent.hcl protects in the workspace, and a process that hides may outlive it.", r.landlockGaps()
+		return "A confined command can write nothing outside the workspace, reads no known secret, reaches no network, " +
+			"and leaves no process behind, unless agent.hcl grants it; but it may change what agent.hcl protects in the workspace.", r.landlockGaps()
 	}
 	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\" or \"docker\".", nil
 }
@@ -215,7 +215,7 @@ var fullGaps = []string{
 
 func (r Report) landlockGaps() []string {
 	gaps := []string{
-		"Modes, owners, times and extended attributes of files cannot be changed at all.",
+		"When the host itself is killed by SIGKILL, what a command has started may outlive it.",
 		"Unix sockets, 127.0.0.1, POSIX and System V shared memory, semaphores and message queues cannot be used.",
 		"Programs cannot write to /tmp; TMPDIR names a directory in the workspace.",
 		"Parts of the workspace cannot be protected.",

@@ -72,7 +72,7 @@ func (v *view) hide(g grants) {
 	for _, path := range append(existing([]string{"/run", "/var/run"}), g.secrets...) {
 		info, err := os.Lstat(path)
 		switch {
-		case err != nil || withinAny(path, v.hidden):
+		case err != nil || v.covered(path):
 		case info.IsDir():
 			v.kinds[path] = launch.Hidden
 			v.hidden = append(v.hidden, path)
@@ -80,6 +80,20 @@ func (v *view) hide(g grants) {
 			v.kinds[path] = launch.Void
 		}
 	}
+}
+
+// covered reports whether path is invisible because the nearest place around
+// it of which something becomes is a hidden one.
+func (v *view) covered(path string) bool {
+	nearest := func(places []string) (length int) {
+		for _, place := range places {
+			if within(path, place) {
+				length = max(length, len(place))
+			}
+		}
+		return length
+	}
+	return nearest(v.hidden) > nearest(v.writable)
 }
 
 // keep makes path read-only, also where it lies in a writable tree. The
@@ -106,7 +120,7 @@ func (v *view) show(path string) {
 		return
 	}
 	for _, p := range []string{path, real} {
-		if _, taken := v.kinds[p]; !taken && withinAny(p, v.hidden) && !withinAny(p, v.writable) {
+		if _, taken := v.kinds[p]; !taken && v.covered(p) {
 			v.kinds[real] = launch.ReadOnly
 		}
 	}
@@ -127,7 +141,7 @@ func (v *view) maskSockets() {
 			continue
 		}
 		path, err := filepath.EvalSymlinks("/" + path)
-		if err == nil && !withinAny(path, v.hidden) && !withinAny(path, v.writable) {
+		if err == nil && !v.covered(path) && !withinAny(path, v.writable) {
 			v.kinds[path] = launch.Void
 		}
 	}

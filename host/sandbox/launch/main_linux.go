@@ -26,6 +26,9 @@ func run(args []string) int {
 	}
 	status := takeStatus()
 	plan, ok := Decode(args)
+	if ok {
+		withhold(3 + plan.Files)
+	}
 	if !ok {
 		return status.fail("internal", "the launcher was started with arguments that it does not understand",
 			"It is started by toolhost alone.")
@@ -33,9 +36,6 @@ func run(args []string) int {
 	if err := plan.confine(); err != nil {
 		return status.fail("unavailable", "the command cannot be confined: "+err.Error(),
 			"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl.")
-	}
-	if !plan.Namespaces {
-		return plan.become(status)
 	}
 	return plan.start(status)
 }
@@ -64,30 +64,44 @@ func (p *Plan) confine() error {
 			return err
 		}
 	}
+	var listeners chan<- int
+	if !p.Filter.Attributes {
+		var err error
+		if listeners, err = newSupervisor(p.Write); err != nil {
+			return err
+		}
+	}
+	return p.confineThread(listeners)
+}
+
+// confineThread is what holds for the calling thread and all that it starts.
+func (p *Plan) confineThread(listeners chan<- int) error {
 	if err := dropRights(); err != nil {
 		return err
 	}
 	if err := p.landlock(); err != nil {
 		return err
 	}
-	return p.Filter.install()
+	listener, err := p.Filter.install()
+	if err == nil && listener >= 0 {
+		listeners <- listener
+	}
+	return err
 }
 
-// become turns the launcher into the program.
-func (p *Plan) become(status status) int {
-	err := syscall.Exec(p.Path, p.Args, environ())
-	return status.cannotRun(p.Path, err)
-}
-
-// start starts the program and stays behind as the first process of its
-// namespace: it collects the processes that have lost their parent, and all
-// that are left die with it.
+// start starts the program and stays behind: it gets the processes that have
+// lost their parent, and none of them outlives it.
 func (p *Plan) start(status status) int {
+	if !p.Namespaces {
+		prctl(prSetChildSubreaper, 1, 0)
+	}
 	files := make([]uintptr, 3+p.Files)
 	for i := range files {
 		files[i] = uintptr(i)
 	}
-	pid, err := syscall.ForkExec(p.Path, p.Args, &syscall.ProcAttr{Env: environ(), Files: files})
+	pid, err := syscall.ForkExec(p.Path, p.Args, &syscall.ProcAttr{
+		Env: environ(), Files: files, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
 	if err != nil {
 		return status.cannotRun(p.Path, err)
 	}
@@ -95,11 +109,27 @@ func (p *Plan) start(status status) int {
 	closeFiles(files)
 	end := waitFor(pid)
 	waitForOthers()
+	if !p.Namespaces {
+		killOthers()
+	}
 	if end.Signaled() {
 		status.report("signal", strconv.Itoa(int(end.Signal())))
 		return 128 + int(end.Signal())
 	}
 	return end.ExitStatus()
+}
+
+const (
+	sysCloseRange     = 436
+	closeRangeOnExec  = 4
+	highestDescriptor = 1<<32 - 1
+)
+
+// withhold keeps descriptors from first on from the program: the host may have
+// been started with some that it knows nothing of. Before Linux 5.11 they go
+// on being inherited.
+func withhold(first int) {
+	_, _, _ = syscall.Syscall(sysCloseRange, uintptr(first), highestDescriptor, closeRangeOnExec)
 }
 
 // closeFiles lets go of the program's files, so that whoever reads from it
@@ -132,6 +162,53 @@ func waitForOthers() {
 			_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1_000_000}, nil)
 		}
 	}
+}
+
+// killRounds bounds the hunt for processes that fork faster than they die.
+const killRounds = 1000
+
+// killOthers ends the children that are left, and theirs, which become
+// children of ours as their parents end.
+func killOthers() {
+	self := os.Getpid()
+	for range killRounds {
+		for _, pid := range childrenOf(self) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		for {
+			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+			if err == syscall.ECHILD {
+				return
+			}
+			if pid <= 0 {
+				break
+			}
+		}
+		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1_000_000}, nil)
+	}
+}
+
+// childrenOf lists the children of a process.
+func childrenOf(parent int) (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		stat, _ := os.ReadFile("/proc/" + name + "/stat")
+		// After the name in parentheses: the state, then the parent.
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // ignoreSignals leaves it to the program what a signal to the whole group

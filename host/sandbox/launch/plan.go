@@ -90,7 +90,8 @@ type Filter struct {
 	// the routing table.
 	Inet, Unix, Route bool
 	// Attributes allows changing modes, owners, times and extended attributes
-	// of files, where the view or the lack of rights confines that.
+	// of files, where the view confines that. Otherwise a supervisor looks at
+	// each such call.
 	Attributes bool
 	// SysV allows System V shared memory, semaphores and message queues, and
 	// POSIX message queues.

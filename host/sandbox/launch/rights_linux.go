@@ -7,15 +7,16 @@ import (
 
 // Options of prctl(2) and what goes with them.
 const (
-	prSetDumpable    = 4
-	prCapbsetRead    = 23
-	prCapbsetDrop    = 24
-	prSetSecurebits  = 28
-	prSetNoNewPrivs  = 38
-	prCapAmbient     = 47
-	ambientClearAll  = 4
-	secureAllLocked  = 0x2f // no rights for the root user, no fixups, and both locked
-	capabilityLatest = 0x20080522
+	prSetDumpable       = 4
+	prCapbsetRead       = 23
+	prCapbsetDrop       = 24
+	prSetSecurebits     = 28
+	prSetChildSubreaper = 36
+	prSetNoNewPrivs     = 38
+	prCapAmbient        = 47
+	ambientClearAll     = 4
+	secureAllLocked     = 0x2f // no rights for the root user, no fixups, and both locked
+	capabilityLatest    = 0x20080522
 )
 
 func prctl(option, a, b uintptr) syscall.Errno {

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// absent is the number of a system call that an architecture lacks.
+// absent and the numbers below it stand for system calls that an architecture
+// lacks.
 const absent = -1
 
 // Instructions of classic BPF, as a filter uses them.
@@ -23,6 +24,7 @@ const (
 	retAllow = 0x7fff0000
 	retErrno = 0x00050000
 	retKill  = 0x80000000
+	retAsk   = 0x7fc00000 // ask the supervisor
 	offNr    = 0
 	offArch  = 4
 	offArgs  = 16
@@ -73,7 +75,7 @@ func (p *program) refuse(e syscall.Errno, numbers ...int) {
 
 // block adds what is done for one system call. It has to return.
 func (p *program) block(nr int, body ...instruction) {
-	if nr == absent {
+	if nr <= absent {
 		return
 	}
 	*p = append(append(*p, on(nr, uint8(len(body)))), body...)
@@ -130,8 +132,8 @@ func (p *program) refuseProcesses() {
 		jumpEqual(tioclinux), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
-// attributes lets modes, owners, times and extended attributes be changed or
-// not. The bits that lend the owner's rights are never set.
+// attributes lets modes, owners, times and extended attributes be changed, or
+// has the supervisor asked. The bits that lend the owner's rights are never set.
 func (p *program) attributes(allow bool) {
 	if allow {
 		p.refuseBits(sysChmod, 1, setIDs)
@@ -140,11 +142,14 @@ func (p *program) attributes(allow bool) {
 		p.refuseBits(sysFchmodat2, 2, setIDs)
 		return
 	}
-	p.refuse(syscall.EPERM,
+	for _, nr := range []int{
 		sysChmod, sysFchmod, sysFchmodat, sysFchmodat2, sysChown, sysFchown, sysLchown, sysFchownat,
 		sysUtime, sysUtimes, sysFutimesat, sysUtimensat,
-		sysSetxattr, sysLsetxattr, sysFsetxattr, sysSetxattrat,
-		sysRemovexattr, sysLremovexattr, sysFremovexattr, sysRemovexattrat)
+		sysSetxattr, sysLsetxattr, sysFsetxattr, sysRemovexattr, sysLremovexattr, sysFremovexattr,
+	} {
+		p.block(nr, ret(retAsk))
+	}
+	p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
 }
 
 // creation refuses new devices and new files with set-ID bits.
@@ -215,28 +220,34 @@ func internetSocket() []instruction {
 }
 
 const (
-	seccompSetFilter = 1
-	seccompAllThread = 1 // SECCOMP_FILTER_FLAG_TSYNC
+	seccompSetFilter   = 1
+	seccompAllThreads  = 1 // SECCOMP_FILTER_FLAG_TSYNC
+	seccompNewListener = 8 // SECCOMP_FILTER_FLAG_NEW_LISTENER
 )
 
-// install puts the filter on every thread of the process, and with it the
-// promise never to gain rights again.
-func (f Filter) install() error {
+// install puts the filter on every thread of the process. With a supervisor
+// it goes on the calling thread alone, and the listener is given.
+func (f Filter) install() (listener int, err error) {
 	if auditArch == 0 {
-		return failure("no system call filter for this architecture", syscall.ENOSYS)
+		return -1, failure("no system call filter for this architecture", syscall.ENOSYS)
 	}
 	program := f.compile()
 	fprog := struct {
 		length uint16
 		filter *instruction
 	}{uint16(len(program)), &program[0]}
-	number := sysSeccomp
-	thread, _, errno := syscall.Syscall(uintptr(number), seccompSetFilter, seccompAllThread, uintptr(unsafe.Pointer(&fprog)))
-	if errno != 0 {
-		return failure("seccomp", errno)
+	nr, flags := sysSeccomp, uintptr(seccompAllThreads)
+	if !f.Attributes {
+		flags = seccompNewListener
 	}
-	if thread != 0 {
-		return failure("seccomp on all threads", syscall.EBUSY)
+	result, _, errno := syscall.Syscall(uintptr(nr), seccompSetFilter, flags, uintptr(unsafe.Pointer(&fprog)))
+	switch {
+	case errno != 0:
+		return -1, failure("seccomp", errno)
+	case !f.Attributes:
+		return int(result), nil
+	case result != 0:
+		return -1, failure("seccomp on all threads", syscall.EBUSY)
 	}
-	return nil
+	return -1, nil
 }

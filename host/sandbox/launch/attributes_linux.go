@@ -1,0 +1,176 @@
+package launch
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// change is a call that changes what is known about a file: the file and what
+// is done to it, given a path that leads to it alone.
+type change struct {
+	file   file
+	change func(path string) syscall.Errno
+}
+
+const (
+	atSymlinkNofollow = 0x100
+	atEmpty           = 0x1000
+	maxName           = 256
+	maxValue          = 64 << 10
+)
+
+// parse reads the arguments of a call.
+func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
+	switch nr {
+	case sysChmod:
+		return c.withPath(atFdcwd, a[0], 0, chmod(a[1]))
+	case sysFchmod:
+		return change{file{at: int(int32(a[0]))}, chmod(a[1])}, 0
+	case sysFchmodat:
+		return c.withPath(int(int32(a[0])), a[1], 0, chmod(a[2]))
+	case sysFchmodat2:
+		return c.withPath(int(int32(a[0])), a[1], a[3], chmod(a[2]))
+	case sysChown:
+		return c.withPath(atFdcwd, a[0], 0, chown(a[1], a[2]))
+	case sysLchown:
+		return c.withPath(atFdcwd, a[0], atSymlinkNofollow, chown(a[1], a[2]))
+	case sysFchown:
+		return change{file{at: int(int32(a[0]))}, chown(a[1], a[2])}, 0
+	case sysFchownat:
+		return c.withPath(int(int32(a[0])), a[1], a[4], chown(a[2], a[3]))
+	}
+	if found, ok, errno := c.parseTimes(nr, a); ok {
+		return found, errno
+	}
+	return c.parseXattr(nr, a)
+}
+
+// parseTimes reads those that change times.
+func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno syscall.Errno) {
+	at, path, times, flags, unit := atFdcwd, a[0], a[1], uint64(0), int64(1000)
+	switch nr {
+	case sysUtime:
+		unit = 0
+	case sysUtimes:
+	case sysFutimesat:
+		at, path, times = int(int32(a[0])), a[1], a[2]
+	case sysUtimensat:
+		at, path, times, flags, unit = int(int32(a[0])), a[1], a[2], a[3], 1
+	default:
+		return change{}, false, 0
+	}
+	spec, errno := c.times(times, unit)
+	if errno != 0 {
+		return change{}, true, errno
+	}
+	apply := func(name string) syscall.Errno { return utimes(name, spec) }
+	if path == 0 {
+		return change{file{at: at}, apply}, true, 0
+	}
+	found, errno = c.withPath(at, path, flags, apply)
+	return found, true, errno
+}
+
+// times reads two times, whose fractions count unit nanoseconds. Unit 0 is
+// for whole seconds without a fraction. No times is now.
+func (c caller) times(address uint64, unit int64) (*[4]int64, syscall.Errno) {
+	if address == 0 {
+		return nil, 0
+	}
+	size := 32
+	if unit == 0 {
+		size = 16
+	}
+	raw, errno := c.read(address, size)
+	if errno != 0 || len(raw) < size {
+		return nil, syscall.EFAULT
+	}
+	var words [4]int64
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&words)), 32), raw)
+	if unit == 0 {
+		return &[4]int64{words[0], 0, words[1], 0}, 0
+	}
+	words[1], words[3] = words[1]*unit, words[3]*unit
+	return &words, 0
+}
+
+// parseXattr reads those that change extended attributes.
+func (c caller) parseXattr(nr int, a [6]uint64) (change, syscall.Errno) {
+	set := nr == sysSetxattr || nr == sysLsetxattr || nr == sysFsetxattr
+	if !set && nr != sysRemovexattr && nr != sysLremovexattr && nr != sysFremovexattr {
+		return change{}, syscall.ENOSYS
+	}
+	name, errno := c.text(a[1], maxName)
+	if errno != 0 {
+		return change{}, errno
+	}
+	apply := func(path string) syscall.Errno { return number(syscall.Removexattr(path, name)) }
+	if set {
+		if a[3] > maxValue {
+			return change{}, syscall.E2BIG
+		}
+		var value []byte
+		if a[3] > 0 {
+			if value, errno = c.read(a[2], int(a[3])); errno != 0 {
+				return change{}, errno
+			}
+		}
+		apply = func(path string) syscall.Errno { return number(syscall.Setxattr(path, name, value, int(a[4]))) }
+	}
+	switch nr {
+	case sysFsetxattr, sysFremovexattr:
+		return change{file{at: int(int32(a[0]))}, apply}, 0
+	case sysLsetxattr, sysLremovexattr:
+		return c.withPath(atFdcwd, a[0], atSymlinkNofollow, apply)
+	}
+	return c.withPath(atFdcwd, a[0], 0, apply)
+}
+
+func (c caller) withPath(at int, address, flags uint64, apply func(string) syscall.Errno) (change, syscall.Errno) {
+	path, errno := c.text(address, syscall.PathMax)
+	switch {
+	case errno != 0:
+		return change{}, errno
+	case path == "" && flags&atEmpty == 0:
+		return change{}, syscall.ENOENT
+	}
+	return change{file{at: at, path: path, byPath: true, noFollow: flags&atSymlinkNofollow != 0}, apply}, 0
+}
+
+// chmod sets a mode, but never the bits that lend the owner's rights.
+func chmod(mode uint64) func(string) syscall.Errno {
+	return func(path string) syscall.Errno {
+		if mode&setIDs != 0 {
+			return syscall.EPERM
+		}
+		return number(syscall.Chmod(path, uint32(mode)&0o7777))
+	}
+}
+
+func chown(uid, gid uint64) func(string) syscall.Errno {
+	return func(path string) syscall.Errno {
+		return number(syscall.Chown(path, int(int32(uid)), int(int32(gid))))
+	}
+}
+
+func utimes(path string, times *[4]int64) syscall.Errno {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return syscall.EINVAL
+	}
+	cwd := atFdcwd
+	nr := sysUtimensat
+	_, _, errno := syscall.Syscall6(uintptr(nr), uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(times)), 0, 0, 0)
+	return errno
+}
+
+// number gives the system's number of an error.
+func number(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	if errno, ok := err.(syscall.Errno); ok {
+		return errno
+	}
+	return syscall.EPERM
+}
