@@ -105,7 +105,7 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) *rpcServer {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	cmd.Stderr = lockedWriter{&s.mu, &s.stderr}
+	cmd.Stderr = (*stderrOf)(s)
 	require.NoError(t, cmd.Start())
 	go s.read(stdout)
 	t.Cleanup(func() {
@@ -120,15 +120,14 @@ func serveCommand(t *testing.T, cmd *exec.Cmd) *rpcServer {
 	return s
 }
 
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  io.Writer
-}
+// stderrOf keeps what the server logs.
+type stderrOf rpcServer
 
-func (w lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.w.Write(p)
+func (s *stderrOf) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.cond.Broadcast()
+	return s.stderr.Write(p)
 }
 
 func (s *rpcServer) read(stdout io.Reader) {
