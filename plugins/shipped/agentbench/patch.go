@@ -104,7 +104,10 @@ func applyTo(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 			removeEmptied(ws, changes)
 			return changes, nil
 		}
-		if tool.CodeOf(err) != tool.Conflict || try == patchTries || ctx.Err() != nil {
+		switch code := tool.CodeOf(err); {
+		case code == tool.AlreadyExists, code == tool.IsDirectory, code == tool.NotADirectory:
+			return nil, as(typePatchHunk, err) // a directory where a file should be, or the other way round
+		case code != tool.Conflict || try == patchTries || ctx.Err() != nil:
 			return nil, err
 		}
 	}

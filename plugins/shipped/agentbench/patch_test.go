@@ -230,6 +230,7 @@ func TestApplyPatchAllOrNothing(t *testing.T) {
 	f.write(t, "one", "a\n")
 	f.write(t, "two", "b\n")
 	f.write(t, ".vscode/settings.json", "x\n")
+	f.write(t, "dir/file", "x\n")
 	before := f.tree(t)
 	first := "--- a/one\n+++ b/one\n@@ -1 +1 @@\n-a\n+A\n--- /dev/null\n+++ b/new/dir/file\n@@ -0,0 +1 @@\n+n\n"
 	for kind, second := range map[string]string{
@@ -239,11 +240,14 @@ func TestApplyPatchAllOrNothing(t *testing.T) {
 		"patch_parse_error": "--- a/two\n+++ b/two\n@@ @@\n",
 		"permission_denied": "--- a/.vscode/settings.json\n+++ b/.vscode/settings.json\n@@ -1 +1 @@\n-x\n+X\n",
 		"symlink_blocked":   "diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n",
-		"not_a_directory":   "--- /dev/null\n+++ b/two/below\n@@ -0,0 +1 @@\n+n\n",
 	} {
 		f.fails(t, kind, "", "apply_patch", diffOf(first+second))
 		assert.Equal(t, before, f.tree(t), kind)
 		assert.NoDirExists(t, filepath.Join(f.root, "new"), kind)
+	}
+	for _, name := range []string{"two/below", "dir"} {
+		f.fails(t, "patch_hunk_fail", "", "apply_patch", diffOf(first+"--- /dev/null\n+++ b/"+name+"\n@@ -0,0 +1 @@\n+n\n"))
+		assert.Equal(t, before, f.tree(t), name)
 	}
 	assert.Equal(t, "success", f.call(t, "apply_patch", diffOf(first)).Status, "the first part alone applies")
 }
