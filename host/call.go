@@ -348,6 +348,9 @@ func (c *call) errorRenderer() tool.ErrorRenderer {
 			return r
 		}
 	}
+	if !c.outcome.Envelope {
+		return nil
+	}
 	return c.host.Catalog().renderer()
 }
 

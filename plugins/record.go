@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -71,7 +70,7 @@ func attrs(fields map[string]any) []slog.Attr {
 			out = append(out, slog.Any(k, v))
 		default:
 			text, _ := json.Marshal(v)
-			out = append(out, slog.String(k, fmt.Sprintf("%s", text)))
+			out = append(out, slog.String(k, string(text)))
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 
@@ -180,8 +181,21 @@ func (p *project) pluginSpec(c config.Plugin) (plugins.Spec, error) {
 	}
 	return plugins.Spec{
 		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
-		Config: settings, StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
+		Config: settings, ResolveConfig: resolveConfig(c), StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
 	}, nil
+}
+
+// resolveConfig checks a plugin's config block against the schema that the
+// plugin declares, so that mistakes are told with their lines.
+func resolveConfig(c config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
+	return func(declared json.RawMessage) (json.RawMessage, error) {
+		settings, diags := c.Config.JSON(declared)
+		if err := diags.Err(); err != nil {
+			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %w", c.Name, err).
+				Suggest("Mend the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos, c.Name)
+		}
+		return settings, nil
+	}
 }
 
 // cacheDir is a directory of the user's cache, "" where the user has none.

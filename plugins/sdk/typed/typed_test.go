@@ -36,7 +36,7 @@ type everything struct {
 	When     time.Time         `json:"when,omitzero"`
 	Deep     map[string]*inner `json:"deep,omitempty"`
 	Hidden   string            `json:"-"`
-	private  int
+	private  int               //lint:ignore U1000 unexported fields are no parameters
 }
 
 func TestSchemaIsPortable(t *testing.T) {
