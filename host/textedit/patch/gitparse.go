@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -30,9 +31,9 @@ func (p *parser) gitSection() (*File, error) {
 	}
 	switch f.Kind {
 	case Create:
-		f.OldName = ""
+		f.OldName, f.NewName = "", cmp.Or(f.NewName, f.OldName)
 	case Delete:
-		f.NewName = ""
+		f.OldName, f.NewName = cmp.Or(f.OldName, f.NewName), ""
 	}
 	return f, nil
 }
