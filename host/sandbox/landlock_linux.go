@@ -16,20 +16,33 @@ var devicesOpen = [...]string{
 // landlock plans level landlock. Landlock can only grant, and grants reach all
 // the way down; so what leaves secrets out is granted piece by piece.
 func (p *Policy) landlock(plan *launch.Plan, g grants) {
-	hidden := append(existing([]string{"/tmp", "/var/tmp", "/dev", "/run", "/var/run"}), g.secrets...)
-	hidden = slices.DeleteFunc(hidden, func(path string) bool { return slices.Contains(g.writable, path) })
+	hidden := append(existing(append([]string{"/dev", "/run", "/var/run"}, temporary[:]...)), g.secrets...)
+	visible := slices.Clone(g.readOnly)
+	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
+		visible = append(visible, plan.Dir)
+	}
 	plan.List = true
-	plan.Read = append(except("/", hidden), g.readOnly...)
-	plan.Read = append(plan.Read, plan.Path)
+	plan.Read = except("/", hidden)
+	for _, path := range visible {
+		plan.Read = append(plan.Read, except(path, below(hidden, path))...)
+	}
 	plan.Read = append(plan.Read, existing(append(homeFiles(homeDirectory()), plan.Path, "/etc/resolv.conf"))...)
 	for _, path := range g.writable {
-		plan.Write = append(plan.Write, except(path, slices.DeleteFunc(slices.Clone(hidden), func(h string) bool {
-			return !within(h, path)
-		}))...)
+		plan.Write = append(plan.Write, except(path, below(hidden, path))...)
 	}
 	plan.Device = devicesOpen[:]
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets}
+}
+
+// below picks those of paths that lie below dir.
+func below(paths []string, dir string) (found []string) {
+	for _, path := range paths {
+		if path != dir && within(path, dir) {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // except lists what makes up dir without hidden. Symlinks need no mention: it

@@ -208,6 +208,9 @@ func TestHomeAsWorkspace(t *testing.T) {
 		kept, err := os.ReadFile(filepath.Join(home, ".ssh", "id"))
 		require.NoError(t, err)
 		assert.Equal(t, "content of .ssh/id", string(kept))
+		p = sandbox.Policy{Level: level, ReadOnly: []string{home}}
+		assert.Equal(t, "content of work/file", sh(t, p, `cd `+home+` && cat .ssh/id .netrc work/file`).Stdout.String())
+		p = sandbox.Policy{Level: level, Workspace: home}
 		assert.Equal(t, "content of .config/git/config", sh(t, p, `cat .config/git/config`).Stdout.String())
 	})
 }
@@ -290,6 +293,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestWithoutProc(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		cmd := exec.Command("/bin/sh", "-c", "echo $HOME")
+		cmd.Dir = t.TempDir()
 		got, err := sandbox.Apply(cmd, sandbox.Policy{Level: level})
 		require.NoError(t, err)
 		assert.Equal(t, level, got)

@@ -14,6 +14,9 @@ import (
 // full plans level full.
 func (p *Policy) full(plan *launch.Plan, g grants) {
 	plan.Namespaces, plan.Loopback = true, !p.Network
+	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
+		g.readOnly = append(g.readOnly, plan.Dir)
+	}
 	v := newView(g, p.Network)
 	v.show(plan.Path)
 	plan.View = v.changes()
@@ -23,16 +26,26 @@ func (p *Policy) full(plan *launch.Plan, g grants) {
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}
 }
 
+// temporary are the directories that are private to a confined process.
+var temporary = [...]string{"/tmp", "/var/tmp"}
+
+// scratch reports whether path lies in a directory for temporary files, and
+// not among secrets.
+func scratch(path string, g grants) bool {
+	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.secrets)
+}
+
 // view collects what becomes of places in the file system.
 type view struct {
 	kinds     map[string]launch.Kind
 	writable  []string
+	open      []string // what is visible wherever it lies
 	scratches []string
 	hidden    []string
 }
 
 func newView(g grants, network bool) *view {
-	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable}
+	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable, open: append(slices.Clone(g.writable), g.readOnly...)}
 	v.hide(g)
 	v.maskSockets()
 	for _, path := range g.writable {
@@ -64,7 +77,7 @@ func homeFiles(home string) (paths []string) {
 // hide puts scratch space where programs expect to write, and nothing where
 // secrets and the sockets of other programs are.
 func (v *view) hide(g grants) {
-	v.scratches = append(existing([]string{"/tmp", "/var/tmp"}), "/dev/shm")
+	v.scratches = append(existing(temporary[:]), "/dev/shm")
 	for _, path := range v.scratches {
 		v.kinds[path] = launch.Scratch
 	}
@@ -93,7 +106,7 @@ func (v *view) covered(path string) bool {
 		}
 		return length
 	}
-	return nearest(v.hidden) > nearest(v.writable)
+	return nearest(v.hidden) > nearest(v.open)
 }
 
 // keep makes path read-only, also where it lies in a writable tree. The

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -188,6 +190,25 @@ func (s Scene) attributes() acts {
 		"outside_setxattr": func() error {
 			return passed(unix.Setxattr(s.out("setxattr"), "user.probe", []byte("x"), 0), unix.EOPNOTSUPP)
 		},
+		"outside_fchmod": func() error {
+			return s.withOpen("fchmod", func(fd int) error { return unix.Fchmod(fd, 0o777) })
+		},
+		"outside_proc_fd": func() error {
+			return s.withOpen("proc-fd", func(fd int) error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777) })
+		},
+		"outside_futimens": func() error {
+			return s.withOpen("futimens", func(fd int) error {
+				return call(unix.SYS_UTIMENSAT, uintptr(fd), 0, 0, 0)
+			})
+		},
+		"outside_chmod_symlink": func() error {
+			link := s.in("to-chmod")
+			if err := os.Symlink(s.out("chmod-symlink"), link); err != nil {
+				return fmt.Errorf("set up: %w", err)
+			}
+			return unix.Chmod(link, 0o777)
+		},
+		"outside_chmod_race": s.chmodRace,
 		"setuid_chmod": func() error {
 			if err := os.WriteFile(s.in("setuid"), nil, 0o755); err != nil {
 				return err
@@ -204,6 +225,47 @@ func (s Scene) attributes() acts {
 		"setuid_mknod": func() error { return unix.Mknod(s.in("setuid-node"), unix.S_IFREG|0o4755, 0) },
 		"mknod_device": func() error { return unix.Mknod(s.in("device"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))) },
 	}
+}
+
+// withOpen opens a file outside for reading.
+func (s Scene) withOpen(name string, act func(fd int) error) error {
+	fd, err := unix.Open(s.out(name), unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return act(fd)
+}
+
+// chmodRace changes the mode of a name that is by turns a file in the
+// workspace and a symlink to one outside.
+func (s Scene) chmodRace() error {
+	victim, name := s.out("chmod-race"), s.in("racing")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.WriteFile(s.in("racing-file"), nil, 0o644)
+			_ = os.Rename(s.in("racing-file"), name)
+			_ = os.Symlink(victim, s.in("racing-link"))
+			_ = os.Rename(s.in("racing-link"), name)
+		}
+	})
+	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+		_ = unix.Chmod(name, 0o777)
+	}
+	close(stop)
+	wg.Wait()
+	info, err := os.Stat(victim)
+	if err != nil {
+		return err
+	}
+	return expect(info.Mode().Perm() == 0o777, "the mode is still %v", info.Mode())
 }
 
 func (s Scene) secrets() acts {
