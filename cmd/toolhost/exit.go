@@ -73,6 +73,8 @@ func codeOf(err error) int {
 		return exitDenied
 	case tool.Timeout:
 		return exitTimeout
+	case tool.Cancelled:
+		return exitInterrupted
 	}
 	return exitFailed
 }

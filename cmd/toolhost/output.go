@@ -32,9 +32,9 @@ func (p painter) bold(s string) string   { return p.paint("1", s) }
 // printError tells a person what went wrong and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
-	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), e.Message)
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), harmless(e.Message))
 	if e.Suggestion != "" && e.Code != tool.Internal {
-		fmt.Fprintf(a.err, "  %s\n", strings.ReplaceAll(e.Suggestion, "\n", "\n  "))
+		fmt.Fprintf(a.err, "  %s\n", harmless(strings.ReplaceAll(e.Suggestion, "\n", "\n  ")))
 	}
 }
 
@@ -128,7 +128,7 @@ func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(root, file)
 		}
-		fmt.Fprintf(w, "  Location: %s\n", file)
+		fmt.Fprintf(w, "  Location: %s\n", harmless(file))
 	}
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
 }
@@ -170,14 +170,22 @@ func (a *app) printPlan(o *host.Outcome) {
 	case len(o.Plan.FilesAffected) == 0:
 		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
 	default:
-		fmt.Fprintf(a.out, "%s would affect: %s\n", o.Tool, strings.Join(o.Plan.FilesAffected, ", "))
+		fmt.Fprintf(a.out, "%s would affect: %s\n", o.Tool, a.shown(strings.Join(o.Plan.FilesAffected, ", ")))
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
 		fmt.Fprintln(a.out)
-		a.printDiff(o.Plan.Preview)
+		a.printDiff(a.shown(o.Plan.Preview))
 	}
 	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, firstOf(o.Decision.Rule, "no rule"))
 	fmt.Fprintln(a.out, "Nothing was changed.")
+}
+
+// shown is text as it may go to stdout: as it is to a file or a program.
+func (a *app) shown(text string) string {
+	if isTerminal(a.out) {
+		return harmless(text)
+	}
+	return text
 }
 
 // printDiff writes a diff, coloured on a terminal.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
@@ -58,10 +60,10 @@ func (a *app) showApproval(request host.Request, o *host.Outcome) {
 		fmt.Fprintf(a.err, "  %s: %s\n", name, shortValue(params[name]))
 	}
 	if o.Plan != nil && len(o.Plan.FilesAffected) > 0 {
-		fmt.Fprintf(a.err, "Files affected: %s\n", strings.Join(o.Plan.FilesAffected, ", "))
+		fmt.Fprintf(a.err, "Files affected: %s\n", harmless(strings.Join(o.Plan.FilesAffected, ", ")))
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
-		fmt.Fprintf(a.err, "\n%s\n", strings.TrimSuffix(o.Plan.Preview, "\n"))
+		fmt.Fprintf(a.err, "\n%s\n", harmless(strings.TrimSuffix(o.Plan.Preview, "\n")))
 	}
 	if o.Decision.Reason != "" {
 		fmt.Fprintf(a.err, "Why you are asked: %s\n", o.Decision.Reason)
@@ -73,17 +75,32 @@ func (a *app) showApproval(request host.Request, o *host.Outcome) {
 func shortValue(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		return compact(raw)
+		return harmless(compact(raw))
 	}
-	if len(text) > 80 || strings.ContainsAny(text, "\n\x1b") {
+	if len(text) > 80 || strings.Contains(text, "\n") || harmless(text) != text {
 		return fmt.Sprintf("<%d bytes>", len(text))
 	}
 	return text
 }
 
+// harmless writes out what would move the cursor or turn text around on a
+// terminal, so that nothing an agent sends can forge what is approved.
+func harmless(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
 // askForm asks for the fields of a form, one line each.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
-	fmt.Fprintln(a.err, form.Message)
+	fmt.Fprintln(a.err, harmless(form.Message))
 	var schema struct {
 		Properties map[string]struct {
 			Title       string   `json:"title"`
@@ -135,6 +152,6 @@ func (a *app) readLine(ctx context.Context, prompt string) (string, error) {
 		return text, nil
 	case <-ctx.Done():
 		fmt.Fprintln(a.err)
-		return "", ctx.Err()
+		return "", tool.Errorf(tool.Cancelled, "interrupted at the question").Suggest("Nothing was run.")
 	}
 }

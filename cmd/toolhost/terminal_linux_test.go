@@ -1,0 +1,153 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// onTerminal runs the program on a terminal of its own, answers its question
+// and gives what a person would see.
+func onTerminal(t *testing.T, dir, answer string, env []string, args ...string) (screen string, code int) {
+	t.Helper()
+	testneed.Program(t, "script")
+	words := []string{"exec", quoted(filepath.Join(binaries, "toolhost"))}
+	for _, arg := range args {
+		words = append(words, quoted(arg))
+	}
+	cmd := exec.Command("script", "-qefc", strings.Join(words, " "), os.DevNull)
+	cmd.Dir = dir
+	cmd.Env = append(environment(t.TempDir()), append([]string{"TERM=xterm", "SHELL=/bin/sh"}, env...)...)
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var seen strings.Builder
+	buffer := make([]byte, 4096)
+	for asked := false; ; {
+		n, err := stdout.Read(buffer)
+		seen.Write(buffer[:n])
+		if !asked && strings.Contains(seen.String(), "Approve?") {
+			asked = true
+			_, err := io.WriteString(stdin, answer)
+			require.NoError(t, err)
+		}
+		if err != nil {
+			break
+		}
+	}
+	stdin.Close()
+	_ = cmd.Wait()
+	return strings.ReplaceAll(seen.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+}
+
+func quoted(arg string) string { return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'" }
+
+const askFirst = "policy {\n  dangerous = \"ask\"\n}\n"
+
+func TestAskingOnATerminal(t *testing.T) {
+	for answer, want := range map[string]struct {
+		code    int
+		content string
+	}{
+		"y\n":    {0, "new"},
+		"yes\n":  {0, "new"},
+		"n\n":    {3, "old"},
+		"\n":     {3, "old"},
+		"what\n": {3, "old"},
+		"\x04":   {3, "old"},   // end of input
+		"\x03":   {130, "old"}, // interrupt
+	} {
+		dir := t.TempDir()
+		plant(t, dir, texts{"agent.hcl": askFirst, "a.txt": "old"})
+		screen, code := onTerminal(t, dir, answer, nil, "call", "edit_file", "path=a.txt", "old_str=old", "new_str=new")
+		assert.Equal(t, want.code, code, "%q: %s", answer, screen)
+		assert.NotContains(t, screen, "context canceled")
+		for _, part := range []string{"Tool: edit_file", "path: a.txt", "-old", "+new", "Approve? (y/n/always)"} {
+			assert.Contains(t, screen, part)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, "a.txt"))
+		require.NoError(t, err)
+		assert.Equal(t, want.content, string(data), "%q", answer)
+	}
+}
+
+func TestAlwaysAllowsExactlyThisCallFromThenOn(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst})
+	home := environment(t.TempDir())
+	args := []string{"call", "write_file", "path=a.txt", "content=a.b"}
+	_, code := onTerminal(t, dir, "always\n", home, args...)
+	assert.Zero(t, code)
+	again := program(t, dir, args...)
+	again.Env = home
+	assert.NoError(t, again.Run(), "the same call is not asked for again")
+	other := program(t, dir, "call", "write_file", "path=a.txt", "content=aXb")
+	other.Env = home
+	_ = other.Run()
+	assert.Equal(t, 3, other.ProcessState.ExitCode(), "another call is")
+}
+
+func TestNobodyToAskIsDenied(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst})
+	_, stderr, code := runIn(t, dir, "call", "write_file", "path=a", "content=x")
+	assert.Equal(t, 3, code)
+	assert.Contains(t, stderr, "--yes")
+	_, _, code = runIn(t, dir, "call", "write_file", "path=a", "content=x", "--yes")
+	assert.Zero(t, code)
+}
+
+// What is approved is what is shown: an agent cannot write on the screen.
+func TestApprovalShowsControlCharactersWrittenOut(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst})
+	screen, code := onTerminal(t, dir, "n\n", []string{"NO_COLOR=1"}, "call", "write_file",
+		"path=x\x1b[31m.txt", "content=evil\x1b[2J\x1b[1;1HTool: read_file\rsafe\u202e")
+	assert.Equal(t, 3, code)
+	for _, hidden := range []string{"\x1b", "\u202e", "\r"} {
+		assert.NotContains(t, screen, hidden)
+	}
+	assert.Contains(t, screen, `evil\x1b[2J`)
+}
+
+func TestColoursOnATerminalOnly(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"a.txt": "x\n"})
+	call := []string{"call", "read_file", "path=none"}
+	tests := map[string]struct {
+		env    []string
+		before []string
+		want   bool
+	}{
+		"terminal":      {want: true},
+		"NO_COLOR":      {env: []string{"NO_COLOR=1"}},
+		"dumb terminal": {env: []string{"TERM=dumb"}},
+		"never":         {before: []string{"--color", "never"}},
+	}
+	for name, tt := range tests {
+		screen, code := onTerminal(t, dir, "", tt.env, append(tt.before, call...)...)
+		assert.Equal(t, 1, code, name)
+		assert.Equal(t, tt.want, strings.Contains(screen, "\x1b["), "%s: %q", name, screen)
+	}
+	_, stderr, _ := runIn(t, dir, call...)
+	assert.NotContains(t, stderr, "\x1b[")
+	_, stderr, _ = runIn(t, dir, append([]string{"--color", "always"}, call...)...)
+	assert.Contains(t, stderr, "\x1b[")
+	_, stderr, code := runIn(t, dir, append([]string{"--color", "blue"}, call...)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "auto, always or never")
+
+	screen, _ := onTerminal(t, dir, "", nil, "call", "read_file", "path=a.txt")
+	assert.Regexp(t, `^x\n`, screen, "the output first, and alone on stdout")
+	assert.Contains(t, screen, "✓")
+}
