@@ -241,6 +241,9 @@ func (c *call) run(ctx context.Context) error {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
 	defer release()
+	if add := c.host.options.CallContext; add != nil {
+		ctx = add(ctx, &c.tool)
+	}
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)

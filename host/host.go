@@ -60,6 +60,8 @@ type Options struct {
 	// Remember stores a lasting approval of exactly this call, for a user who
 	// answers "always". Nil means that approvals are for one call only.
 	Remember func(ctx context.Context, p Proposal) error
+	// CallContext adds to the context of every call that runs. Nil adds nothing.
+	CallContext func(ctx context.Context, call *tool.Call) context.Context
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
 	Recorder Recorder
 	// State gives the store of a source's tools. Nil keeps state in memory.

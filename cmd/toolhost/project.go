@@ -15,6 +15,8 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
@@ -28,6 +30,7 @@ type project struct {
 	parts     *parts
 	store     *state.Store
 	recorder  *record.Recorder
+	undo      *undo.Store
 	policy    atomic.Pointer[policy.Policy]
 
 	mu sync.Mutex // guards config and parts against a reload
@@ -135,14 +138,27 @@ func (p *project) openWorkspace() error {
 	if err != nil {
 		return err
 	}
+	if p.undo, err = p.openUndo(root); err != nil {
+		return usage(err)
+	}
 	p.workspace, err = workspace.Open(root, workspace.Options{
-		Allow:   p.config.Workspace.Allow,
-		Protect: append(workspace.DefaultProtect(), p.config.Workspace.Protect...),
+		Recorder: p.undo.Recorder("", "", 0),
+		Allow:    p.config.Workspace.Allow,
+		Protect:  append(workspace.DefaultProtect(), p.config.Workspace.Protect...),
 	})
 	if err != nil {
 		return usage(err)
 	}
 	return nil
+}
+
+// openUndo names the store of what tools change. A root that does not exist
+// is left for the workspace to complain about.
+func (p *project) openUndo(root string) (*undo.Store, error) {
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	return undo.Open(root, undo.Options{BestEffort: true, Logger: p.app.logger})
 }
 
 func (p *project) openHost(ctx context.Context) error {
@@ -173,6 +189,9 @@ func (p *project) openHost(ctx context.Context) error {
 		Recorder: p.recorder,
 		State:    p.store.Scope,
 		Judge:    p.judge,
+		CallContext: func(ctx context.Context, call *tool.Call) context.Context {
+			return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+		},
 		Remember: p.remember,
 		Secrets:  p.config.Secrets,
 	})

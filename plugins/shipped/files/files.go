@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -40,7 +41,11 @@ func Plugin() sdk.Plugin {
 }
 
 func open(w sdk.Workspace) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+	kept, err := undo.Open(w.Root, undo.Options{BestEffort: true})
+	if err != nil {
+		return nil, err
+	}
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect, Recorder: kept.Recorder("", "", 0)}
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
@@ -62,7 +67,8 @@ func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, err
 	if t.workspace == nil {
 		return nil, noWorkspace(call.Tool)
 	}
-	return t.run(ctx, t.workspace, call)
+	ctx = undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+	return t.run(ctx, t.workspace.WithContext(ctx), call)
 }
 
 // plannedTool is a file tool that can say what it would change.

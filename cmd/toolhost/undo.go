@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/undo"
+)
+
+// undoFlags are the flags of toolhost undo.
+type undoFlags struct {
+	selection          undo.Selection
+	list, dryRun, json bool
+}
+
+func (a *app) undoCommand() *cobra.Command {
+	var flags undoFlags
+	c := &cobra.Command{
+		Use:   "undo [CALL]",
+		Short: "Take back what a call changed in files",
+		Long: `Take back what a call changed in files: the last one, the one named (as
+toolhost undo --list shows it), or all of a session. It covers what tools change,
+move or delete themselves, and not what commands do. Nothing is undone when a
+file has been changed since; the difference is shown.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				flags.selection.Call = args[0]
+			}
+			if s := flags.selection.Session; s != "" {
+				if err := record.ValidSession(s); err != nil {
+					return usage(err)
+				}
+			}
+			return a.undo(c, flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.selection.Session, "session", "", "the session (default: the one that changed something last)")
+	f.BoolVar(&flags.selection.All, "all", false, "every call of the session")
+	f.BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back")
+	f.BoolVar(&flags.list, "list", false, "list the calls that can be undone")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
+	f.BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	return c
+}
+
+func (a *app) undo(c *cobra.Command, flags undoFlags) error {
+	ctx := c.Context()
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	switch {
+	case flags.list:
+		calls, err := p.undo.Calls(ctx, undo.Filter{Session: flags.selection.Session})
+		if err != nil {
+			return err
+		}
+		return a.listUndo(calls, flags.json)
+	case flags.dryRun:
+		plan, err := p.undo.Plan(ctx, p.workspace, flags.selection)
+		if err != nil {
+			return err
+		}
+		return a.showUndo(plan, plan, "Would undo", flags.json)
+	}
+	outcome, err := p.undo.Undo(ctx, p.workspace, flags.selection)
+	if err != nil {
+		return err
+	}
+	return a.showUndo(outcome, &outcome.Plan, "Undid", flags.json)
+}
+
+func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
+	if asJSON {
+		return writeIndented(a.out, append([]undo.CallInfo{}, calls...))
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CALL\tSESSION\tTOOL\tWHEN\tFILES")
+	for _, call := range calls {
+		name := call.Call
+		if call.UndoneBy != "" {
+			name += " (undone)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, call.Session, firstOf(call.Tool, "-"), call.Time.Local().Format("2006-01-02 15:04:05"), strings.Join(call.Files, ", "))
+	}
+	return w.Flush()
+}
+
+func (a *app) showUndo(whole any, plan *undo.Plan, verb string, asJSON bool) error {
+	if asJSON {
+		return writeIndented(a.out, whole)
+	}
+	fmt.Fprintf(a.out, "%s %s: %s\n", verb, strings.Join(plan.Calls, ", "), strings.Join(plan.Files, ", "))
+	if plan.Preview != "" {
+		a.printDiff(plan.Preview)
+	}
+	return nil
+}
