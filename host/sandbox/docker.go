@@ -15,7 +15,8 @@ import (
 )
 
 // applyDocker puts `docker run` in front of the command. The program is the
-// image's own of that name.
+// image's own of that name. The docker command hands signals on to it, except
+// SIGKILL: a program that does not heed SIGTERM may run on in its container.
 func applyDocker(cmd *exec.Cmd, p Policy) error {
 	if p.Image == "" {
 		return tool.Errorf(tool.InvalidArgument, "sandbox level docker needs an image").

@@ -6,8 +6,9 @@
 //     view of the system, a private /tmp and no secrets, and Landlock and a
 //     system call filter inside them. When the command or the host ends, the
 //     kernel ends everything that it started.
-//   - landlock: Landlock and a system call filter, for machines that let an
-//     ordinary user make no namespaces.
+//   - landlock: Landlock, a system call filter and a supervisor of what those
+//     cannot tell apart, for machines that let an ordinary user make no
+//     namespaces.
 //   - docker: a container, by the docker command.
 //   - off: nothing.
 //
@@ -15,7 +16,11 @@
 // Nothing ever runs at a weaker level than it was asked for: where a level
 // does not work, Apply fails with code unavailable.
 //
-// On macOS, full is a Seatbelt profile with what that can express.
+// The work is done by the program's own binary, started anew: see package
+// launch. A program that imports this package needs to do nothing for it.
+//
+// On macOS, full is a Seatbelt profile with what that can express. It was
+// written from the documentation and has been run on no Mac yet.
 package sandbox
 
 import (

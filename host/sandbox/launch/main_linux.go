@@ -108,8 +108,7 @@ func (p *Plan) start(status status) int {
 	ignoreSignals()
 	closeFiles(files)
 	end := waitFor(pid)
-	waitForOthers()
-	if !p.Namespaces {
+	if left := waitForOthers(); left && !p.Namespaces {
 		killOthers()
 	}
 	if end.Signaled() {
@@ -153,15 +152,17 @@ func waitFor(pid int) (end syscall.WaitStatus) {
 // the processes that the program has left behind have ended by themselves.
 const othersPatience = 500
 
-func waitForOthers() {
+// waitForOthers reports whether some are left all the same.
+func waitForOthers() (left bool) {
 	for range othersPatience {
 		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case err == syscall.ECHILD:
-			return
+			return false
 		case pid == 0:
 			_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 1_000_000}, nil)
 		}
 	}
+	return true
 }
 
 // killRounds bounds the hunt for processes that fork faster than they die.
