@@ -13,7 +13,8 @@ import (
 type opKind int
 
 const (
-	opFile opKind = iota // create, replace or delete, in a batch
+	opFile     opKind = iota // create, replace or delete, in a batch
+	opFileLate               // create where a symlink had to go before
 	opRename
 	opMkdir
 	opRmdir
@@ -139,8 +140,8 @@ type applier struct {
 func (a *applier) run() error {
 	for i := 0; i < len(a.ops); {
 		n := 1
-		if a.ops[i].kind == opFile {
-			for n = 0; i+n < len(a.ops) && a.ops[i+n].kind == opFile; {
+		if kind := a.ops[i].kind; kind == opFile || kind == opFileLate {
+			for n = 0; i+n < len(a.ops) && a.ops[i+n].kind == kind; {
 				n++
 			}
 			if err := a.files(a.ops[i : i+n]); err != nil {
@@ -187,14 +188,12 @@ func (a *applier) files(ops []op) error {
 		var changes []workspace.Change
 		size, n := 0, 0
 		for n < len(ops) && (n == 0 || size < maxBatch) {
-			list, err := a.changes(ops[n])
+			c, err := a.change(ops[n])
 			if err != nil {
 				return err
 			}
-			for _, c := range list {
-				size += len(c.Data)
-			}
-			changes = append(changes, list...)
+			size += len(c.Data)
+			changes = append(changes, c)
 			n++
 		}
 		if err := a.ws.Batch(a.ctx, changes); err != nil {
@@ -211,31 +210,25 @@ func (a *applier) files(ops []op) error {
 	return nil
 }
 
-// changes turns one operation into a batch's changes.
-func (a *applier) changes(o op) ([]workspace.Change, error) {
-	remove := workspace.Change{Kind: workspace.Delete, Path: o.path}
+// change turns an operation into one of a batch.
+func (a *applier) change(o op) (workspace.Change, error) {
+	c := workspace.Change{Kind: workspace.Delete, Path: o.path}
 	if o.base.regular() {
-		remove.Expect = o.base.hash
+		c.Expect = o.base.hash
 	}
 	if !o.want.exists {
-		return []workspace.Change{remove}, nil
+		return c, nil
 	}
 	data, err := a.vault.get(o.want.hash)
 	if err != nil {
-		return nil, tool.Errorf(tool.Unavailable, "cannot bring back %s: %w", o.path, err).
+		return c, tool.Errorf(tool.Unavailable, "cannot bring back %s: %w", o.path, err).
 			Suggest("Undo the rest without this file, or take it from version control.").With("path", o.path)
 	}
-	if data == nil {
-		data = []byte{}
+	c.Kind, c.Data, c.Mode = workspace.Replace, data, o.want.mode.Perm()
+	if !o.base.exists {
+		c.Kind = workspace.Create
 	}
-	create := workspace.Change{Kind: workspace.Create, Path: o.path, Data: data, Mode: o.want.mode.Perm()}
-	switch {
-	case !o.base.exists:
-		return []workspace.Change{create}, nil
-	case !o.base.regular():
-		return []workspace.Change{remove, create}, nil
-	}
-	return []workspace.Change{{Kind: workspace.Replace, Path: o.path, Data: data, Mode: o.want.mode.Perm(), Expect: o.base.hash}}, nil
+	return c, nil
 }
 
 // mode gives what was made the mode it had, against the umask.

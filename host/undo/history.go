@@ -267,12 +267,11 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		if sel.Session != "" && l.Session != sel.Session || sel.Call != "" && l.Call != sel.Call {
 			continue
 		}
-		_, isUndo := h.undoes[l.ref()]
 		if by, ok := h.undoneBy[l.ID]; ok {
 			undone = by.call
 			continue
 		}
-		if sel.Call == "" && isUndo != sel.Redo {
+		if sel.Call == "" && !sel.wants(h.level(l.ref())) {
 			continue
 		}
 		if sel.Session == "" {
@@ -287,6 +286,25 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		return nil, nothing(sel, undone)
 	}
 	return picked, nil
+}
+
+// level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
+func (h *history) level(ref callRef) int {
+	for level := 0; ; level++ {
+		ids := h.undoes[ref]
+		if len(ids) == 0 || h.byID[ids[0]] == nil || level > len(h.undoes) {
+			return level + min(len(ids), 1)
+		}
+		ref = h.byID[ids[0]].ref()
+	}
+}
+
+// wants tells which calls are meant when none is named.
+func (s Selection) wants(level int) bool {
+	if s.Redo {
+		return level%2 == 1
+	}
+	return level == 0
 }
 
 func nothing(sel Selection, undone string) error {

@@ -45,6 +45,7 @@ type line struct {
 	To      pathName    `json:"to,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
 	Hash    string      `json:"hash,omitempty"`
+	Data    []byte      `json:"data,omitempty"` // the object itself, when it is small
 	Size    int64       `json:"size,omitempty"`
 	ModTime time.Time   `json:"mtime,omitzero"`
 	Link    *pathName   `json:"link,omitempty"` // the target of a symlink
@@ -185,6 +186,9 @@ func (v *vault) journal(ctx context.Context, session string) ([]*line, error) {
 		err := readJournal(ctx, dir, name, func(l *line) {
 			if session == "" || l.Session == session {
 				lines = append(lines, l)
+				if len(l.Data) > 0 {
+					v.small[l.Hash] = l.Data
+				}
 			}
 		})
 		if err != nil {

@@ -17,6 +17,9 @@ const (
 	flateObject = 'z'
 )
 
+// maxSmall is the size in bytes up to which content goes into the journal.
+const maxSmall = 16 << 10
+
 // minDeflate is the size in bytes from which content is worth compressing.
 const minDeflate = 8 << 10
 
@@ -45,8 +48,15 @@ func (v *vault) shelf(hash string, create bool) (*os.Root, error) {
 	return enter(objects, hash[:2], create, 0o700)
 }
 
-// put keeps data as the object hash, and says how many bytes that added.
-func (s *Store) put(v *vault, hash string, data []byte) (added int64, err error) {
+// put keeps data as the object hash, and says how many bytes that added. A
+// small object goes into the line itself: making a file costs more than all
+// else.
+func (s *Store) put(v *vault, l *line, data []byte) (added int64, err error) {
+	if len(data) <= maxSmall {
+		l.Data = s.encode(data)
+		return 0, nil
+	}
+	hash := l.Hash
 	dir, err := v.shelf(hash, true)
 	if err != nil {
 		return 0, err
@@ -66,7 +76,7 @@ func sound(dir *os.Root, name string) bool {
 }
 
 func (s *Store) encode(data []byte) []byte {
-	if len(data) >= minDeflate {
+	if s.options.Compress && len(data) >= minDeflate {
 		if packed := s.deflate(data); packed != nil {
 			return packed
 		}
@@ -104,6 +114,9 @@ func (s *Store) deflate(data []byte) []byte {
 
 // has reports whether the object is there.
 func (v *vault) has(hash string) bool {
+	if v.small[hash] != nil {
+		return true
+	}
 	if !validHash(hash) {
 		return false
 	}
@@ -118,6 +131,9 @@ func (v *vault) has(hash string) bool {
 // get reads the object of at most workspace.DefaultReadLimit bytes. The error
 // is errLost when it is missing or damaged.
 func (v *vault) get(hash string) ([]byte, error) {
+	if small := v.small[hash]; small != nil {
+		return verified(bytes.NewReader(small), hash)
+	}
 	if !validHash(hash) {
 		return nil, errLost
 	}
@@ -137,6 +153,11 @@ func (v *vault) get(hash string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return verified(f, hash)
+}
+
+// verified decodes an object that has to have that hash.
+func verified(f io.Reader, hash string) ([]byte, error) {
 	data, err := decode(f)
 	if err != nil || workspace.Hash(data) != hash {
 		return nil, errLost

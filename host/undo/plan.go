@@ -216,7 +216,7 @@ func (p *planner) rename(l *line) error {
 	case now.want.mode.Type() != l.Mode.Type():
 		p.conflict(l, to, "is something else now", state{})
 		return nil
-	case now.want.info != nil && l.Mode.IsRegular() && (now.want.size != l.Size || !now.want.mtime.Equal(l.ModTime)):
+	case l.Mode.IsRegular() && !now.want.holds(l.moved()):
 		p.conflict(l, to, "has changed since it was renamed", state{})
 		return nil
 	}
@@ -233,29 +233,47 @@ func sameFile(a, b state) bool {
 
 // flush turns what is wanted by now into operations.
 func (p *planner) flush() {
-	var dirs, gone, batch, links, modes []op
+	var groups [6][]op // modes, directories, files, symlinks, files in their place, directories that go
 	for _, path := range slices.Sorted(maps.Keys(p.view.entries)) {
 		e := p.view.entries[path]
-		o := op{path: path, base: e.base, want: e.want}
-		switch {
-		case e.want.isDir() && !e.base.exists:
-			dirs = append(dirs, o.as(opMkdir))
-		case e.base.isDir() && !e.want.exists:
-			gone = append(gone, o.as(opRmdir))
-		case e.want.isLink() && !e.want.holds(e.base):
-			if e.base.exists {
-				batch = append(batch, op{kind: opFile, path: path, base: e.base})
-			}
-			links = append(links, o.as(opSymlink))
-		case !e.want.holds(e.base):
-			batch = append(batch, o.as(opFile))
-		case e.want.exists && !e.want.isLink() && e.want.mode.Perm() != e.base.mode.Perm():
-			modes = append(modes, o.as(opChmod))
+		for _, o := range e.ops(path) {
+			group := map[opKind]int{opChmod: 0, opMkdir: 1, opFile: 2, opSymlink: 3, opFileLate: 4, opRmdir: 5}[o.kind]
+			groups[group] = append(groups[group], o)
 		}
 		e.base = e.want
 	}
-	slices.Reverse(gone) // the deepest first
-	p.ops = slices.Concat(p.ops, modes, dirs, batch, links, gone)
+	slices.Reverse(groups[5]) // the deepest first
+	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
+}
+
+// ops are the operations that make of the entry what is wanted.
+func (e *entry) ops(path string) []op {
+	o := op{path: path, base: e.base, want: e.want}
+	away := op{kind: opFile, path: path, base: e.base}
+	gone := o
+	gone.base = state{}
+	switch {
+	case e.want.holds(e.base):
+		if e.want.exists && !e.want.isLink() && e.want.mode.Perm() != e.base.mode.Perm() {
+			return []op{o.as(opChmod)}
+		}
+		return nil
+	case e.base.isDir():
+		return []op{o.as(opRmdir)} // nothing else is wanted before the next flush
+	case e.want.isDir():
+		return []op{o.as(opMkdir)}
+	case e.want.isLink() && e.base.exists:
+		return []op{away, gone.as(opSymlink)}
+	case e.want.isLink():
+		return []op{o.as(opSymlink)}
+	case e.want.exists && e.base.isLink():
+		return []op{away, gone.as(opFileLate)}
+	case e.want.exists && e.base.exists && e.base.mode.Perm()&0o222 == 0:
+		writable := o
+		writable.want.mode = e.want.mode | 0o200
+		return []op{writable.as(opChmod), o.as(opFile)}
+	}
+	return []op{o.as(opFile)}
 }
 
 // failure is the error when not all can be undone.

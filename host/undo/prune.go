@@ -112,7 +112,7 @@ func (r *pruner) journals(ctx context.Context, v *vault) error {
 		case drop[l]:
 			rewrite[journalName(l.Session)] = true
 			r.done.Lines++
-		case l.Hash != "" && l.Lost == "" && l.Time.After(r.used[l.Hash]):
+		case l.keepsContent() && l.Data == nil && l.Time.After(r.used[l.Hash]):
 			r.used[l.Hash] = l.Time
 		}
 	}
@@ -125,7 +125,7 @@ func (r *pruner) journals(ctx context.Context, v *vault) error {
 }
 
 // outdated selects the lines of calls that ended too long ago, and of the
-// oldest calls when all take more than a quarter of what is allowed.
+// oldest calls when all take more than half of what is allowed.
 func (r *pruner) outdated(lines []*line) map[*line]bool {
 	type key struct{ session, call string }
 	last := make(map[key]time.Time)
@@ -147,11 +147,11 @@ func (r *pruner) outdated(lines []*line) map[*line]bool {
 	slices.SortFunc(calls, func(a, b key) int {
 		return cmp.Or(last[a].Compare(last[b]), cmp.Compare(a.session, b.session), cmp.Compare(a.call, b.call))
 	})
-	limit := r.store.options.MaxBytes / 4
+	limit := r.store.options.MaxBytes / 2
 	tooMuch := total > limit
 	old := make(map[key]bool)
 	for _, k := range calls {
-		if r.now.Sub(last[k]) > r.store.options.MaxAge || tooMuch && total > limit/2 {
+		if r.now.Sub(last[k]) > r.store.options.MaxAge || tooMuch && total > limit*9/10 {
 			old[k] = true
 			total -= size[k]
 		}

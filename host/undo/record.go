@@ -141,7 +141,7 @@ func (s *Store) keepContent(v *vault, l *line, b workspace.Before) (added int64,
 		l.Lost = fmt.Sprintf("it had %d bytes, and at most %d are kept", l.Size, s.options.MaxFile)
 		return 0, nil
 	}
-	return s.put(v, l.Hash, b.Data)
+	return s.put(v, l, b.Data)
 }
 
 func (s *Store) newLine(call Call, op string) *line {

@@ -30,6 +30,9 @@ type Options struct {
 	// Larger ones can be changed and the change cannot be undone. No more than
 	// workspace.DefaultReadLimit is ever kept.
 	MaxFile int64
+	// Compress packs contents of 8 KiB and more, which takes less room and
+	// makes changes of such files markedly slower.
+	Compress bool
 	// Durable syncs what is kept to the disk before the change happens.
 	Durable bool
 	// BestEffort lets a change happen, with a warning in the log, when the old
@@ -86,8 +89,9 @@ func (s *Store) Dir() string { return filepath.Join(s.root, ".agent", "undo") }
 
 // vault is the store's directory, opened.
 type vault struct {
-	dir  *os.Root
-	held []*os.Root
+	dir   *os.Root
+	held  []*os.Root
+	small map[string][]byte // objects found in the journal
 }
 
 func (v *vault) close() {
@@ -103,7 +107,7 @@ func (s *Store) open(create bool) (*vault, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &vault{dir: root, held: []*os.Root{root}}
+	v := &vault{dir: root, held: []*os.Root{root}, small: make(map[string][]byte)}
 	for _, d := range []struct {
 		name string
 		mode os.FileMode

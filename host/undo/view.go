@@ -70,6 +70,11 @@ func (l *line) after() state {
 	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash}
 }
 
+// moved is what a renamed file was and stayed.
+func (l *line) moved() state {
+	return state{exists: true, mode: l.Mode, hash: l.NewHash, size: l.Size, mtime: l.ModTime}
+}
+
 // entry is a path on paper: what it holds before the next operation, and what
 // it is to hold.
 type entry struct{ base, want state }

@@ -2,7 +2,10 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -42,8 +45,9 @@ type Before struct {
 	// Size, in bytes, and ModTime are those of what was there.
 	Size    int64
 	ModTime time.Time
-	// NewHash is the Hash of the content that the file is going to have. It is
-	// empty where no content is written, or it is not known beforehand.
+	// NewHash is the Hash of the content that the file is going to have, or
+	// that a renamed file has and keeps. It is empty for directories, for what
+	// goes, and for files larger than DefaultReadLimit.
 	NewHash string
 	// NewMode is the mode that the file is going to have; 0 where that is not
 	// known or does not change.
@@ -96,11 +100,11 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
 }
 
-// read keeps the content, which a rename and a chmod do not need.
+// read keeps the content; of a renamed file the hash is enough.
 func (b *Before) read(p *place, kind Kind) error {
 	mode := p.info.Mode()
 	switch {
-	case kind == Rename || kind == Chmod:
+	case kind == Chmod || kind == Rename && !mode.IsRegular():
 		return nil
 	case mode&fs.ModeSymlink != 0:
 		target, err := p.dir.Readlink(p.name)
@@ -110,16 +114,35 @@ func (b *Before) read(p *place, kind Kind) error {
 		return nil
 	}
 	f, info, err := p.openFile()
+	if kind == Rename && errors.Is(err, fs.ErrPermission) {
+		return nil // it can be moved all the same
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if kind == Rename {
+		return b.sum(f)
+	}
 	b.Data, err = readAll(f, info, p.given, 0)
 	if errors.Is(err, &tool.Error{Code: tool.TooLarge}) {
 		b.Data, b.Omitted = nil, true
 		return nil
 	}
 	return err
+}
+
+// sum learns the hash of a file that is not too large for that.
+func (b *Before) sum(f *os.File) error {
+	if b.Size > DefaultReadLimit {
+		return nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	b.NewHash = hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
 
 // recordReplaced tells of what a rename is going to replace: it goes before the

@@ -66,6 +66,8 @@ func TestRecorderLearnsWhatComes(t *testing.T) {
 	assert.Equal(t, "2", string(r.got[0].Data))
 	assert.Equal(t, workspace.Rename, r.got[1].Kind)
 	assert.EqualValues(t, 1, r.got[1].Size)
+	assert.Equal(t, workspace.Hash([]byte("1")), r.got[1].NewHash)
+	assert.Nil(t, r.got[1].Data)
 	assert.False(t, r.got[1].ModTime.IsZero())
 }
 
