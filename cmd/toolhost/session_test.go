@@ -199,6 +199,7 @@ func TestUnknownToolsAndParametersOverMCP(t *testing.T) {
 	m := s.request("tools/call", map[string]any{"name": "haed", "arguments": map[string]any{}})
 	require.NotNil(t, m.Error, "an unknown tool is a protocol error")
 	assert.Equal(t, -32602, m.Error.Code)
+	assert.Contains(t, m.Error.Message, `"head"`, "with the nearest name")
 	r := s.call("head", `{"agrs":"x","more":1}`)
 	assert.True(t, r.IsError)
 	assert.Contains(t, r.text(), `did you mean "args"`)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
@@ -63,8 +64,23 @@ func New(h *host.Host, options Options) *Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 			PageSize:     1000,
 		})
+	s.sdk.AddReceivingMiddleware(s.nameUnknown)
 	s.Refresh()
 	return s
+}
+
+// nameUnknown answers a call of a tool that is not there with the nearest
+// names; the SDK's own answer has none.
+func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
+			if _, err := s.host.Catalog().Lookup(call.Params.Name); err != nil {
+				e := tool.AsError(err)
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
+			}
+		}
+		return next(ctx, method, request)
+	}
 }
 
 // Refresh offers what the host's catalog holds now. Clients are told when the
