@@ -41,6 +41,9 @@ func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*f
 	command.OnLine = progress(ctx, call)
 	if call.ArtifactDir != "" {
 		command.SpillDir, command.SpillName = filepath.Join(call.ArtifactDir, "logs"), fmt.Sprintf("tool_step_%04d", call.Step)
+		if rel, err := filepath.Rel(command.Dir, command.SpillDir); err == nil && filepath.IsLocal(rel) {
+			command.SpillRoot = command.Dir
+		}
 	}
 	result, err := proc.Run(ctx, command)
 	if err != nil {

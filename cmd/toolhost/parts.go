@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -151,9 +152,13 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 		specs = append(specs, cfg.Tools...)
 	}
 	confine := p.confine(cfg)
+	var limit *proc.Limit
+	if cfg.Limits.Processes > 0 {
+		limit = proc.NewLimit(cfg.Limits.Processes)
+	}
 	tools := make([]tool.Tool, 0, len(specs))
 	for _, spec := range specs {
-		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Prepare: confine})
+		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Prepare: confine})
 		if err != nil {
 			return nil, err
 		}

@@ -92,8 +92,11 @@ func (a *app) report(diags config.Diagnostics) error {
 // unsupported refuses blocks that this version reads and does not act on:
 // leaving them out in silence could weaken what the file asks for.
 func unsupported(cfg *config.Config) error {
-	if len(cfg.Servers) > 0 {
+	switch {
+	case len(cfg.Servers) > 0:
 		return usagef("Remove the block.", "%s: mcp blocks have no effect in this version of toolhost", cfg.Servers[0].Pos)
+	case cfg.Limits.FileSize > 0:
+		return usagef("Remove the attribute.", "%s: file_size has no effect in this version of toolhost", cfg.Limits.Pos)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,8 @@ type Deps struct {
 	// OutputCap is how many bytes of each stream are shown. Zero is
 	// proc.DefaultCap.
 	OutputCap int
+	// Limit bounds how many processes run at one time. Nil is no bound.
+	Limit *proc.Limit
 	// Prepare confines a process before it starts, by what the spec grants.
 	// It returns what the result's metadata says of it. Nil confines nothing.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
@@ -203,11 +206,15 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 		Stdin:     run.Stdin,
 		Timeout:   c.timeout(),
 		Cap:       c.deps.OutputCap,
+		Limit:     c.deps.Limit,
 		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
 		OnLine:    progress(ctx, call),
 	}
 	if call.ArtifactDir != "" {
-		process.SpillDir = call.ArtifactDir + "/logs"
+		process.SpillDir = filepath.Join(call.ArtifactDir, "logs")
+		if rel, err := filepath.Rel(process.Dir, process.SpillDir); err == nil && filepath.IsLocal(rel) {
+			process.SpillRoot = process.Dir // no planted link leads the file out
+		}
 	}
 	if c.deps.Prepare != nil {
 		process.Prepare = func(cmd *exec.Cmd) (err error) {
