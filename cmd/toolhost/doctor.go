@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,11 @@ func (a *app) examine(ctx context.Context) []finding {
 	avoid := ""
 	p, err := a.open(ctx)
 	if err != nil {
-		findings = append(findings, finding{Check: "configuration", Detail: err.Error(), Next: "Run toolhost validate."})
+		detail := err.Error()
+		if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
+			detail = "agent.hcl has the mistakes that were shown"
+		}
+		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: "Run toolhost validate."})
 	} else {
 		defer p.close()
 		avoid = p.workspace.Root()
@@ -94,7 +99,7 @@ func lookFor(name, purpose, avoid string) finding {
 		path, err = taskfile.FindBinary(avoid)
 	}
 	if err != nil {
-		return finding{Check: name, Detail: "is missing; without it there is no " + purpose, Next: "Install it if you want that."}
+		return finding{Check: name, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
 	}
 	return finding{Check: name, OK: true, Detail: path}
 }

@@ -67,6 +67,7 @@ tool "no" {
 		"broken agent.hcl":  {broken, []string{"list"}, 2},
 		"validate broken":   {broken, []string{"validate"}, 2},
 		"timeout":           {dir, []string{"call", "nap"}, 124},
+		"fmt of no file":    {dir, []string{"fmt", "none.hcl"}, 2},
 		"no toolset":        {dir, []string{"list", "--toolset", "none"}, 2},
 		"missing workspace": {dir, []string{"list", "--workspace", "none"}, 2},
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/command"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -117,7 +116,7 @@ func (a *app) readConfig(path string) ([]byte, error) {
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return nil, tool.Errorf(tool.NotFound, "%v", err).Suggest("Name an existing file.")
+		return nil, usagef("Name an existing file.", "%v", err)
 	}
 	return src, nil
 }
