@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/proc"
@@ -20,7 +21,10 @@ func runProgram(ctx context.Context, ws *workspace.Workspace, call *tool.Call, p
 		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
 	}
 	if call.ArtifactDir != "" {
-		c.SpillDir = call.ArtifactDir + "/logs"
+		c.SpillDir = filepath.Join(call.ArtifactDir, "logs")
+		if rel, err := filepath.Rel(c.Dir, c.SpillDir); err == nil && filepath.IsLocal(rel) {
+			c.SpillRoot = c.Dir
+		}
 	}
 	return proc.Run(ctx, c)
 }
