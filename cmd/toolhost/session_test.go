@@ -146,6 +146,24 @@ func TestPluginsDoNotOutliveAKilledServer(t *testing.T) {
 	eventually(t, "no process with the server's home is left", func() bool { return !anyWithEnv("HOME=" + home) })
 }
 
+// Without a sandbox the kernel ends the commands with the server, and their
+// children live on; at level full nothing does.
+func TestNothingOutlivesAKilledServerInTheSandbox(t *testing.T) {
+	testneed.Program(t, "setsid")
+	dir := t.TempDir()
+	if stdout, _, _ := runIn(t, dir, "doctor"); !regexp.MustCompile(`(?m)^✓ sandbox +full`).MatchString(stdout) {
+		t.Skip("the sandbox level full does not work here")
+	}
+	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"full\"\n}\n" + sleepers, ".agent/Taskfile.yml": sleepingTasks})
+	s := serve(t, dir)
+	s.startCall("nap", `{}`)
+	s.startCall("run_command", `{"command":"nap"}`)
+	eventually(t, "both commands run", func() bool { return exists(dir, "pid") && exists(dir, "taskpid") })
+	require.NoError(t, s.cmd.Process.Kill())
+	s.exit()
+	noneLeft(t, dir)
+}
+
 func envOf(s *rpcServer, name string) string {
 	for _, entry := range s.cmd.Env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
