@@ -39,3 +39,21 @@ func benchmarkWrite(b *testing.B, ws *workspace.Workspace, size int) {
 		require.NoError(b, err)
 	}
 }
+
+// BenchmarkRecord is what keeping the old content adds to a write, by itself.
+func BenchmarkRecord(b *testing.B) {
+	for _, size := range []int{1 << 10, 16 << 10, 64 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
+			f := newFixture(b, undo.Options{})
+			r := f.store.Recorder("s", "c", 1)
+			data := make([]byte, size)
+			random := rand.NewChaCha8([32]byte{})
+			for b.Loop() {
+				_, _ = random.Read(data)
+				require.NoError(b, r.BeforeChange(b.Context(), workspace.Before{
+					Kind: workspace.Replace, Path: "f", Mode: 0o644, Data: data, Size: int64(size), NewHash: workspace.Hash(data),
+				}))
+			}
+		})
+	}
+}

@@ -53,6 +53,8 @@ type line struct {
 	NewHash string      `json:"new_hash,omitempty"`
 	NewMode fs.FileMode `json:"new_mode,omitempty"`
 	Of      []string    `json:"of,omitempty"`
+
+	bytes int64 // in the journal
 }
 
 // isChange tells changes from remarks about them.
@@ -138,6 +140,7 @@ func readJournal(ctx context.Context, dir *os.Root, name string, each func(*line
 		text, err := readLine(in)
 		var l line
 		if len(text) > 0 && json.Unmarshal(text, &l) == nil && l.ID != "" && l.Op != "" {
+			l.bytes = int64(len(text)) + 2
 			each(&l)
 		}
 		if errors.Is(err, io.EOF) {

@@ -18,7 +18,7 @@ const (
 )
 
 // maxSmall is the size in bytes up to which content goes into the journal.
-const maxSmall = 16 << 10
+const maxSmall = 32 << 10
 
 // minDeflate is the size in bytes from which content is worth compressing.
 const minDeflate = 8 << 10

@@ -35,8 +35,9 @@ type Pruned struct {
 	Left int64
 }
 
-// allowance is how many bytes a process adds between two prunings.
-func (s *Store) allowance() int64 { return max(s.options.MaxBytes/32, 4096) }
+// allowance is how many bytes a process adds between two prunings. Pruning
+// leaves that much room, and as much again so that it is not needed each time.
+func (s *Store) allowance() int64 { return max(s.options.MaxBytes/8, 4096) }
 
 // firstAllowance is random, so that processes which each write little prune
 // together as often as one that writes much.
@@ -125,7 +126,7 @@ func (r *pruner) journals(ctx context.Context, v *vault) error {
 }
 
 // outdated selects the lines of calls that ended too long ago, and of the
-// oldest calls when all take more than half of what is allowed.
+// oldest calls when all take more than a quarter of what is allowed.
 func (r *pruner) outdated(lines []*line) map[*line]bool {
 	type key struct{ session, call string }
 	last := make(map[key]time.Time)
@@ -136,9 +137,8 @@ func (r *pruner) outdated(lines []*line) map[*line]bool {
 		if l.Time.After(last[k]) {
 			last[k] = l.Time
 		}
-		data, _ := json.Marshal(l)
-		size[k] += int64(len(data)) + 2
-		total += int64(len(data)) + 2
+		size[k] += l.bytes
+		total += l.bytes
 	}
 	calls := make([]key, 0, len(last))
 	for k := range last {
@@ -147,11 +147,11 @@ func (r *pruner) outdated(lines []*line) map[*line]bool {
 	slices.SortFunc(calls, func(a, b key) int {
 		return cmp.Or(last[a].Compare(last[b]), cmp.Compare(a.session, b.session), cmp.Compare(a.call, b.call))
 	})
-	limit := r.store.options.MaxBytes / 2
+	limit := r.store.options.MaxBytes / 4
 	tooMuch := total > limit
 	old := make(map[key]bool)
 	for _, k := range calls {
-		if r.now.Sub(last[k]) > r.store.options.MaxAge || tooMuch && total > limit*9/10 {
+		if r.now.Sub(last[k]) > r.store.options.MaxAge || tooMuch && total > limit*3/4 {
 			old[k] = true
 			total -= size[k]
 		}
@@ -231,11 +231,11 @@ func (r *pruner) objects(ctx context.Context, v *vault) error {
 	for _, o := range kept {
 		r.done.Left += o.size
 	}
-	if r.done.Left <= r.store.options.MaxBytes {
+	if r.done.Left <= r.store.options.MaxBytes-r.store.allowance() {
 		return nil
 	}
 	for _, o := range kept {
-		if r.done.Left <= r.store.options.MaxBytes*9/10 {
+		if r.done.Left <= r.store.options.MaxBytes-2*r.store.allowance() {
 			break
 		}
 		if dir.Remove(o.name) == nil {
