@@ -4,9 +4,9 @@
 // A [Store] lives in .agent/undo of the workspace. Its [Store.Recorder] is
 // told by package workspace of every change before it happens: it puts the old
 // content into objects/, named by its SHA-256, and then adds a line to the
-// session's file in journal/. Content of up to 32 KiB goes into the line itself,
-// since making a file costs more than all else. Any number of processes do so at once; a lock
-// keeps them apart from pruning only.
+// session's file in journal/. Content of up to 32 KiB goes into the line
+// itself, since making a file costs more than all else. Any number of processes
+// do so at once; a lock keeps them apart from pruning only.
 //
 // Both are written before the change and neither is synced to the disk. A kill
 // at any moment therefore loses nothing: what the file system was told, it
