@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,13 +239,4 @@ func TestContractAgentListsExactlyItsTools(t *testing.T) {
 	}
 	assert.Equal(t, want, got)
 	assert.Contains(t, serve(t, dir).offered(), "extra", "without --toolset the project's own tools are there")
-}
-
-// gitIn runs git with an identity, so that commits can be made.
-func gitIn(t *testing.T, dir string, args ...string) {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
 }
