@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/command/standard"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/trust"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -36,11 +40,30 @@ func (a *app) initialize(force bool) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := replaceFile(path, config.Template(standard.Source())); err != nil {
-		return err
+	text := config.Template(standard.Source())
+	if err := replaceFile(path, text); err != nil {
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
 	}
+	a.approveOwn(path, text)
 	fmt.Fprintf(a.out, "Wrote %s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path)
 	return nil
+}
+
+// approveOwn approves a file that the user has just had written. Where that
+// cannot be kept, the file asks like any other.
+func (a *app) approveOwn(path string, text []byte) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return
+	}
+	dir, err := trust.Dir()
+	if err != nil || liesIn(dir, filepath.Dir(absolute)) {
+		return
+	}
+	sum := sha256.Sum256(text)
+	if err := trust.Open(dir).Approve(absolute, hex.EncodeToString(sum[:])); err != nil {
+		a.logger.Warn("the new file is not approved yet", "error", err)
+	}
 }
 
 // replaceFile writes a file of the operator's own in one step, keeping its
