@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"io"
 	"path"
 	"sync"
 
@@ -19,10 +18,12 @@ func (s *Searcher) builtin(ctx context.Context, j *job) (*hits, error) {
 		return s.single(ctx, j)
 	}
 	batches := make(chan []string, 4*s.opts.Workers)
+	files := newOpener(s.ws)
+	defer files.close()
 	workers := make([]*worker, s.opts.Workers)
 	var running sync.WaitGroup
 	for i := range workers {
-		w := &worker{ws: s.ws, job: j}
+		w := &worker{files: files, job: j, stop: ctx.Done()}
 		workers[i] = w
 		running.Go(func() {
 			for batch := range batches {
@@ -46,13 +47,13 @@ func (s *Searcher) builtin(ctx context.Context, j *job) (*hits, error) {
 // single searches one file that the caller named; unlike in a walk, that it
 // cannot be read is an error.
 func (s *Searcher) single(ctx context.Context, j *job) (*hits, error) {
-	w := &worker{ws: s.ws, job: j}
 	f, err := s.ws.Open(j.target.rel)
 	if err != nil {
 		return nil, err
 	}
-	f.Close()
-	w.search(j.target.rel)
+	defer f.Close()
+	w := &worker{job: j, stop: ctx.Done()}
+	w.searchFile(j.target.rel, f, -1)
 	timedOut, err := interrupted(ctx)
 	if err != nil {
 		return nil, err
@@ -96,72 +97,4 @@ func (s *Searcher) list(ctx context.Context, j *job, batches chan<- []string) er
 		batches <- batch
 	}
 	return err
-}
-
-// worker searches files one after the other.
-type worker struct {
-	ws  *workspace.Workspace
-	job *job
-	buf []byte
-
-	found    []fileHits // in order of path
-	searched int
-	kept     int // lines in found
-}
-
-func (w *worker) searchAll(ctx context.Context, names []string) {
-	for _, name := range names {
-		if ctx.Err() != nil {
-			return
-		}
-		w.search(name)
-	}
-}
-
-// search looks into one file. A file that cannot be read, or is too large, is
-// left out.
-func (w *worker) search(name string) {
-	data, ok := w.read(name)
-	if !ok {
-		return
-	}
-	w.searched++
-	found := fileHits{path: name}
-	in := &input{text: decode(data), query: w.job.Query, pattern: w.job.pattern}
-	in.search(&found)
-	if found.count == 0 {
-		return
-	}
-	w.found = append(w.found, found)
-	w.kept += len(found.lines)
-	if most := wanted(w.job.Query); w.kept/2 > most {
-		w.kept = prune(w.found, most)
-	}
-}
-
-// read gives a file's content, which stays valid until the next call.
-func (w *worker) read(name string) ([]byte, bool) {
-	f, err := w.ws.Open(name)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close()
-	if w.buf == nil {
-		w.buf = make([]byte, 64<<10)
-	}
-	for n := 0; ; {
-		if n == len(w.buf) {
-			w.buf = append(w.buf, make([]byte, len(w.buf))...)
-		}
-		m, err := f.Read(w.buf[n:])
-		if n += m; n > MaxFileSize {
-			return nil, false
-		}
-		if err == io.EOF {
-			return w.buf[:n], true
-		}
-		if err != nil {
-			return nil, false
-		}
-	}
 }

@@ -14,7 +14,6 @@
 //   - A file with a NUL byte anywhere is binary and never matches. UTF-16 with
 //     a byte order mark is searched as the text it is. Other files are bytes:
 //     what is not valid UTF-8 matches no class, and is shown as U+FFFD.
-//   - Files larger than [MaxFileSize] are left out.
 //   - Results are ordered by path, bytewise, then by line.
 //
 // What ripgrep cannot be told exactly, such as a glob with directories in it,

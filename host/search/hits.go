@@ -22,9 +22,13 @@ type hits struct {
 	engine   Engine
 }
 
+func (h *hits) sort() {
+	slices.SortFunc(h.files, func(a, b fileHits) int { return strings.Compare(a.path, b.path) })
+}
+
 // matches cuts out what the query wants to have returned.
 func (h *hits) matches(q Query) *Matches {
-	slices.SortFunc(h.files, func(a, b fileHits) int { return strings.Compare(a.path, b.path) })
+	h.sort()
 	m := &Matches{FilesMatched: len(h.files), FilesSearched: h.searched, TimedOut: h.timedOut, Engine: h.engine}
 	if q.Mode == Lines {
 		h.takeLines(m, q)

@@ -21,6 +21,7 @@ type parser struct {
 	name  string    // of the file that the lines are from, as printed
 	lines []rawLine // of that file
 	part  string    // the beginning of a name with line breaks in it
+	kept  int       // lines in hits
 }
 
 // rawLine is one printed line of a file.
@@ -73,11 +74,8 @@ func (p *parser) line(line []byte) {
 		p.nameless(string(line))
 		return
 	}
-	full := p.part + string(name)
-	p.part = ""
-	if full != p.name {
-		p.endFile()
-		p.name = full
+	if p.part != "" || string(name) != p.name {
+		p.startFile(p.part + string(name))
 	}
 	if p.query.Mode != Lines {
 		p.count(rest)
@@ -89,6 +87,15 @@ func (p *parser) line(line []byte) {
 		return
 	}
 	p.lines = append(p.lines, rawLine{number, rest[digits] == ':', rest[digits+1:]})
+}
+
+// startFile begins with the lines of a file, unless they go on.
+func (p *parser) startFile(name string) {
+	p.part = ""
+	if name != p.name {
+		p.endFile()
+		p.name = name
+	}
 }
 
 // nameless is a line without a NUL: a warning, or a part of a name.
@@ -121,8 +128,16 @@ func (p *parser) endFile() {
 			f.lines = append(f.lines, p.match(f.path, i))
 		}
 	}
-	p.hits.files = append(p.hits.files, f)
 	p.name, p.lines = "", p.lines[:0]
+	if f.count == 0 {
+		return // cut off before the match
+	}
+	p.hits.files = append(p.hits.files, f)
+	p.kept += len(f.lines)
+	if most := wanted(p.query); p.kept/4 > most {
+		p.hits.sort()
+		p.kept = prune(p.hits.files, most)
+	}
 }
 
 // match makes the result for the i-th line, from the lines printed around it.

@@ -77,7 +77,7 @@ func (s *Searcher) arguments(j *job) []string {
 		"--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null",
 		"--crlf", "--no-mmap", "--stats", "--no-context-separator",
 		"--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--no-ignore-exclude", "--no-require-git",
-		"--max-filesize", strconv.Itoa(MaxFileSize), "--glob", "!.git",
+		"--glob", "!.git",
 	}
 	if j.Mode == Lines {
 		args = append(args, "--line-number", "--before-context", strconv.Itoa(j.Before), "--after-context", strconv.Itoa(j.After))

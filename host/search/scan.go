@@ -2,54 +2,75 @@ package search
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 )
 
-// input is one file's text being searched.
+// input is a text being searched: a file, or a window of a large one.
 type input struct {
 	text    []byte
 	query   Query
 	pattern *pattern
 
+	// from and to bound the lines to search; to is 0 for all.
+	from, to int
+	// line is how many lines come before counted.
+	line, counted int
+
+	// stop ends the search when it is closed; nil never does.
+	stop  <-chan struct{}
+	looks int // at lines
+
 	valid   bool // all of text is UTF-8
 	checked bool // valid is known
-	line    int  // lines before counted
-	counted int
 }
 
 // decode gives a file's text without byte order mark, UTF-16 as UTF-8.
 func decode(data []byte) []byte {
-	order := unicode.LittleEndian
+	if d := decoderOf(data); d != nil {
+		if text, err := d.Bytes(data); err == nil {
+			return text
+		}
+	}
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+}
+
+// decoderOf gives the decoder of UTF-16 that begins with a byte order mark,
+// nil for anything else.
+func decoderOf(data []byte) *encoding.Decoder {
 	switch {
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return data[3:]
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		order = unicode.BigEndian
-	default:
-		return data
+		return unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder()
 	}
-	text, err := unicode.UTF16(order, unicode.ExpectBOM).NewDecoder().Bytes(data)
-	if err != nil {
-		return data
-	}
-	return text
+	return nil
 }
 
 // search notes the matching lines. Where it finds one it makes sure that the
 // text is no binary, which never matches.
 func (in *input) search(found *fileHits) {
+	if in.to == 0 {
+		in.to = len(in.text)
+	}
 	const head = 8 << 10
 	if in.pattern.need == nil && isBinary(in.text[:min(len(in.text), head)]) {
 		return
 	}
-	for start, end := range in.candidates() {
-		if found.count == 0 && isBinary(in.text) {
+	lines := in.likelyLines
+	if in.pattern.need == nil {
+		lines = in.everyLine
+	}
+	checked := false
+	for start, end := range lines {
+		if !checked && isBinary(in.text) {
 			return
 		}
+		checked = true
 		found.count++
 		if in.query.Mode == Files {
 			return
@@ -62,16 +83,9 @@ func (in *input) search(found *fileHits) {
 
 func isBinary(text []byte) bool { return bytes.IndexByte(text, 0) >= 0 }
 
-// candidates gives the bounds of the matching lines, without their ends.
-func (in *input) candidates() func(yield func(start, end int) bool) {
-	if in.pattern.need == nil {
-		return in.everyLine
-	}
-	return in.likelyLines
-}
-
+// everyLine gives the bounds of the matching lines, without their ends.
 func (in *input) everyLine(yield func(start, end int) bool) {
-	for start := 0; start < len(in.text); {
+	for start := in.from; start < in.to && !in.stopped(); {
 		end := in.endOf(start)
 		if in.matches(start, end) && !yield(start, end) {
 			return
@@ -80,9 +94,10 @@ func (in *input) everyLine(yield func(start, end int) bool) {
 	}
 }
 
+// likelyLines does the same, looking only at lines that hold a needed text.
 func (in *input) likelyLines(yield func(start, end int) bool) {
 	scan := in.pattern.need.scan(in.text)
-	for at := scan.next(0); at >= 0; {
+	for at := scan.next(in.from); at >= 0 && at < in.to && !in.stopped(); {
 		start, end := in.startOf(at), in.endOf(at)
 		if (in.pattern.exact || in.matches(start, end)) && !yield(start, end) {
 			return
@@ -91,6 +106,19 @@ func (in *input) likelyLines(yield func(start, end int) bool) {
 			return
 		}
 		at = scan.next(end + 1)
+	}
+}
+
+// stopped looks at stop from time to time.
+func (in *input) stopped() bool {
+	if in.looks++; in.looks%256 != 0 {
+		return false
+	}
+	select {
+	case <-in.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -132,9 +160,7 @@ func (in *input) before(start, n int) []string {
 		start = in.startOf(end)
 		lines = append(lines, show(in.text[start:end]))
 	}
-	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
-		lines[i], lines[j] = lines[j], lines[i]
-	}
+	slices.Reverse(lines)
 	return lines
 }
 

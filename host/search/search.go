@@ -12,9 +12,6 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// MaxFileSize is the size in bytes beyond which a file is not searched.
-const MaxFileSize = 128 << 20
-
 // Engine is what searches.
 type Engine string
 
