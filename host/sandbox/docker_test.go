@@ -15,15 +15,15 @@ import (
 
 func TestDockerArgs(t *testing.T) {
 	p := Policy{Limits: Limits{OpenFiles: 100, Processes: 50, Memory: 1 << 30, Tmp: 1 << 20, CPU: 10 * time.Second}}
-	g := grants{writable: []string{"/work"}, readOnly: []string{"/work/fixed"}, cache: "/work/c"}
-	args := dockerArgs(p, g, "/work/dir", variables{"A=secret", "B=c"}, "toolhost-x")
+	g := grants{writable: []string{"/proj"}, readOnly: []string{"/proj/fixed"}, cache: "/proj/c"}
+	args := dockerArgs(p, g, "/proj/dir", variables{"A=secret", "B=c"}, "toolhost-x")
 	line := strings.Join(args, " ")
 	for _, want := range []string{
 		"run --rm --interactive --init --name toolhost-x --pull never --read-only", "--cap-drop ALL",
-		"--security-opt no-new-privileges", "--network none", "--workdir /work/dir",
+		"--security-opt no-new-privileges", "--network none", "--workdir /proj/dir",
 		"--user " + strconv.Itoa(os.Geteuid()) + ":", "--tmpfs /tmp:rw,nosuid,nodev,exec,size=1048576",
-		"--mount type=bind,source=/work,target=/work --mount type=bind,source=/work/fixed,target=/work/fixed,readonly",
-		"--ulimit nofile=100 --ulimit cpu=10 --pids-limit 50 --memory 1073741824", "--env A --env B", "--env GOCACHE=/work/c/go-build",
+		"--mount type=bind,source=/proj,target=/proj --mount type=bind,source=/proj/fixed,target=/proj/fixed,readonly",
+		"--ulimit nofile=100 --ulimit cpu=10 --pids-limit 50 --memory 1073741824", "--env A --env B", "--env GOCACHE=/proj/c/go-build",
 	} {
 		assert.Contains(t, line, want)
 	}

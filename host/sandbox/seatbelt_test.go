@@ -18,7 +18,7 @@ func TestSeatbeltProfile(t *testing.T) {
 		grants grants
 	}{
 		"workspace": {grants: grants{
-			writable: []string{"/Users/u/work"}, readOnly: []string{"/Users/u/work/.git/hooks"},
+			writable: []string{"/Users/u/proj"}, readOnly: []string{"/Users/u/proj/.git/hooks"},
 			secrets: []string{"/Users/u/.ssh", "/Users/u/.aws"},
 		}},
 		"network": {policy: Policy{Network: true}, grants: grants{
