@@ -48,7 +48,7 @@ func hclOf(specs []argv.Spec) string {
 
 func passthrough(b *strings.Builder, w *argv.Wrapper) {
 	b.WriteString("  passthrough {\n")
-	attributes(b, "    ", [][2]string{{"command", quote(w.Command)}, {"number", boolean(w.Number)}})
+	attributes(b, "    ", [][2]string{{"command", quote(w.Command)}, {"prepend", texts(w.Prepend)}, {"number", boolean(w.Number)}})
 	for _, o := range w.Options {
 		fmt.Fprintf(b, "    option %s", strings.Trim(strings.ReplaceAll(quotes(o.Names), ", ", " "), "[]"))
 		attrs := [][2]string{{"value", text(string(o.Value))}, {"optional", boolean(o.Optional)}, {"refuse", text(o.Refuse)}}
@@ -124,6 +124,18 @@ func boolean(v bool) string {
 		return ""
 	}
 	return "true"
+}
+
+// texts is a list of texts, or "" for none.
+func texts(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 func number(n int) string {
