@@ -138,6 +138,15 @@ func TestBadMessagesDoNotEndTheServer(t *testing.T) {
 	}
 }
 
+func TestAnOversizedRequestIsAnsweredUnderItsID(t *testing.T) {
+	w := dial(t, newHost(t, host.Options{}, echoTool()))
+	w.initialize("2025-11-25")
+	w.send(`{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", mcpserve.MaxMessage) + `"}}}`)
+	answer := w.receive()
+	assert.EqualValues(t, 41, answer["id"])
+	assert.Contains(t, fmt.Sprint(answer["error"]), "longer than")
+}
+
 func TestEndOfInputEndsRunningCalls(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{})
 	h := newHost(t, host.Options{}, newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -126,7 +127,7 @@ func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
 	for {
 		line, err := readLine(in)
 		if errors.Is(err, errTooLong) {
-			c.refuse(err)
+			c.refuse(requestID(line), err)
 			continue
 		}
 		for _, message := range c.decode(line) {
@@ -172,21 +173,21 @@ func (c *lineConn) hand(next incoming) bool {
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
 
 // readLine reads up to the next newline. A line beyond MaxMessage is skipped
-// whole, without being kept, and gives errTooLong.
+// whole and gives its beginning with errTooLong.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	tooLong := false
 	for {
 		part, err := in.ReadSlice('\n')
 		if tooLong = tooLong || len(line)+len(part) > MaxMessage; tooLong {
-			line = nil
+			line = line[:min(len(line), 256):256]
 		} else {
 			line = append(line, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err == nil && tooLong:
-			return nil, errTooLong
+			return line, errTooLong
 		default:
 			return line, err
 		}
@@ -203,7 +204,7 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	parts := []json.RawMessage{line}
 	if line[0] == '[' {
 		if err := json.Unmarshal(line, &parts); err != nil {
-			c.refuse(err)
+			c.refuse(nil, err)
 			return nil
 		}
 	}
@@ -211,7 +212,7 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	for _, part := range parts {
 		message, err := jsonrpc.DecodeMessage(part)
 		if err != nil {
-			c.refuse(err)
+			c.refuse(nil, err)
 			continue
 		}
 		messages = append(messages, message)
@@ -219,11 +220,25 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	return messages
 }
 
-// refuse answers what is no message. Its id is unknown, hence null.
-func (c *lineConn) refuse(cause error) {
+// requestID finds the id at the beginning of a request that was not read to
+// its end, so that whoever waits for the answer gets it. Nil is unknown.
+func requestID(beginning []byte) json.RawMessage {
+	match := idAtStart().FindSubmatch(beginning)
+	if match == nil {
+		return nil
+	}
+	return match[1]
+}
+
+var idAtStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
+})
+
+// refuse answers what is no message. A nil id is unknown and sent as null.
+func (c *lineConn) refuse(id json.RawMessage, cause error) {
 	line, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0",
-		"id":      nil,
+		"id":      id,
 		"error":   map[string]any{"code": jsonrpc.CodeParseError, "message": "not a JSON-RPC message: " + cause.Error()},
 	})
 	if err == nil {
