@@ -20,7 +20,7 @@ func FuzzQuoteWords(f *testing.F) {
 		words := []string{first, second}
 		text, err := quoteWords(words)
 		if err != nil {
-			t.Skip() // what no shell can quote, such as a NUL byte
+			return // what no shell can quote, such as a NUL byte
 		}
 		assert.NotContains(t, text, "{{")
 		assert.NotContains(t, text, noValue)
