@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 
@@ -30,6 +31,24 @@ func (p *project) confine(cfg *config.Config) func(*exec.Cmd, argv.Access) (map[
 		return map[string]any{"sandbox": string(level)}, err
 	}
 }
+
+// confineSettings is how shipped plugins confine the processes that they
+// start.
+func (p *project) confineSettings(cfg *config.Config) sandbox.Settings {
+	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg)}
+	if block := cfg.Sandbox; block != nil {
+		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
+		s.Read, s.Write, s.Mask = append(s.Read, block.Read...), block.Write, block.Mask
+	}
+	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
+		s.Level = sandbox.Off
+	}
+	return s
+}
+
+// sandboxEnv is the environment variable by which the operator, with the value
+// off, has everything run unconfined, where there is no agent.hcl to say it.
+const sandboxEnv = "TOOLHOST_SANDBOX"
 
 // ownFiles are the files that say what agents may do. A confined command may
 // not change them although they lie in the workspace.

@@ -49,7 +49,7 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	set.Hide = hides(rules)
 	made := &parts{toolset: set, manager: p.newManager()}
 	if set.Envelope {
-		return made, made.addShipped(set.Name, contractConfig(set.Name, cfg))
+		return made, made.addShipped(set.Name, p.contractConfig(set.Name, cfg))
 	}
 	if err := p.addSources(made, cfg); err != nil {
 		made.close()
@@ -68,16 +68,10 @@ func (m *parts) addShipped(name string, settings map[string]any) error {
 }
 
 // contractConfig is what a contract's plugin learns of agent.hcl.
-func contractConfig(name string, cfg *config.Config) map[string]any {
-	settings := make(map[string]any)
-	switch {
-	case name == "cliagent" && len(cfg.Web.Allow) > 0:
+func (p *project) contractConfig(name string, cfg *config.Config) map[string]any {
+	settings := map[string]any{"confine": p.confineSettings(cfg)}
+	if name == "cliagent" && len(cfg.Web.Allow) > 0 {
 		settings["web_allow"] = cfg.Web.Allow
-	case name == "agentbench" && cfg.Sandbox != nil:
-		settings["sandbox"] = cfg.Sandbox.Level
-		if cfg.Sandbox.Image != "" {
-			settings["image"] = cfg.Sandbox.Image
-		}
 	}
 	return settings
 }
@@ -99,10 +93,9 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		host.Tools("command", commands...),
 		host.Tools("taskfile", m.tasks.Tools()...),
 	)
-	if err := m.manager.Add(plugins.Spec{Name: "files", Shipped: true}); err != nil {
+	if err := m.addShipped("files", map[string]any{"confine": p.confineSettings(cfg)}); err != nil {
 		return err
 	}
-	m.sources = append(m.sources, m.manager.Source("files"))
 	if m.toolset.Name == "agent" {
 		return nil
 	}

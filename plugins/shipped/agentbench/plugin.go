@@ -3,8 +3,6 @@ package agentbench
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/toolhost/toolhost/host/sandbox"
@@ -14,10 +12,6 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// SandboxEnv is the environment variable by which the operator, with the
-// value off, lets commands run without a sandbox.
-const SandboxEnv = "TOOLHOST_SANDBOX"
-
 // config is the plugin's configuration.
 type config struct {
 	// Symlinks overrides what the workspace says: "block" or "inside".
@@ -26,18 +20,15 @@ type config struct {
 	TimeoutSec int `json:"timeout_sec"`
 	// Search is what searches.
 	Search search.Engine `json:"search"`
-	// Sandbox is the level at which commands are confined, and Image the
-	// container image of level docker.
-	Sandbox sandbox.Level `json:"sandbox"`
-	Image   string        `json:"image"`
+	// Confine is how commands are confined.
+	Confine sandbox.Settings `json:"confine"`
 }
 
 const configSchema = `{"type":"object","properties":{` +
 	`"symlinks":{"type":"string","enum":["block","inside"],"description":"Whether symbolic links are refused (block, the default) or followed while they stay in the workspace (inside)."},` +
 	`"timeout_sec":{"type":"integer","minimum":1,"maximum":86400,"description":"Seconds after which run ends a command whose call names no timeout; 60 when left out."},` +
 	`"search":{"type":"string","enum":["auto","builtin","ripgrep"],"description":"What search works with; ripgrep fails where the program is missing."},` +
-	`"sandbox":{"type":"string","enum":["auto","full","landlock","docker","off"],"description":"How commands are confined; auto, the default, is the strongest that works here."},` +
-	`"image":{"type":"string","description":"The container image of sandbox docker."}` +
+	`"confine":` + sandbox.SettingsSchema +
 	`},"additionalProperties":false}`
 
 // Plugin is the tools as a plugin.
@@ -66,26 +57,12 @@ func configure(env sdk.Env) (Deps, error) {
 	if err != nil {
 		return Deps{}, err
 	}
-	level := c.Sandbox
-	if os.Getenv(SandboxEnv) == string(sandbox.Off) {
-		level = sandbox.Off
-	}
 	return Deps{
 		Workspace:  ws,
-		Search:     search.New(ws, search.Options{Engine: c.Search}),
+		Search:     search.New(ws, search.Options{Engine: c.Search, Prepare: c.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...)}),
 		RunTimeout: time.Duration(c.TimeoutSec) * time.Second,
-		Prepare: confine(sandbox.Policy{
-			Level: level, Image: c.Image, Workspace: ws.Root(), ReadWrite: env.Workspace.Allow,
-		}),
+		Prepare:    c.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 	}, nil
-}
-
-// confine has commands run under a policy, and tells at which level they do.
-func confine(p sandbox.Policy) func(*exec.Cmd) (map[string]any, error) {
-	return func(cmd *exec.Cmd) (map[string]any, error) {
-		level, err := sandbox.Apply(cmd, p)
-		return map[string]any{"sandbox": string(level)}, err
-	}
 }
 
 // open opens the workspace. The contract blocks symbolic links unless the

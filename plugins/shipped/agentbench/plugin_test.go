@@ -89,8 +89,7 @@ func TestPluginSearchEngine(t *testing.T) {
 }
 
 func TestPluginUnconfinedByTheOperator(t *testing.T) {
-	t.Setenv(agentbench.SandboxEnv, "off")
-	p := plugintest.Start(t, agentbench.Plugin(), plugintest.Options{Config: map[string]any{"timeout_sec": 1}})
+	p := plugintest.Start(t, agentbench.Plugin(), plugintest.Options{Config: map[string]any{"timeout_sec": 1, "confine": unconfined()}})
 	r, err := p.Call(t.Context(), "run", map[string]any{"command": "exit 0"})
 	e := answer(t, r, err)
 	assert.Equal(t, 0, *e.ExitCode)
@@ -98,6 +97,8 @@ func TestPluginUnconfinedByTheOperator(t *testing.T) {
 	r, err = p.Call(t.Context(), "run", map[string]any{"command": "sleep 30"})
 	assert.Equal(t, "timeout", answer(t, r, err).Error.Type)
 }
+
+func unconfined() map[string]any { return map[string]any{"level": "off"} }
 
 // TestPluginSandbox runs commands as they are by default: without network,
 // with nothing but the workspace to write to.
@@ -135,8 +136,7 @@ func TestPluginNetworkIsOff(t *testing.T) {
 	p := plugintest.Start(t, agentbench.Plugin(), plugintest.Options{})
 	r, err := p.Call(t.Context(), "run", params)
 	assert.Equal(t, "abnormal_exit", answer(t, r, err).Error.Type)
-	t.Setenv(agentbench.SandboxEnv, "off")
-	p = plugintest.Start(t, agentbench.Plugin(), plugintest.Options{})
+	p = plugintest.Start(t, agentbench.Plugin(), plugintest.Options{Config: map[string]any{"confine": unconfined()}})
 	r, err = p.Call(t.Context(), "run", params)
 	assert.Equal(t, "success", answer(t, r, err).Status)
 }

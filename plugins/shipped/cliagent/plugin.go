@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -19,6 +20,8 @@ type Config struct {
 	WebAllow []string `json:"web_allow,omitempty" jsonschema:"Addresses, address ranges and host names that fetch_webpage may reach although they are not public."`
 	// OutputCap is Deps.OutputCap.
 	OutputCap int `json:"output_cap,omitempty" jsonschema:"How many bytes of each output stream of a command are shown."`
+	// Confine is how commands are confined.
+	Confine sandbox.Settings `json:"confine,omitzero" jsonschema:"How commands are confined; the host fills it in."`
 }
 
 // Plugin is the tools as a plugin.
@@ -46,7 +49,10 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(Deps{Workspace: ws, Web: web, OutputCap: config.OutputCap}), nil
+	return New(Deps{
+		Workspace: ws, Web: web, OutputCap: config.OutputCap,
+		Prepare: config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
+	}), nil
 }
 
 func open(w sdk.Workspace) (*workspace.Workspace, error) {

@@ -5,7 +5,9 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -16,26 +18,40 @@ import (
 const Version = "1.0.0"
 
 // New makes the tools for a workspace. With nil they can be described and not
-// called.
-func New(ws *workspace.Workspace) []tool.Tool {
+// called. The programs that they run are confined as settings say.
+func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
 	return []tool.Tool{
 		readFile(ws), listFiles(ws), writeFile(ws), appendFile(ws), deleteFile(ws),
-		ripgrep(ws), glob(ws), gitDiff(ws),
+		ripgrep(ws, settings), glob(ws), gitDiff(ws, settings),
 	}
 }
+
+// config is the plugin's configuration.
+type config struct {
+	// Confine is how rg and git are confined.
+	Confine sandbox.Settings `json:"confine"`
+}
+
+const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema + `},"additionalProperties":false}`
 
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin {
 	return sdk.Plugin{
-		Name:    "files",
-		Version: Version,
-		Tools:   New(nil),
+		Name:         "files",
+		Version:      Version,
+		Tools:        New(nil, sandbox.Settings{}),
+		ConfigSchema: json.RawMessage(configSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
+			var c config
+			if err := env.Decode(&c); err != nil {
+				return nil, err
+			}
 			ws, err := open(env.Workspace)
 			if err != nil {
 				return nil, err
 			}
-			return New(ws), nil
+			c.Confine.Write = slices.Concat(env.Workspace.Allow, c.Confine.Write)
+			return New(ws, c.Confine), nil
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -31,7 +32,7 @@ func newFixture(t *testing.T) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	f := &fixture{root: root, tools: make(map[string]tool.Tool)}
-	for _, tl := range files.New(ws) {
+	for _, tl := range files.New(ws, sandbox.Settings{}) {
 		f.tools[tl.Definition().Name] = tl
 	}
 	return f
@@ -85,7 +86,7 @@ func TestDefinitions(t *testing.T) {
 		"append_file": {"content", "path"}, "delete_file": {"path"}, "rg": {"pattern", "args"},
 		"glob": {"pattern"}, "git_diff": {},
 	}
-	tools := files.New(nil)
+	tools := files.New(nil, sandbox.Settings{})
 	assert.Len(t, tools, len(want))
 	for _, tl := range tools {
 		d := tl.Definition()
@@ -295,7 +296,7 @@ func reopen(t *testing.T, root string) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	f := &fixture{root: root, tools: make(map[string]tool.Tool)}
-	for _, tl := range files.New(ws) {
+	for _, tl := range files.New(ws, sandbox.Settings{}) {
 		f.tools[tl.Definition().Name] = tl
 	}
 	return f

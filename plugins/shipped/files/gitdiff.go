@@ -4,16 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-func gitDiff(ws *workspace.Workspace) tool.Tool {
-	return &fileTool{workspace: ws, run: runGitDiff, definition: &tool.Definition{
+func gitDiff(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
+	run := func(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+		return runGitDiff(ctx, ws, settings, call)
+	}
+	return &fileTool{workspace: ws, run: run, definition: &tool.Definition{
 		Name:     "git_diff",
 		Title:    "Show unstaged changes",
 		Category: "git",
@@ -29,8 +36,8 @@ func gitDiff(ws *workspace.Workspace) tool.Tool {
 	}}
 }
 
-func runGitDiff(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-	program, err := proc.LookPath("git", ws.Root())
+func runGitDiff(ctx context.Context, ws *workspace.Workspace, settings sandbox.Settings, call *tool.Call) (*tool.Result, error) {
+	path, err := proc.LookPath("git", ws.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +45,8 @@ func runGitDiff(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (
 	if err != nil {
 		return nil, err
 	}
-	g := &gitRun{ctx: ctx, workspace: ws, call: call, program: program, top: repo}
+	git := program{workspace: ws, path: path, prepare: confineGit(ws, settings, repo)}
+	g := &gitRun{ctx: ctx, call: call, git: git, top: repo}
 	overrides, err := g.filterOverrides()
 	if err != nil {
 		return nil, err
@@ -54,16 +62,27 @@ func runGitDiff(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (
 	return report("git diff", ended, func(code int) bool { return code == 0 })
 }
 
+// confineGit has git see the repository wherever it lies, and change nothing
+// but what is in the workspace, where filters of the user's keep large files.
+func confineGit(ws *workspace.Workspace, settings sandbox.Settings, top string) func(*exec.Cmd) error {
+	if top != ws.Root() {
+		settings.Read = append(slices.Clone(settings.Read), top)
+	}
+	if dir, err := os.ReadFile(filepath.Join(top, ".git")); err == nil {
+		settings.Read = append(slices.Clone(settings.Read), repositoryOf(top, string(dir)))
+	}
+	return settings.Confine(ws.Root())
+}
+
 // gitRun runs git on a repository that nobody vouches for. Its configuration
 // may name programs for many occasions; those that a diff has are closed:
 // hooks, file system monitors, filters, diff programs, and the transports by
 // which missing objects would be fetched.
 type gitRun struct {
-	ctx       context.Context
-	workspace *workspace.Workspace
-	call      *tool.Call
-	program   string
-	top       string // the top directory of the work tree
+	ctx  context.Context
+	call *tool.Call
+	git  program
+	top  string // the top directory of the work tree
 }
 
 // setting is one entry of git's configuration.
@@ -94,5 +113,5 @@ func (g *gitRun) run(further []setting, args ...string) (*proc.Result, error) {
 		env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = s.value
 	}
 	args = append([]string{"--no-pager", "--no-optional-locks", "--work-tree=" + g.top}, args...)
-	return runProgram(g.ctx, g.workspace, g.call, g.program, args, env)
+	return g.git.run(g.ctx, g.call, args, env)
 }

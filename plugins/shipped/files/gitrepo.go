@@ -69,6 +69,23 @@ func leadsBack(top, content string) bool {
 	return false
 }
 
+// repositoryOf is the directory that holds all of the repository that a .git
+// file of a checked work tree names.
+func repositoryOf(top, content string) string {
+	dir, _ := strings.CutPrefix(strings.TrimSpace(content), "gitdir: ")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(top, dir)
+	}
+	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		if name := strings.TrimSpace(string(common)); filepath.IsAbs(name) {
+			return name
+		} else {
+			return filepath.Join(dir, name)
+		}
+	}
+	return dir
+}
+
 func samePath(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

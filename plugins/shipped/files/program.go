@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -11,13 +12,21 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// runProgram runs a program in the workspace.
-func runProgram(ctx context.Context, ws *workspace.Workspace, call *tool.Call, program string, args []string, env map[string]string) (*proc.Result, error) {
+// program is one that tools run in the workspace.
+type program struct {
+	workspace *workspace.Workspace
+	path      string
+	// prepare confines the process before it starts.
+	prepare func(*exec.Cmd) error
+}
+
+func (p program) run(ctx context.Context, call *tool.Call, args []string, env map[string]string) (*proc.Result, error) {
 	c := proc.Command{
-		Argv:      append([]string{program}, args...),
-		Dir:       ws.Root(),
+		Argv:      append([]string{p.path}, args...),
+		Dir:       p.workspace.Root(),
 		Env:       proc.Environ(env),
 		Timeout:   commandTimeout,
+		Prepare:   p.prepare,
 		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
 	}
 	if call.ArtifactDir != "" {

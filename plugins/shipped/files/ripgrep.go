@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -14,8 +15,11 @@ import (
 // commandTimeout bounds a run of rg or git.
 const commandTimeout = time.Minute
 
-func ripgrep(ws *workspace.Workspace) tool.Tool {
-	return &fileTool{workspace: ws, run: runRipgrep, definition: &tool.Definition{
+func ripgrep(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
+	run := func(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+		return runRipgrep(ctx, program{workspace: ws, prepare: settings.ConfineReading(ws.Root())}, call)
+	}
+	return &fileTool{workspace: ws, run: run, definition: &tool.Definition{
 		Name:     "rg",
 		Title:    "Search in files",
 		Category: "search",
@@ -38,20 +42,19 @@ type ripgrepInput struct {
 	Args    string `json:"args"`
 }
 
-func runRipgrep(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
+func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result, error) {
 	var in ripgrepInput
 	if err := call.Decode(&in); err != nil {
 		return nil, err
 	}
-	args, err := ripgrepArgs(ctx, ws, in)
+	args, err := ripgrepArgs(ctx, rg.workspace, in)
 	if err != nil {
 		return nil, err
 	}
-	program, err := proc.LookPath("rg", ws.Root())
-	if err != nil {
+	if rg.path, err = proc.LookPath("rg", rg.workspace.Root()); err != nil {
 		return nil, err
 	}
-	ended, err := runProgram(ctx, ws, call, program, args, nil)
+	ended, err := rg.run(ctx, call, args, nil)
 	if err != nil {
 		return nil, err
 	}

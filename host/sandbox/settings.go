@@ -1,0 +1,77 @@
+package sandbox
+
+import (
+	"os/exec"
+	"slices"
+)
+
+// Settings is how a program is told to confine the processes that it starts:
+// what the host hands to a shipped plugin as "confine" in its configuration.
+// The zero value is the strongest level that works here, with no grants.
+type Settings struct {
+	// Level is one of the levels; empty is Auto.
+	Level Level `json:"level,omitempty" jsonschema:"How commands are confined: auto (the default), full, landlock, docker or off."`
+	// Image is the container image of level docker.
+	Image string `json:"image,omitempty" jsonschema:"The container image of level docker."`
+	// Network lets commands reach the network.
+	Network bool `json:"network,omitempty" jsonschema:"Whether commands may reach the network."`
+	// Read are absolute paths that commands may read and never change, also
+	// where they lie in the workspace. Write are those that they may change,
+	// beside the workspace, and Mask those that they find empty.
+	Read  []string `json:"read,omitempty" jsonschema:"Further paths that commands may read and never change."`
+	Write []string `json:"write,omitempty" jsonschema:"Further paths that commands may change."`
+	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
+}
+
+// SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
+// out.
+const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
+	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
+	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
+	`"mask":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`
+
+// Policy is the policy for commands that work in root, an absolute path, and
+// in the further trees.
+func (s Settings) Policy(root string, trees ...string) Policy {
+	return Policy{
+		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root,
+		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
+	}
+}
+
+// Confine gives what confines a command that works in root and in the further
+// trees, before it starts. It fits proc.Command.Prepare and
+// search.Options.Prepare. The error is Apply's.
+func (s Settings) Confine(root string, trees ...string) func(*exec.Cmd) error {
+	policy := s.Policy(root, trees...)
+	return func(cmd *exec.Cmd) error {
+		_, err := Apply(cmd, policy)
+		return err
+	}
+}
+
+// ConfineTelling is Confine for tools whose results name the level: it gives
+// what a result's metadata says of it.
+func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (metadata map[string]any, err error) {
+	policy := s.Policy(root, trees...)
+	return func(cmd *exec.Cmd) (map[string]any, error) {
+		level, err := Apply(cmd, policy)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"sandbox": string(level)}, nil
+	}
+}
+
+// ConfineReading is Confine for a program that only looks at the trees: it can
+// change nothing at all, and reaches no network.
+func (s Settings) ConfineReading(root string, trees ...string) func(*exec.Cmd) error {
+	policy := Policy{
+		Level: s.Level, Image: s.Image,
+		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
+	}
+	return func(cmd *exec.Cmd) error {
+		_, err := Apply(cmd, policy)
+		return err
+	}
+}
