@@ -67,6 +67,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 		return err
 	}
 	defer p.close()
+	defer p.tidy(ctx)
 	params, err := a.readParams(p.host, flags, name, pairs)
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ func (a *app) serve(ctx context.Context) error {
 	server := mcpserve.New(p.host, mcpserve.Options{Name: "toolhost", Version: version(), Logger: a.logger})
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	go p.keepTidy(ctx)
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
 	go watch(ctx, p.taskFiles, server.Announce)
 	return server.ServeStdio(ctx, a.in, a.out)

@@ -43,6 +43,7 @@ file has been changed since; the difference is shown.`,
 	f.StringVar(&flags.selection.Session, "session", "", "the session (default: the one that changed something last)")
 	f.BoolVar(&flags.selection.All, "all", false, "every call of the session")
 	f.BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back")
+	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false, "leave out files whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.list, "list", false, "list the calls that can be undone")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 	f.BoolVar(&flags.json, "json", false, "print JSON, for programs")
@@ -68,13 +69,13 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 		if err != nil {
 			return err
 		}
-		return a.showUndo(plan, plan, "Would undo", flags.json)
+		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, "Would undo", flags.json)
 	}
 	outcome, err := p.undo.Undo(ctx, p.workspace, flags.selection)
 	if err != nil {
 		return err
 	}
-	return a.showUndo(outcome, &outcome.Plan, "Undid", flags.json)
+	return a.showUndo(outcome, outcome, "Undid", flags.json)
 }
 
 func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
@@ -93,13 +94,23 @@ func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
 	return w.Flush()
 }
 
-func (a *app) showUndo(whole any, plan *undo.Plan, verb string, asJSON bool) error {
+func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) error {
 	if asJSON {
 		return writeIndented(a.out, whole)
 	}
-	fmt.Fprintf(a.out, "%s %s: %s\n", verb, strings.Join(plan.Calls, ", "), strings.Join(plan.Files, ", "))
-	if plan.Preview != "" {
-		a.printDiff(plan.Preview)
+	files := firstOf(a.shown(strings.Join(done.Files, ", ")), "the files are already as they were")
+	fmt.Fprintf(a.out, "%s %s: %s\n", verb, strings.Join(done.Calls, ", "), files)
+	if done.Preview != "" {
+		a.printDiff(a.shown(done.Preview))
+	}
+	for _, change := range done.Skipped {
+		fmt.Fprintf(a.out, "Left out: %s, %s\n", a.shown(change.Path), change.Lost)
+	}
+	for _, dir := range done.Left {
+		fmt.Fprintf(a.out, "Left in place: %s, other files are in it\n", a.shown(dir))
+	}
+	if done.Call != "" {
+		fmt.Fprintf(a.out, "To take this back: toolhost undo %s\n", done.Call)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
@@ -109,7 +110,9 @@ func (t *benchTool) try(ctx context.Context, call *tool.Call) (*outcome, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return t.work(ctx, t.deps, call)
+	deps := *t.deps
+	ctx, deps.Workspace = undo.ForCall(ctx, deps.Workspace, call)
+	return t.work(ctx, &deps, call)
 }
 
 // Normalize implements tool.Normalizer: a null stands for a parameter that is

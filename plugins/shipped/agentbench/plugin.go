@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -75,5 +76,5 @@ func open(w sdk.Workspace, symlinks string) (*workspace.Workspace, error) {
 	if symlinks == "inside" {
 		options.Symlinks = workspace.Inside
 	}
-	return workspace.Open(w.Root, options)
+	return undo.OpenWorkspace(w.Root, options)
 }

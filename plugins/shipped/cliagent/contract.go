@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 )
 
 // contractTool is one tool of the contract.
@@ -38,7 +39,9 @@ func newTool[P any](deps Deps, d *tool.Definition, run func(context.Context, Dep
 		if err != nil {
 			return nil, err
 		}
-		return run(ctx, t.deps, call, params)
+		deps := t.deps
+		ctx, deps.Workspace = undo.ForCall(ctx, deps.Workspace, call)
+		return run(ctx, deps, call, params)
 	}
 	return t
 }

@@ -45,7 +45,7 @@ const createDirectoryParameters = `{
 }`
 
 func runCreateDirectory(ctx context.Context, deps Deps, _ *tool.Call, p directoryParams) (*outcome, error) {
-	created, err := deps.Workspace.WithContext(ctx).Mkdir(p.Path, true)
+	created, err := deps.Workspace.Mkdir(p.Path, true)
 	if err != nil {
 		return nil, p.failure(deps, err)
 	}

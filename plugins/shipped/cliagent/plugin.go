@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -60,7 +61,7 @@ func open(w sdk.Workspace) (*workspace.Workspace, error) {
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
-	return workspace.Open(w.Root, options)
+	return undo.OpenWorkspace(w.Root, options)
 }
 
 // NewWeb makes a client whose only limit of time is that of each request, so

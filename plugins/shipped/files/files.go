@@ -57,15 +57,11 @@ func Plugin() sdk.Plugin {
 }
 
 func open(w sdk.Workspace) (*workspace.Workspace, error) {
-	kept, err := undo.Open(w.Root, undo.Options{BestEffort: true})
-	if err != nil {
-		return nil, err
-	}
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect, Recorder: kept.Recorder("", "", 0)}
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
-	return workspace.Open(w.Root, options)
+	return undo.OpenWorkspace(w.Root, options)
 }
 
 // fileTool is a tool that works in a workspace.
@@ -83,8 +79,8 @@ func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, err
 	if t.workspace == nil {
 		return nil, noWorkspace(call.Tool)
 	}
-	ctx = undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
-	return t.run(ctx, t.workspace.WithContext(ctx), call)
+	ctx, ws := undo.ForCall(ctx, t.workspace, call)
+	return t.run(ctx, ws, call)
 }
 
 // plannedTool is a file tool that can say what it would change.
