@@ -30,6 +30,7 @@ type Config struct {
 	Builtins Builtins
 	Limits   Limits
 	Web      Web
+	Model    *Model  // nil when the file has no such block
 	Policy   *Policy // nil when the file has no such block
 	Sandbox  *Sandbox
 

@@ -221,13 +221,14 @@ func (r *reader) read() {
 	r.onlyOne(byType["taskfile"], r.taskfile)
 	r.onlyOne(byType["limits"], r.limits)
 	r.onlyOne(byType["web"], r.web)
+	r.onlyOne(byType["model"], r.model)
 	r.onlyOne(byType["policy"], r.policy)
 	r.each(byType["toolset"], r.toolset)
 }
 
 func topLevel() *hcl.BodySchema {
 	return schema("", "workspace", "variable name", "locals", "tool name", "plugin name", "mcp name",
-		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "builtin name")
+		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "builtin name")
 }
 
 func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {

@@ -40,6 +40,9 @@ func (c *Config) Loosens() []string {
 	if c.Taskfile != nil {
 		add(c.Taskfile.Pos, "tasks of %s can be run%s", c.Taskfile.Path, granted(c.Taskfile.Access))
 	}
+	if c.Model != nil {
+		add(c.Model.Pos, "tools may ask the model %s: what they ask is sent to %s", c.Model.Name, c.Model.URL)
+	}
 	c.loosenedRules(add)
 	if len(c.EnvNames) > 0 {
 		add("", "environment variables are read: %s", strings.Join(slices.Sorted(slices.Values(c.EnvNames)), ", "))

@@ -213,3 +213,13 @@ limits {
   file_size = "10MB"
   processes = 8
 }
+
+model {
+  url        = "https://models.example/v1"
+  model      = "small"
+  key        = env("TOKEN")
+  headers    = { "X-Team" = "a" }
+  private    = true
+  timeout    = "90s"
+  max_tokens = 2000
+}

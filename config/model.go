@@ -1,0 +1,81 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Model is the model block: the language model that tools may ask.
+type Model struct {
+	// URL is the base of an OpenAI-compatible endpoint.
+	URL string
+	// Name is the model's name there.
+	Name string
+	// Key is the bearer token; it is among the Secrets.
+	Key     string
+	Headers map[string]string
+	// Private is true when the host of URL may have an address that is not
+	// public.
+	Private bool
+	// Timeout bounds a question, MaxTokens an answer; zero is the default.
+	Timeout   time.Duration
+	MaxTokens int
+	Pos       string
+}
+
+// model reads the model block.
+func (r *reader) model(b *hcl.Block) {
+	blk := r.open(b, schema("url model key headers private timeout max_tokens"))
+	blk.require("url", "model")
+	m := &Model{Pos: pos(b.DefRange)}
+	blk.boolean("private", &m.Private)
+	if blk.text("url", &m.URL) {
+		r.checkURL(m.URL, blk.where("url"))
+		blk.encrypted(m)
+	}
+	if blk.text("model", &m.Name) && m.Name == "" {
+		r.fail(blk.where("model"), "Empty name", "Name a model that the endpoint serves.", "model is empty.")
+	}
+	if blk.text("key", &m.Key) {
+		blk.fromOutside(m.Key)
+	}
+	blk.textMap("headers", &m.Headers)
+	blk.duration("timeout", &m.Timeout)
+	blk.count("max_tokens", &m.MaxTokens)
+	r.cfg.Model = m
+}
+
+// encrypted refuses to send prompts and a key over the public network in the
+// clear.
+func (b block) encrypted(m *Model) {
+	u, err := url.Parse(m.URL)
+	if err != nil || u.Scheme != "http" || m.Private || isLocal(u.Hostname()) {
+		return
+	}
+	b.fail(b.where("url"), "Model without encryption", "Write https://, or add private = true when the endpoint is on a network of your own.",
+		"The key and the prompts would travel to %s readable to everybody on the way.", u.Hostname())
+}
+
+// isLocal reports whether a host is written as an address of a private
+// network or of this machine.
+func isLocal(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return strings.EqualFold(host, "localhost")
+	}
+	return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+}
+
+// fromOutside refuses a key that is written into the file.
+func (b block) fromOutside(key string) {
+	if key == "" || slices.ContainsFunc(b.cfg.Secrets, func(s string) bool { return strings.Contains(key, s) }) {
+		return
+	}
+	b.fail(b.where("key"), "Key in the file", `Write key = env("NAME") and set that variable, or use a sensitive variable.`,
+		"Whoever reads the file reads the key.")
+}
