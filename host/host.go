@@ -68,7 +68,8 @@ type Options struct {
 	State func(source string, scope tool.Scope, session string) tool.State
 	// Secrets are values that no result and no error may show.
 	Secrets []string
-	// Sample asks a language model for tools. Nil means there is none.
+	// Sample asks a language model for tools. Nil means there is none, and so
+	// does an error that errors.Is ErrNoModel; then the caller's own is asked.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 }
 
@@ -162,6 +163,9 @@ type Request struct {
 	HowToApprove string
 	// Progress receives the tool's progress. May be nil. It must not block.
 	Progress func(tool.Progress)
+	// Sample asks the caller's language model, where Options.Sample has none.
+	// Nil means that the caller lends none.
+	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 
 	depth int // of calls made by tools
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -46,12 +47,21 @@ func (s *services) Ask(_ context.Context, key string, form tool.Form) (tool.Answ
 }
 
 func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
-	if s.call.host.options.Sample == nil {
-		return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask").
-			Suggest("Configure one in agent.hcl, or use a client that offers sampling.")
+	if own := s.call.host.options.Sample; own != nil {
+		response, err := own(ctx, request)
+		if !errors.Is(err, ErrNoModel) {
+			return response, err
+		}
 	}
-	return s.call.host.options.Sample(ctx, request)
+	if callers := s.call.request.Sample; callers != nil {
+		return callers(ctx, request)
+	}
+	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
+		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = env("...") }), or use a client that offers sampling.`)
 }
+
+// ErrNoModel says that no language model is configured.
+var ErrNoModel = errors.New("none is configured")
 
 func (s *services) State(scope tool.Scope) tool.State {
 	source := s.call.outcome.Source
@@ -67,7 +77,7 @@ func (s *services) CallTool(ctx context.Context, name string, params json.RawMes
 		return nil, tool.Errorf(tool.Blocked, "tools call each other %d levels deep", depth).
 			Suggest("Break the cycle: a tool must not call itself through others.")
 	}
-	outcome := s.call.session.Call(context.WithValue(ctx, nestedKey{}, true), Request{Tool: name, Params: params, depth: depth})
+	outcome := s.call.session.Call(context.WithValue(ctx, nestedKey{}, true), Request{Tool: name, Params: params, Sample: s.call.request.Sample, depth: depth})
 	if outcome.Err != nil && outcome.Result == nil {
 		return nil, outcome.Err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
+	"github.com/toolhost/toolhost/host/model"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/proc"
@@ -32,11 +33,15 @@ type parts struct {
 	toolset host.Toolset
 	manager *plugins.Manager
 	tasks   *taskfile.Taskfile
+	model   *model.Client // nil without a model block
 }
 
 func (p *parts) close() {
 	if p.manager != nil {
 		_ = p.manager.Close()
+	}
+	if p.model != nil {
+		p.model.Close()
 	}
 }
 
@@ -48,6 +53,9 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	}
 	set.Hide = hides(rules)
 	made := &parts{toolset: set, manager: p.newManager()}
+	if made.model, err = newModel(cfg); err != nil {
+		return nil, usage(err)
+	}
 	if set.Envelope {
 		return made, made.addShipped(set.Name, p.contractConfig(set.Name, cfg))
 	}

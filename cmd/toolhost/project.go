@@ -196,6 +196,7 @@ func (p *project) openHost(ctx context.Context) error {
 			return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
 		},
 		Remember: p.remember,
+		Sample:   p.sample,
 		Secrets:  p.config.Secrets,
 	})
 	if err != nil {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// TestModelBlock asks through the block of an agent.hcl, and again after the
+// block has changed and gone.
+func TestModelBlock(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-from-env" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"hello"}}]}`)
+	}))
+	defer server.Close()
+	t.Setenv("TEST_MODEL_KEY", "sk-from-env")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "agent.hcl")
+	block := fmt.Sprintf(`model {
+		url   = "%s/v1"
+		model = "small"
+		key   = env("TEST_MODEL_KEY")
+	}`, server.URL)
+	require.NoError(t, os.WriteFile(file, []byte(block), 0o600))
+	p := openTest(t, file)
+
+	response, err := p.sample(t.Context(), tool.SampleRequest{Prompt: "x"})
+	require.NoError(t, err)
+	assert.Equal(t, &tool.SampleResponse{Text: "hello", Model: "small"}, response)
+
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, p.reload(t.Context()))
+	_, err = p.sample(t.Context(), tool.SampleRequest{Prompt: "x"})
+	assert.ErrorIs(t, err, host.ErrNoModel)
+}
+
+// openTest opens the project of an agent.hcl that the operator named.
+func openTest(t *testing.T, file string) *project {
+	t.Helper()
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, flags: globalFlags{config: file, logLevel: "warn", color: "never"}}
+	require.NoError(t, a.setUp())
+	p, err := a.open(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(p.close)
+	return p
+}
