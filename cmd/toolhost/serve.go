@@ -10,34 +10,92 @@ import (
 	"github.com/toolhost/toolhost/host/mcpserve"
 )
 
+// serveFlags are the flags of toolhost serve.
+type serveFlags struct {
+	toolsets []string
+	http     httpFlags
+}
+
 func (a *app) serveCommand() *cobra.Command {
+	var flags serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Offer the tools to an MCP client over stdin and stdout",
-		Long: `Offer the tools to an MCP client over stdin and stdout.
+		Short: "Offer the tools to MCP clients, over stdin and stdout or over HTTP",
+		Long: `Offer the tools to an MCP client over stdin and stdout, or with --http to any
+number of clients at http://ADDR/mcp.
 
 Changes of agent.hcl take effect at once; a broken one is reported in the log
-and the tools stay as they are. The server ends when its input ends.`,
+and the tools stay as they are. Over stdin and stdout the server ends when its
+input ends.
+
+Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
+--toolset is given those it names and no other. An address of another machine
+needs a token, in a file that only you can read or in TOOLHOST_HTTP_TOKEN.`,
+		Example: `  toolhost serve
+  toolhost serve --http 127.0.0.1:8123
+  toolhost serve --http 0.0.0.0:8123 --token-file ~/.toolhost-token --tls-cert cert.pem --tls-key key.pem
+  toolhost serve --http unix:/run/user/1000/toolhost.sock`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
-	a.toolsetFlag(c)
+	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl; with --http more than one")
+	flags.http.register(c.Flags())
 	return c
 }
 
-func (a *app) serve(ctx context.Context) error {
-	p, err := a.open(ctx)
+func (a *app) serve(ctx context.Context, flags serveFlags) error {
+	if len(flags.toolsets) > 0 {
+		a.flags.toolset = flags.toolsets[0]
+	}
+	if flags.http.address != "" {
+		return a.serveHTTP(ctx, flags)
+	}
+	if len(flags.toolsets) > 1 {
+		return usagef("Name one, or serve them at URLs of their own with --http.", "a client on stdin and stdout gets one toolset, not %d", len(flags.toolsets))
+	}
+	if err := flags.http.unused(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	offer, err := a.offer(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	server := mcpserve.New(p.host, mcpserve.Options{Name: "toolhost", Version: version(), Logger: a.logger})
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	defer offer.project.close()
+	return offer.server.ServeStdio(ctx, a.in, a.out)
+}
+
+// offer is a toolset that is served.
+type offer struct {
+	project *project
+	server  *mcpserve.Server
+}
+
+// offer opens the project for the toolset of the flags and follows its
+// changes until ctx ends.
+func (a *app) offer(ctx context.Context) (*offer, error) {
+	p, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server := mcpserve.New(p.host, mcpserve.Options{
+		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded,
+	})
 	go p.keepTidy(ctx)
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
 	go watch(ctx, p.taskFiles, server.Announce)
-	return server.ServeStdio(ctx, a.in, a.out)
+	return &offer{p, server}, nil
+}
+
+// sessionEnded releases what was kept for a session.
+func (p *project) sessionEnded(name string) {
+	if err := p.recorder.End(name); err != nil {
+		p.app.logger.Warn("the record of a session was not closed", "session", name, "error", err)
+	}
+	if err := p.store.EndSession(context.Background(), name); err != nil {
+		p.app.logger.Warn("the state of a session was not dropped", "session", name, "error", err)
+	}
 }
 
 // reload takes over a changed agent.hcl. A broken one changes nothing.

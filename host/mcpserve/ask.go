@@ -39,7 +39,7 @@ func canAsk(request *mcp.CallToolRequest) bool {
 }
 
 // ask makes the input-required result for the question of an outcome.
-func (s *Server) ask(request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (*mcp.CallToolResult, error) {
+func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (*mcp.CallToolResult, error) {
 	schema := outcome.Input.Form.Schema
 	if host.IsApproval(outcome.Input) {
 		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)
@@ -49,7 +49,7 @@ func (s *Server) ask(request *mcp.CallToolRequest, before asked, outcome *host.O
 	}
 	state := asked{
 		ID: outcome.RequestID, Step: outcome.Step,
-		Call: s.digest(request), Key: outcome.Input.Key, Before: before.answers,
+		Call: digest(link, request), Key: outcome.Input.Key, Before: before.answers,
 		Expires: time.Now().Add(askTimeout).Unix(),
 	}
 	return &mcp.CallToolResult{
@@ -76,12 +76,12 @@ func question(outcome *host.Outcome) string {
 }
 
 // resume reads the answers that a request carries.
-func (s *Server) resume(request *mcp.CallToolRequest) (asked, error) {
+func (s *Server) resume(link *link, request *mcp.CallToolRequest) (asked, error) {
 	if request.Params.RequestState == "" {
 		return asked{}, nil
 	}
 	state, ok := s.verify(request.Params.RequestState)
-	if !ok || state.Call != s.digest(request) || time.Now().Unix() > state.Expires {
+	if !ok || state.Call != digest(link, request) || time.Now().Unix() > state.Expires {
 		return asked{}, tool.Errorf(tool.Denied, "the answer does not belong to a question that is open for this call").
 			Suggest("Call the tool again without requestState and answer the new question.")
 	}
@@ -112,9 +112,9 @@ func answer(key string, response *mcp.ElicitResult) tool.Answer {
 }
 
 // digest binds a question to its tool, arguments and session.
-func (s *Server) digest(request *mcp.CallToolRequest) string {
+func digest(link *link, request *mcp.CallToolRequest) string {
 	sum := sha256.New()
-	for _, part := range []string{s.session.Name(), request.Params.Name, string(request.Params.Arguments)} {
+	for _, part := range []string{link.session.Name(), request.Params.Name, string(request.Params.Arguments)} {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}

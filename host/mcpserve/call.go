@@ -16,17 +16,17 @@ import (
 // call serves tools/call. Whatever the tool does is a result; only a broken
 // protocol is an error.
 func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	s.running.Add(1)
-	defer s.running.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.ended, cancel)()
-
-	asked, err := s.resume(request)
+	link := linkOf(ctx)
+	ctx, done, err := link.begin(ctx)
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
-	outcome := s.session.Call(ctx, host.Request{
+	defer done()
+	asked, err := s.resume(link, request)
+	if err != nil {
+		return errorResult(tool.AsError(err)), nil
+	}
+	outcome := link.session.Call(ctx, host.Request{
 		Tool:         request.Params.Name,
 		Params:       request.Params.Arguments,
 		ID:           asked.ID,
@@ -37,7 +37,7 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 		Progress:     s.progress(ctx, request),
 	})
 	if outcome.Input != nil {
-		return s.ask(request, asked, outcome)
+		return s.ask(link, request, asked, outcome)
 	}
 	return result(outcome), nil
 }

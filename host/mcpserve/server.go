@@ -23,25 +23,25 @@ type Options struct {
 	Name, Version string
 	// Instructions tell a client's model how to use the tools. May be empty.
 	Instructions string
-	// Session names the host session of a connection. Empty makes a random
+	// Session names the host session of ServeStdio. Empty makes a random
 	// name, so that every connection is a session of its own.
 	Session string
+	// SessionEnded is called when a session has ended and none of its calls
+	// runs any more, to release what was kept for it. May be nil.
+	SessionEnded func(session string)
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
 }
 
-// Server is the MCP face of a host, for one connection.
+// Server is the MCP face of a host, for any number of connections at once:
+// one over stdio, or many over HTTP.
 type Server struct {
 	host    *host.Host
-	session *host.Session
 	options Options
 	sdk     *mcp.Server
 
 	mu      sync.Mutex // guards offered
 	offered map[string]*host.Entry
-	running sync.WaitGroup
-	ended   context.Context
-	end     context.CancelFunc
 	secret  []byte // signs requestState
 }
 
@@ -50,12 +50,10 @@ func New(h *host.Host, options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	if options.Session == "" {
-		options.Session = "mcp-" + rand.Text()[:10]
+	if options.SessionEnded == nil {
+		options.SessionEnded = func(string) {}
 	}
-	s := &Server{host: h, session: h.Session(options.Session), options: options, offered: make(map[string]*host.Entry)}
-	s.ended, s.end = context.WithCancel(context.Background())
-	s.secret = []byte(rand.Text())
+	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(
 		&mcp.Implementation{Name: options.Name, Version: options.Version},
 		&mcp.ServerOptions{
@@ -64,7 +62,7 @@ func New(h *host.Host, options Options) *Server {
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 			PageSize:     1000,
 		})
-	s.sdk.AddReceivingMiddleware(s.nameUnknown)
+	s.sdk.AddReceivingMiddleware(s.nameUnknown, keepSession)
 	s.Refresh()
 	return s
 }
@@ -122,21 +120,24 @@ func (s *Server) Announce() {
 // answered within moments. When it returns, every call has ended. An end of
 // input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	stop := context.AfterFunc(ctx, s.end)
+	link := s.newLink(s.options.Session)
+	defer link.close()
+	stop := context.AfterFunc(ctx, link.end)
 	defer stop()
-	connection, err := s.sdk.Connect(ctx, &lineTransport{in: in, out: out, onEOF: s.end}, nil)
+	transport := &lineTransport{in: in, out: out, onEOF: link.end}
+	connection, err := s.sdk.Connect(context.WithValue(ctx, linkKey{}, link), transport, nil)
 	if err != nil {
 		return err
 	}
 	go func() {
-		<-s.ended.Done()
+		<-link.ended.Done()
 		_ = connection.Close()
 	}()
 	err = connection.Wait()
-	meant := s.ended.Err() != nil // whatever err is, it came of the end
-	s.end()
-	s.running.Wait()
-	if meant || errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
+	if link.ended.Err() != nil { // whatever err is, it came of the end
+		return nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}
 	return err

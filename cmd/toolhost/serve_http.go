@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/toolhost/toolhost/host/mcpserve"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// httpFlags say how toolhost serve --http listens, and to whom.
+type httpFlags struct {
+	address        string
+	tokenFile      string
+	cert, key      string
+	hosts, origins []string
+	sessions       int
+	idle           time.Duration
+	flags          *pflag.FlagSet
+}
+
+// tokenVariable is the environment variable that may hold the token.
+const tokenVariable = "TOOLHOST_HTTP_TOKEN"
+
+func (f *httpFlags) register(flags *pflag.FlagSet) {
+	f.flags = flags
+	flags.StringVar(&f.address, "http", "", "serve over HTTP at this address: PORT, HOST:PORT or unix:PATH; without a HOST only this machine")
+	flags.StringVar(&f.tokenFile, "token-file", "", "a file with the token that clients must send, readable by you alone (or "+tokenVariable+")")
+	flags.StringVar(&f.cert, "tls-cert", "", "a file with the certificate, to serve HTTPS")
+	flags.StringVar(&f.key, "tls-key", "", "a file with the certificate's key")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a name under which clients reach the server (repeatable)")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "the origin of web pages that may use the server (repeatable)")
+	flags.IntVar(&f.sessions, "max-sessions", mcpserve.DefaultSessions, "how many sessions may be open")
+	flags.DurationVar(&f.idle, "session-idle", mcpserve.DefaultSessionIdle, "how long a session lives without a request")
+}
+
+// unused refuses flags that mean nothing without --http.
+func (f *httpFlags) unused() error {
+	for _, name := range []string{"token-file", "tls-cert", "tls-key", "allow-host", "allow-origin", "max-sessions", "session-idle"} {
+		if f.flags.Changed(name) {
+			return usagef("Add --http ADDR, or leave it out.", "--%s is for a server over HTTP", name)
+		}
+	}
+	return nil
+}
+
+// serveHTTP serves any number of clients until ctx ends.
+func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
+	token, err := flags.http.token()
+	if err != nil {
+		return err
+	}
+	secure, err := flags.http.tls()
+	if err != nil {
+		return err
+	}
+	listener, err := flags.http.listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if err := flags.http.allowed(listener.Addr(), token); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	first, err := a.offer(ctx)
+	if err != nil {
+		return err
+	}
+	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, more: make(map[string]*offer)}
+	defer offers.close()
+	handler := mcpserve.NewHTTP(first.server, mcpserve.HTTPOptions{
+		Toolset: offers.get, Token: token, Hosts: flags.http.hosts, Origins: flags.http.origins,
+		Sessions: flags.http.sessions, SessionIdle: flags.http.idle, Logger: a.logger,
+	})
+	fmt.Fprintf(a.err, "toolhost serves MCP at %s\n", endpoint(listener.Addr(), secure != nil))
+	if token != "" && secure == nil && !isLocal(listener.Addr()) {
+		a.logger.WarnContext(ctx, "the token and all that is sent can be read on the network; use --tls-cert and --tls-key, or a proxy that speaks TLS")
+	}
+	return handler.ListenAndServe(ctx, listener, secure)
+}
+
+// endpoint is where clients find the server.
+func endpoint(addr net.Addr, secure bool) string {
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	if addr.Network() == "unix" {
+		return scheme + "://localhost/mcp on the socket " + addr.String()
+	}
+	return scheme + "://" + addr.String() + "/mcp"
+}
+
+// token is the one that clients must send, "" for none.
+func (f *httpFlags) token() (string, error) {
+	token, source := os.Getenv(tokenVariable), tokenVariable
+	if f.tokenFile != "" {
+		source = f.tokenFile
+		info, err := os.Stat(f.tokenFile)
+		if err != nil {
+			return "", usagef("Make one: umask 077; openssl rand -hex 32 > FILE", "--token-file: %v", err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			return "", usagef("Run chmod 600 "+f.tokenFile+".", "--token-file %s can be read by others: its mode is %04o", f.tokenFile, info.Mode().Perm())
+		}
+		data, err := readLimited(f.tokenFile)
+		if err != nil {
+			return "", usagef("Name a file with the token alone.", "--token-file: %v", err)
+		}
+		token = string(data)
+	}
+	token = strings.TrimSpace(token)
+	if token == "" && f.tokenFile == "" {
+		return "", nil
+	}
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usagef("Make one with openssl rand -hex 32.", "the token in %s must be one word of at least %d plain characters", source, minToken)
+	}
+	return token, nil
+}
+
+// minToken is the least length of a token, in characters.
+const minToken = 16
+
+func (f *httpFlags) tls() (*tls.Config, error) {
+	if f.cert == "" && f.key == "" {
+		return nil, nil
+	}
+	if f.cert == "" || f.key == "" {
+		return nil, usagef("Give both.", "--tls-cert and --tls-key belong together")
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, usagef("Give the certificate and its key as PEM files.", "--tls-cert %s, --tls-key %s: %v", f.cert, f.key, err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// listen opens the address.
+func (f *httpFlags) listen(ctx context.Context) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(f.address, "unix:"); ok {
+		return listenUnix(ctx, path)
+	}
+	address := f.address
+	if _, err := strconv.Atoi(address); err == nil {
+		address = ":" + address
+	}
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, usagef("Write PORT, HOST:PORT or unix:PATH.", "--http %s: %v", f.address, err)
+	}
+	if name == "" {
+		name = "127.0.0.1"
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(name, port))
+	if err != nil {
+		return nil, usagef("Choose another port, or 0 for any that is free.", "--http %s: %v", f.address, err)
+	}
+	return listener, nil
+}
+
+// listenUnix opens a socket that its owner alone may use. One that a server
+// has left behind is replaced; one that answers is not.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
+		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+			_ = conn.Close()
+			return nil, usagef("End that server first, or use another path.", "--http unix:%s: a server is there already", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, usagef("Use another path.", "--http unix:%s: %v", path, err)
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, usagef("Name a file in a directory of yours; the path must be short.", "--http unix:%s: %v", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	return listener, nil
+}
+
+// isLocal reports whether only this machine can reach an address.
+func isLocal(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}
+
+// allowed refuses to listen to other machines without a token.
+func (f *httpFlags) allowed(addr net.Addr, token string) error {
+	if token != "" || isLocal(addr) {
+		return nil
+	}
+	return usagef("Give one with --token-file FILE (umask 077; openssl rand -hex 32 > FILE) or in "+tokenVariable+", or listen on 127.0.0.1.",
+		"--http %s: other machines reach this address, so it needs a token", f.address)
+}
+
+// offers are the toolsets that a server offers at paths of their own. Each is
+// a project of its own, opened at its first use.
+type offers struct {
+	ctx   context.Context
+	app   *app
+	first *offer
+	named []string // by --toolset; none: those of agent.hcl
+
+	mu   sync.Mutex
+	more map[string]*offer
+}
+
+// get gives the server of a toolset.
+func (o *offers) get(_ context.Context, name string) (*mcpserve.Server, error) {
+	known := o.known()
+	if !slices.Contains(known, name) {
+		next := "MCP is at /mcp."
+		if len(known) > 0 {
+			next = "These are: " + strings.Join(known, ", ") + "."
+		}
+		return nil, tool.Errorf(tool.NotFound, "the toolset %q is not offered", name).Suggest("%s", next)
+	}
+	if len(o.named) > 0 && name == o.named[0] {
+		return o.first.server, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if open := o.more[name]; open != nil {
+		return open.server, nil
+	}
+	other := *o.app
+	other.flags.toolset = name
+	open, err := other.offer(o.ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.more[name] = open
+	return open.server, nil
+}
+
+func (o *offers) known() []string {
+	if len(o.named) > 0 {
+		return o.named
+	}
+	p := o.first.project
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for _, set := range p.config.Toolsets {
+		names = append(names, set.Name)
+	}
+	return names
+}
+
+func (o *offers) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, open := range o.more {
+		open.project.close()
+	}
+	o.first.project.close()
+}

@@ -1,0 +1,177 @@
+package mcpserve
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// sessions are those that are open over HTTP: bounded in number, and closed
+// when they have been idle for long.
+type sessions struct {
+	max  int
+	idle time.Duration
+
+	mu     sync.Mutex
+	byID   map[string]*openSession
+	closed bool
+	ending sync.WaitGroup
+}
+
+// openSession is one of them. A request that is under way, an open event
+// stream too, keeps it from being idle.
+type openSession struct {
+	id        string
+	link      *link
+	hangUp    func() error // closes the MCP session
+	active    int
+	idleSince time.Time
+	expiry    *time.Timer
+}
+
+// evictable is how long a session must have been idle before it may be
+// closed to make room for a new one.
+const evictable = time.Minute
+
+func newSessions(most int, idle time.Duration) *sessions {
+	return &sessions{max: most, idle: idle, byID: make(map[string]*openSession)}
+}
+
+// add keeps a session, entered once.
+func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addLocked(id, l, hangUp)
+}
+
+func (s *sessions) addLocked(id string, l *link, hangUp func() error) *openSession {
+	o := &openSession{id: id, link: l, hangUp: hangUp, active: 1}
+	s.byID[id] = o
+	return o
+}
+
+// enter begins a request in the session of that id. Nil means that there is
+// none. Every entered session is left again.
+func (s *sessions) enter(id string) *openSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.enterLocked(id)
+}
+
+func (s *sessions) enterLocked(id string) *openSession {
+	o := s.byID[id]
+	if o == nil {
+		return nil
+	}
+	if o.expiry != nil {
+		o.expiry.Stop()
+	}
+	o.active++
+	return o
+}
+
+// enterNamed begins a request in the host session of that name, which is made
+// where it is missing; the empty name is the one that requests without a
+// session share. Nil means that there is no room.
+func (s *sessions) enterNamed(server *Server, name string) *openSession {
+	id := fmt.Sprintf("named %p %s", server, name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.enterLocked(id); o != nil {
+		return o
+	}
+	if s.closed || !s.roomLocked() {
+		return nil
+	}
+	return s.addLocked(id, server.newLink(name), func() error { return nil })
+}
+
+// leave ends a request in a session.
+func (s *sessions) leave(o *openSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.active--
+	if o.active > 0 || s.byID[o.id] != o {
+		return
+	}
+	o.idleSince = time.Now()
+	if o.expiry == nil {
+		o.expiry = time.AfterFunc(s.idle, func() { s.expire(o) })
+	} else {
+		o.expiry.Reset(s.idle)
+	}
+}
+
+// expire closes a session unless it has been entered meanwhile.
+func (s *sessions) expire(o *openSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.active == 0 && time.Since(o.idleSince) >= s.idle {
+		s.closeLocked(o)
+	}
+}
+
+// room reports whether one more session may be opened. A session that nobody
+// uses makes room.
+func (s *sessions) room() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed && s.roomLocked()
+}
+
+func (s *sessions) roomLocked() bool {
+	if len(s.byID) < s.max {
+		return true
+	}
+	var longest *openSession
+	for _, o := range s.byID {
+		if o.active == 0 && (longest == nil || o.idleSince.Before(longest.idleSince)) {
+			longest = o
+		}
+	}
+	if longest == nil || time.Since(longest.idleSince) < min(evictable, s.idle) {
+		return false
+	}
+	s.closeLocked(longest)
+	return true
+}
+
+// remove closes a session, in the background.
+func (s *sessions) remove(o *openSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closeLocked(o)
+}
+
+func (s *sessions) closeLocked(o *openSession) {
+	if s.byID[o.id] != o {
+		return
+	}
+	delete(s.byID, o.id)
+	if o.expiry != nil {
+		o.expiry.Stop()
+	}
+	s.ending.Go(func() {
+		o.link.end()
+		_ = o.hangUp()
+		o.link.close()
+	})
+}
+
+// closeAll closes all sessions and waits until they are. No more are opened.
+func (s *sessions) closeAll() {
+	s.mu.Lock()
+	s.closed = true
+	for _, o := range s.byID {
+		s.closeLocked(o)
+	}
+	s.mu.Unlock()
+	s.ending.Wait()
+}
+
+// count is the number of open sessions.
+func (s *sessions) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID)
+}
