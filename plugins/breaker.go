@@ -20,6 +20,7 @@ const (
 type breaker struct {
 	failures int
 	last     time.Time
+	longest  time.Duration // 0 means maxBackoff
 }
 
 func (b *breaker) fail(now time.Time) { b.failures++; b.last = now }
@@ -30,9 +31,12 @@ func (b *breaker) wait(now time.Time) time.Duration {
 	if b.failures < 2 {
 		return 0
 	}
-	backoff := maxBackoff
+	backoff := b.longest
+	if backoff <= 0 {
+		backoff = maxBackoff
+	}
 	if shift := b.failures - 2; shift < 9 {
-		backoff = min(maxBackoff, firstBackoff<<shift)
+		backoff = min(backoff, firstBackoff<<shift)
 	}
 	return max(0, b.last.Add(backoff).Sub(now))
 }

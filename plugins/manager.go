@@ -39,6 +39,9 @@ type Options struct {
 	// CacheDir keeps what plugins said of themselves, so that listing their
 	// tools starts none. Empty keeps nothing.
 	CacheDir string
+	// HistoryDir keeps what happened to plugins: counts, durations, the last
+	// error. Empty keeps it in memory.
+	HistoryDir string
 	// Workspace is what the plugins work on.
 	Workspace sdk.Workspace
 	// HostVersion is told to the plugins.
@@ -55,6 +58,9 @@ type Options struct {
 	// CancelGrace is how long a call whose context has ended may take to
 	// answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration
+	// MaxBackoff is the longest that a plugin rests which fails again and
+	// again. Zero means 30 seconds.
+	MaxBackoff time.Duration
 	// OnChange is told when a plugin turns out to have other tools than
 	// those that were listed from the cache. Nil tells nobody.
 	OnChange func(name string)
@@ -90,6 +96,12 @@ type Spec struct {
 	// CallTimeout bounds a call of any of the plugin's tools, in place of
 	// what the tools say themselves. Zero leaves it to them.
 	CallTimeout time.Duration
+	// IdleTimeout is how long the process may go unused before it is ended;
+	// the next call starts it again. Zero keeps it.
+	IdleTimeout time.Duration
+	// Granted are the permissions that the plugin has. A tool that asks for
+	// others is refused. Nil grants what the tools ask for.
+	Granted []tool.Permission
 }
 
 // Manager runs plugins. It is safe for use by several goroutines.
@@ -187,6 +199,18 @@ func (m *Manager) Status() []Status {
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
 	return out
+}
+
+// History tells what is remembered of a plugin from this and earlier hosts in
+// this workspace. An unknown one has none.
+func (m *Manager) History(name string) *History {
+	m.mu.Lock()
+	p := m.plugins[name]
+	m.mu.Unlock()
+	if p == nil {
+		return new(History)
+	}
+	return p.tally.history()
 }
 
 // Close ends all plugins with everything that they started, and returns when

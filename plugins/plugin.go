@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,10 +31,16 @@ type plugin struct {
 	starts      int
 	crashes     int
 	calls       int
+	active      int         // uses of current that go on
+	idle        *time.Timer // ends current; nil while it is in use
+	tally       *tally
+	ending      sync.WaitGroup // idle processes being ended
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec}
+	p.breaker.longest = m.options.MaxBackoff
+	p.tally = &tally{file: newHistoryFile(m.options.HistoryDir, m.options.Workspace.Root, spec.Name)}
 	switch {
 	case spec.Name == "":
 		return nil, invalidSpec(spec, "has no name", "Give it one.")
@@ -74,7 +81,7 @@ func isObject(data json.RawMessage) bool {
 }
 
 // acquire gives the running process, starting it if need be. Callers that
-// come while it starts wait for the same start.
+// come while it starts wait for the same start. It stays until it is released.
 func (p *plugin) acquire(ctx context.Context) (*instance, error) {
 	for {
 		in, wait, err := p.pick()
@@ -95,10 +102,56 @@ func (p *plugin) acquire(ctx context.Context) (*instance, error) {
 		if in.failure != nil {
 			return nil, in.failure
 		}
-		if !in.dead() {
+		if in.dead() {
+			p.ended(in)
+		} else if p.hold(in) {
 			return in, nil
 		}
-		p.ended(in)
+	}
+}
+
+// hold keeps in from being ended for being idle. It fails when in is no longer
+// in use.
+func (p *plugin) hold(in *instance) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current != in {
+		return false
+	}
+	p.active++
+	if p.idle != nil {
+		p.idle.Stop()
+		p.idle = nil
+	}
+	return true
+}
+
+// done is the end of a use that acquire began. After the last, the process is
+// ended when nobody uses it for the idle timeout.
+func (p *plugin) done(in *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current != in {
+		return // its successor counts anew
+	}
+	if p.active--; p.active == 0 && p.spec.IdleTimeout > 0 {
+		p.idle = time.AfterFunc(p.spec.IdleTimeout, func() { p.endIdle(in) })
+	}
+}
+
+// endIdle ends a process that nobody uses.
+func (p *plugin) endIdle(in *instance) {
+	p.mu.Lock()
+	unused := p.current == in && p.active == 0 && !p.closed
+	if unused {
+		p.current, p.idle = nil, nil
+		p.ending.Add(1)
+	}
+	p.mu.Unlock()
+	if unused {
+		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
+		in.stop()
+		p.ending.Done()
 	}
 }
 
@@ -119,7 +172,7 @@ func (p *plugin) pick() (*instance, time.Duration, error) {
 		return nil, wait, nil
 	}
 	in := newInstance(p)
-	p.current = in
+	p.current, p.active, p.idle = in, 0, nil
 	p.starts++
 	go p.run(in)
 	return in, 0, nil
@@ -133,10 +186,15 @@ func (p *plugin) run(in *instance) {
 	p.startTook = time.Since(began)
 	if in.failure != nil {
 		p.failed(in, in.failure)
+		counts := !p.closed
 		p.mu.Unlock()
+		if counts {
+			p.tally.failedStart(in.failure)
+		}
 		close(in.ready)
 		return
 	}
+	p.tally.started(in.runner.pid(), in.readyAt, time.Since(began))
 	close(in.ready)
 	p.mu.Unlock()
 	p.manager.logger.Debug("plugin started", "plugin", p.spec.Name, "pid", in.runner.pid(), "took", time.Since(began))
@@ -164,11 +222,14 @@ func (p *plugin) ended(in *instance) {
 		if expected && p.current == in {
 			p.current = nil
 		}
+		var crash *tool.Error
 		if !expected {
+			crash = in.crashError("ended")
 			p.crashes++
-			p.failed(in, in.crashError("ended"))
+			p.failed(in, crash)
 		}
 		p.mu.Unlock()
+		p.tally.ended(in.runner.pid(), in.runner.peakMemory(), crash)
 		if !expected {
 			p.manager.logger.Warn("plugin ended unexpectedly", "plugin", p.spec.Name, "status", in.runner.exitStatus())
 		}
@@ -189,15 +250,38 @@ func (p *plugin) countCall() {
 	p.calls++
 }
 
+// missing are the permissions that a tool asks for and that the plugin was not
+// granted.
+func (p *plugin) missing(d *tool.Definition) []tool.Permission {
+	if p.spec.Granted == nil {
+		return nil
+	}
+	var out []tool.Permission
+	for _, wanted := range d.Permissions {
+		if !slices.Contains(p.spec.Granted, wanted) {
+			out = append(out, wanted)
+		}
+	}
+	return out
+}
+
 func (p *plugin) close() {
 	p.mu.Lock()
 	p.closed = true
 	in := p.current
 	p.current = nil
+	if p.idle != nil {
+		p.idle.Stop()
+	}
 	p.mu.Unlock()
 	if in != nil {
 		in.stop()
+		if in.failure == nil {
+			p.ended(in)
+		}
 	}
+	p.ending.Wait()
+	p.tally.close()
 }
 
 func (p *plugin) status() Status {

@@ -48,7 +48,10 @@ func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, 
 		p.recall(entry)
 		return entry.Description, nil
 	}
-	_, err := p.acquire(ctx)
+	in, err := p.acquire(ctx)
+	if err == nil {
+		p.done(in)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -102,24 +105,53 @@ func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 // Unavailable gives the reason why a call would fail now, nil when none is
 // known.
 func (t *remoteTool) Unavailable() *tool.Error {
+	if e := t.refusal(); e != nil {
+		return e
+	}
 	t.plugin.mu.Lock()
 	defer t.plugin.mu.Unlock()
 	return t.plugin.lastError
 }
 
+// refusal is the error of a tool that asks for what its plugin was not
+// granted, nil for any other.
+func (t *remoteTool) refusal() *tool.Error {
+	missing := t.plugin.missing(t.definition)
+	if missing == nil {
+		return nil
+	}
+	return tool.Errorf(tool.PermissionDenied, "%s needs %s, which plugin %s was not granted", t.definition.Name, missing, t.plugin.spec.Name).
+		Suggest("Add it to permissions in the plugin's block of agent.hcl if the plugin may have it.").With("missing", missing)
+}
+
 // Call runs the tool in the plugin's process, starting it if need be.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	if e := t.refusal(); e != nil {
+		return nil, e
+	}
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer t.plugin.done(in)
 	t.plugin.countCall()
+	began := time.Now()
 	result, err := in.client.Call(ctx, t.named(call))
-	if errors.Is(err, pluginclient.ErrConnection) {
+	lost := errors.Is(err, pluginclient.ErrConnection)
+	t.plugin.tally.called(time.Since(began), failedCall(result, err), !lost)
+	if lost {
 		return nil, t.plugin.lost(ctx, in, err)
 	}
 	t.plugin.succeeded()
 	return result, err
+}
+
+// failedCall reports whether a call gave an error, which a question is none.
+func failedCall(result *tool.Result, err error) bool {
+	if err != nil {
+		return !errors.Is(err, tool.ErrInputRequired)
+	}
+	return result != nil && result.Failed != nil
 }
 
 // named gives call under the name that the plugin knows; a prefix or a toolset
@@ -170,11 +202,15 @@ func (p *plugin) hung(ctx context.Context, in *instance) *tool.Error {
 func (p *plugin) abandon(in *instance, err *tool.Error) {
 	in.stopping.Store(true)
 	p.mu.Lock()
-	if p.current == in {
+	current := p.current == in
+	if current {
 		p.crashes++
 		p.failed(in, err)
 	}
 	p.mu.Unlock()
+	if current {
+		p.tally.ended(in.runner.pid(), residentMemory(in.runner.pid()), err)
+	}
 	p.manager.logger.Warn("plugin ended because it does not answer", "plugin", p.spec.Name, "pid", in.runner.pid())
 	in.runner.stop()
 	in.release()
@@ -208,6 +244,7 @@ func ask[Answer any](ctx context.Context, t *remoteTool, question func(*plugincl
 	if err != nil {
 		return answer, err
 	}
+	defer t.plugin.done(in)
 	answer, err = question(in.client)
 	if errors.Is(err, pluginclient.ErrConnection) {
 		return answer, t.plugin.lost(ctx, in, err)

@@ -328,6 +328,16 @@ func (r *guardedRunner) hasExited() bool {
 	}
 }
 
+// peakMemory is the most memory that the process had, once it has ended.
+func (r *guardedRunner) peakMemory() int64 {
+	select {
+	case <-r.exited:
+		return peakMemory(r.cmd.ProcessState)
+	default:
+		return 0
+	}
+}
+
 // exitStatus says how the process ended, once it has.
 func (r *guardedRunner) exitStatus() string {
 	select {
