@@ -87,6 +87,9 @@ type Plugin struct {
 	Env    map[string]string
 	// Timeout bounds one call, StartTimeout the start; zero is the default.
 	Timeout, StartTimeout time.Duration
+	// IdleTimeout is how long it may go unused before it is ended: zero is the
+	// default, negative never.
+	IdleTimeout time.Duration
 	// Permissions are what it is granted. Nil is all that its tools ask for.
 	Permissions []tool.Permission
 	Access      Access

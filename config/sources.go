@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -19,7 +20,7 @@ func words(labels []string) []string {
 // plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("source sha256 args env prefix timeout start_timeout permissions "+accessAttrs, "config"))
+	blk := r.open(b, schema("source sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config"))
 	blk.require("source")
 	p := Plugin{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("source", &p.Source) {
@@ -36,6 +37,7 @@ func (r *reader) plugin(b *hcl.Block) {
 	blk.prefix(&p.Prefix)
 	blk.duration("timeout", &p.Timeout)
 	blk.duration("start_timeout", &p.StartTimeout)
+	blk.idleTimeout(&p.IdleTimeout)
 	p.Permissions = blk.permissions("permissions")
 	p.Config = PluginConfig{at: b.DefRange, file: r.file}
 	configs := 0
@@ -56,6 +58,22 @@ func (r *reader) pluginSource(source string, at hcl.Range) string {
 		return r.path(source, at)
 	}
 	return source
+}
+
+// idleTimeout reads a duration, or "never".
+func (b block) idleTimeout(to *time.Duration) {
+	const name = "idle_timeout"
+	a := b.attrs[name]
+	if a == nil {
+		return
+	}
+	if s, ok := b.reader.text(a.Expr); !ok {
+		return
+	} else if s == "never" {
+		*to = -1
+		return
+	}
+	b.duration(name, to)
 }
 
 // prefix reads a prefix for the names of tools.

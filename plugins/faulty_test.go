@@ -34,6 +34,9 @@ func servePlugin(kind string) {
 		serveBare()
 	case "configured":
 		sdk.Serve(configuredPlugin())
+	case "greedy":
+		sdk.Serve(sdk.Plugin{Name: "greedy", Tools: []sdk.Tool{
+			asking("fetch", "fetched", sdk.FileRead, sdk.Network), asking("look", "looked", sdk.FileRead)}})
 	case "deaf": // does not notice the end of its standard input
 		os.Stdin, _ = os.Open(os.DevNull)
 		sdk.Serve(faultyPlugin())
@@ -112,6 +115,11 @@ func configuredPlugin() sdk.Plugin {
 func echo(what string) sdk.Tool {
 	return sdk.Func(sdk.Definition{Name: "echo", Description: "Echoes. Returns: it.", Risk: sdk.ReadOnly},
 		func(context.Context, *sdk.Call, struct{}) (string, error) { return what, nil })
+}
+
+func asking(name, answer string, permissions ...sdk.Permission) sdk.Tool {
+	return sdk.Func(sdk.Definition{Name: name, Description: "Asks. Returns: text.", Risk: sdk.ReadOnly, Permissions: permissions},
+		func(context.Context, *sdk.Call, struct{}) (string, error) { return answer, nil })
 }
 
 type doInput struct {

@@ -47,6 +47,11 @@ type History struct {
 	// LastError is the last start or crash that failed, LastErrorAt when.
 	LastError   *tool.Error `json:"last_error,omitempty"`
 	LastErrorAt time.Time   `json:"last_error_at,omitzero"`
+	// FailuresInRow counts the failed starts since the last that went well, of
+	// the program that Failed is; each took about FailureTook.
+	FailuresInRow int           `json:"failures_in_row,omitempty"`
+	FailureTook   time.Duration `json:"failure_took,omitempty"`
+	Failed        identity      `json:"failed_program,omitzero"`
 	// Live are the processes that run now.
 	Live []LiveProcess `json:"live,omitempty"`
 }
@@ -119,6 +124,16 @@ func (h *History) add(more *History) {
 			h.CallTimes = append(h.CallTimes, 0)
 		}
 		h.CallTimes[i] += n
+	}
+	if more.Starts > 0 {
+		h.FailuresInRow = 0
+	}
+	if more.FailuresInRow > 0 {
+		if more.Failed != h.Failed {
+			h.FailuresInRow = 0
+		}
+		h.FailuresInRow += more.FailuresInRow
+		h.FailureTook, h.Failed = more.FailureTook, more.Failed
 	}
 	if more.StartTook > 0 {
 		h.StartTook = more.StartTook

@@ -61,6 +61,9 @@ type Options struct {
 	// MaxBackoff is the longest that a plugin rests which fails again and
 	// again. Zero means 30 seconds.
 	MaxBackoff time.Duration
+	// Redact takes secrets out of what plugins print, before it is logged, kept
+	// or shown. Nil leaves it be.
+	Redact func(string) string
 	// OnChange is told when a plugin turns out to have other tools than
 	// those that were listed from the cache. Nil tells nobody.
 	OnChange func(name string)
@@ -122,6 +125,9 @@ func NewManager(options Options) *Manager {
 	logger := options.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Redact == nil {
+		options.Redact = func(s string) string { return s }
 	}
 	if options.CancelGrace <= 0 {
 		options.CancelGrace = handshake.CancelGrace

@@ -51,7 +51,7 @@ func parseHandshake(line string) *handshakeLine {
 // errors.
 type output struct {
 	logger *slog.Logger
-	name   string
+	redact func(string) string
 
 	mu           sync.Mutex
 	last         []string
@@ -63,8 +63,8 @@ type output struct {
 	panicking    bool
 }
 
-func newOutput(logger *slog.Logger, name string) *output {
-	return &output{logger: logger, name: name}
+func newOutput(logger *slog.Logger, redact func(string) string) *output {
+	return &output{logger: logger, redact: redact}
 }
 
 // readStdout passes the handshake on to go-plugin. Anything else is noise,
@@ -101,7 +101,7 @@ func (o *output) failStartup(quoted string) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.startupError = shorten(reason, 4*keptLineLength)
+	o.startupError = shorten(o.redact(reason), 4*keptLineLength)
 }
 
 func (o *output) read(f *os.File, stream string) {
@@ -124,7 +124,7 @@ func eachLine(r io.Reader, take func([]byte)) {
 
 // take keeps and logs one line.
 func (o *output) take(stream string, line []byte) {
-	r := parseRecord(line)
+	r := parseRecord([]byte(o.redact(string(line))))
 	o.mu.Lock()
 	if stream == "stderr" {
 		o.keep(r.text())

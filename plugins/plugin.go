@@ -166,6 +166,7 @@ func (p *plugin) pick() (*instance, time.Duration, error) {
 	if p.current != nil {
 		return p.current, 0, nil
 	}
+	p.recallFailures()
 	if wait := p.breaker.wait(time.Now()); wait > maxBackoffWait {
 		return nil, 0, p.tripped(wait)
 	} else if wait > 0 {
@@ -189,7 +190,7 @@ func (p *plugin) run(in *instance) {
 		counts := !p.closed
 		p.mu.Unlock()
 		if counts {
-			p.tally.failedStart(in.failure)
+			p.tally.failedStart(in.failure, time.Since(began), p.programIdentity())
 		}
 		close(in.ready)
 		return

@@ -81,7 +81,7 @@ func newRunner(p *plugin) *guardedRunner {
 	r := &guardedRunner{plugin: p, exited: make(chan struct{}), marker: runMarker + rand.Text()}
 	r.toClient.out, r.closers.out = io.Pipe()
 	r.toClient.err, r.closers.err = io.Pipe()
-	r.output = newOutput(p.manager.logger.With("plugin", p.spec.Name), p.spec.Name)
+	r.output = newOutput(p.manager.logger.With("plugin", p.spec.Name), p.manager.options.Redact)
 	return r
 }
 

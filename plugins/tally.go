@@ -46,6 +46,7 @@ func (t *tally) note(delay time.Duration, change func(*History)) {
 func (t *tally) started(pid int, at time.Time, took time.Duration) {
 	t.note(flushDelay, func(h *History) {
 		h.Starts++
+		h.FailuresInRow = 0
 		h.StartTook = took
 		t.live, t.changed = LiveProcess{PID: pid, Host: os.Getpid(), Since: at}, true
 	})
@@ -68,9 +69,11 @@ func (t *tally) ended(pid int, peak int64, crash *tool.Error) {
 	})
 }
 
-func (t *tally) failedStart(err *tool.Error) {
+func (t *tally) failedStart(err *tool.Error, took time.Duration, program identity) {
 	t.note(0, func(h *History) {
 		h.FailedStarts++
+		h.FailuresInRow++
+		h.FailureTook, h.Failed = took, program
 		h.LastError, h.LastErrorAt = err, time.Now()
 	})
 }

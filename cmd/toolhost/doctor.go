@@ -76,10 +76,24 @@ func (a *app) examine(ctx context.Context) []finding {
 		for _, problem := range p.host.Catalog().Problems() {
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
+		findings = append(findings, p.pluginFindings()...)
 	}
 	findings = append(findings, sandboxFinding(ctx))
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
+	}
+	return findings
+}
+
+// pluginFindings tells of the plugins that failed the last time, in whichever
+// process that was.
+func (p *project) pluginFindings() (findings []finding) {
+	for _, s := range p.pluginStates() {
+		if s.LastError != nil {
+			findings = append(findings, finding{
+				Check: "plugin " + s.Name, Detail: harmless(indented(s.LastError.Message)) + ago(s.LastErrorAt), Next: s.LastError.Suggestion,
+			})
+		}
 	}
 	return findings
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/toolhost/toolhost/builtin/editfile"
 	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
@@ -172,8 +173,10 @@ func (p *project) newManager() *plugins.Manager {
 	return plugins.NewManager(plugins.Options{
 		Logger:      p.app.logger,
 		CacheDir:    cacheDir("plugins"),
+		HistoryDir:  cacheDir("history"),
 		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: p.config.Workspace.Allow, Protect: p.config.Workspace.Protect},
 		HostVersion: version(),
+		Redact:      p.recorder.Redactor().String,
 		Shipped:     shipped.Lookup,
 	})
 }
@@ -188,7 +191,24 @@ func (p *project) pluginSpec(c config.Plugin) (plugins.Spec, error) {
 	return plugins.Spec{
 		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
 		Config: settings, ResolveConfig: resolveConfig(c), StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
+		IdleTimeout: idleTimeout(c.IdleTimeout), Granted: c.Permissions,
 	}, nil
+}
+
+// defaultIdleTimeout is how long a plugin that came from elsewhere may go
+// unused. Those that are part of toolhost may hold what a session needs later,
+// and stay.
+const defaultIdleTimeout = 15 * time.Minute
+
+// idleTimeout is the value of idle_timeout for the manager.
+func idleTimeout(given time.Duration) time.Duration {
+	switch {
+	case given < 0:
+		return 0
+	case given == 0:
+		return defaultIdleTimeout
+	}
+	return given
 }
 
 // resolveConfig checks a plugin's config block against the schema that the

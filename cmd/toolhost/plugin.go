@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/plugins"
 )
 
 func (a *app) pluginCommand() *cobra.Command {
@@ -12,15 +16,44 @@ func (a *app) pluginCommand() *cobra.Command {
 		Use:   "plugin",
 		Short: "Look at plugins",
 	}
-	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand())
+	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand())
 	return c
+}
+
+// pluginState is a plugin in the JSON of toolhost plugin list.
+type pluginState struct {
+	plugins.Status
+	Live        []plugins.LiveProcess `json:"live,omitempty"`
+	LastErrorAt time.Time             `json:"last_error_at,omitzero"`
+}
+
+// pluginStates tells what the plugins do in any process, since that of this
+// command runs none.
+func (p *project) pluginStates() []pluginState {
+	all := []pluginState{}
+	for _, s := range p.parts.manager.Status() {
+		h := p.parts.manager.History(s.Name)
+		state := pluginState{Status: s, Live: h.Live}
+		switch {
+		case s.State != plugins.Idle:
+		case len(h.Live) > 0:
+			state.State, state.PID, state.StartedAt = plugins.Running, h.Live[0].PID, h.Live[0].Since
+		case h.Failing():
+			state.State = plugins.Failed
+		}
+		if h.Failing() {
+			state.LastError, state.LastErrorAt = h.LastError, h.LastErrorAt
+		}
+		all = append(all, state)
+	}
+	return all
 }
 
 func (a *app) pluginListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the plugins of this project and their state",
+		Short: "List the plugins of this project, their state and what last went wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())
@@ -28,62 +61,47 @@ func (a *app) pluginListCommand() *cobra.Command {
 				return err
 			}
 			defer p.close()
-			status := p.parts.manager.Status()
 			if asJSON {
-				return writeIndented(a.out, status)
+				return writeIndented(a.out, p.pluginStates())
 			}
-			w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tSTATE\tFROM")
-			for _, s := range status {
-				from := s.Path
-				if s.Shipped {
-					from = "shipped"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, s.State, from)
-				if s.LastError != nil {
-					fmt.Fprintf(w, "\t\t\t\t%s\n", s.LastError.Message)
-				}
-			}
-			return w.Flush()
+			return a.listPlugins(p.pluginStates())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
 }
 
-func (a *app) pluginDescribeCommand() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "describe NAME",
-		Short: "Show a plugin's tools, what they need and its configuration",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.close()
-			source := p.parts.manager.Source(args[0])
-			if source == nil {
-				return usagef("toolhost plugin list names them all.", "there is no plugin %q", args[0])
-			}
-			d, err := source.Describe(c.Context())
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeIndented(a.out, d)
-			}
-			fmt.Fprintf(a.out, "%s %s\n", a.painter.bold(d.Name), d.Version)
-			for _, def := range d.Tools {
-				fmt.Fprintf(a.out, "\n  %s (%s; needs %s)\n    %s\n", a.painter.bold(def.Name), def.Risk, firstOf(joinPermissions(def.Permissions), "nothing"), def.Description)
-			}
-			if len(d.ConfigSchema) > 0 {
-				fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", compact(d.ConfigSchema))
-			}
-			return nil
-		},
+func (a *app) listPlugins(states []pluginState) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tSTATE\tFROM")
+	for _, s := range states {
+		from, state := s.Path, string(s.State)
+		if s.Shipped {
+			from = "shipped"
+		}
+		if s.State == plugins.Running {
+			state = fmt.Sprintf("running (%d)", s.PID)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state, from)
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	return c
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range states {
+		if s.LastError != nil {
+			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), harmless(indented(s.LastError.Message)), ago(s.LastErrorAt), s.LastError.Suggestion)
+		}
+	}
+	return nil
+}
+
+// indented sets further lines of a text under its first.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// ago says how long ago something was, "" for never.
+func ago(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s ago)", time.Since(at).Round(time.Second))
 }

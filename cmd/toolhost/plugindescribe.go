@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins"
+)
+
+// described is a plugin in the JSON of toolhost plugin describe.
+type described struct {
+	*plugins.Description
+	// Asked are the permissions that any of the tools asks for, Granted those
+	// that the plugin's block gives; Refused are tools that ask for others.
+	Asked   []tool.Permission `json:"permissions_asked"`
+	Granted []tool.Permission `json:"permissions_granted"`
+	Refused []string          `json:"tools_refused"`
+	Network bool              `json:"network"`
+	Read    []string          `json:"read,omitempty"`
+	Write   []string          `json:"write,omitempty"`
+}
+
+func (a *app) pluginDescribeCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "describe NAME",
+		Short: "Show a plugin's tools, what they ask for, what they are granted, and the configuration",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			d, err := p.parts.manager.Source(args[0]).Describe(c.Context())
+			if err != nil {
+				return err
+			}
+			out := p.grants(args[0], d)
+			if asJSON {
+				return writeIndented(a.out, out)
+			}
+			a.showPlugin(out)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
+}
+
+// grants sets what a plugin asks for beside what agent.hcl gives it.
+func (p *project) grants(name string, d *plugins.Description) described {
+	out := described{Description: d, Asked: asked(d.Tools), Refused: []string{}}
+	out.Granted = out.Asked // a shipped plugin has what it asks for
+	i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == name })
+	if i < 0 {
+		return out
+	}
+	block := p.config.Plugins[i]
+	out.Network, out.Read, out.Write = block.Access.Network, block.Access.Read, block.Access.Write
+	if block.Permissions == nil {
+		return out
+	}
+	out.Granted = block.Permissions
+	for _, def := range d.Tools {
+		if slices.ContainsFunc(def.Permissions, func(wanted tool.Permission) bool { return !slices.Contains(out.Granted, wanted) }) {
+			out.Refused = append(out.Refused, def.Name)
+		}
+	}
+	return out
+}
+
+// asked are the permissions that any of the tools asks for, in order.
+func asked(defs []*tool.Definition) []tool.Permission {
+	all := []tool.Permission{}
+	for _, def := range defs {
+		all = append(all, def.Permissions...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func (a *app) showPlugin(d described) {
+	fmt.Fprintf(a.out, "%s %s\n", a.painter.bold(d.Name), d.Version)
+	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(d.Asked), "nothing"))
+	fmt.Fprintf(a.out, "  granted:  %s\n", firstOf(joinPermissions(d.Granted), "nothing"))
+	var sandbox []string
+	if d.Network {
+		sandbox = append(sandbox, "network")
+	}
+	for _, path := range d.Read {
+		sandbox = append(sandbox, "reading "+path)
+	}
+	for _, path := range d.Write {
+		sandbox = append(sandbox, "writing "+path)
+	}
+	if sandbox != nil {
+		fmt.Fprintf(a.out, "  sandbox:  %s\n", strings.Join(sandbox, ", "))
+	}
+	for _, def := range d.Tools {
+		refused := ""
+		if slices.Contains(d.Refused, def.Name) {
+			refused = "; " + a.painter.yellow("refused")
+		}
+		fmt.Fprintf(a.out, "\n  %s (%s; needs %s%s)\n    %s\n", a.painter.bold(def.Name), def.Risk,
+			firstOf(joinPermissions(def.Permissions), "nothing"), refused, harmless(indented(def.Description)))
+	}
+	if len(d.ConfigSchema) > 0 {
+		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", compact(d.ConfigSchema))
+	}
+}
