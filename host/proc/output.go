@@ -63,9 +63,10 @@ const maxLine = 8 << 10
 // capture keeps the head and the tail of a stream in bounded memory, and all
 // of it in a file once it is longer than that.
 type capture struct {
-	limit  int
-	spill  spill
-	onLine func(string)
+	limit    int
+	spill    spill
+	onLine   func(string)
+	onOutput func([]byte)
 
 	mu       sync.Mutex
 	bytes    int64
@@ -102,6 +103,9 @@ func (c *capture) Write(p []byte) (int, error) {
 	c.bytes += int64(len(p))
 	c.newlines += int64(bytes.Count(p, []byte{'\n'}))
 	c.last = p[len(p)-1]
+	if c.onOutput != nil {
+		c.onOutput(p)
+	}
 	c.lines(p)
 	c.keep(p)
 	return len(p), nil

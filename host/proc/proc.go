@@ -60,6 +60,11 @@ type Command struct {
 	// OnLine is called with every line of output as it comes, without its
 	// newline, from two goroutines. "stdout" or "stderr" is the stream.
 	OnLine func(stream, line string)
+	// OnOutput is called with all output as it comes, before anything is left
+	// out, from two goroutines. It must not keep p.
+	OnOutput func(stream string, p []byte)
+	// OnStart is called once the process has been started, with its number.
+	OnStart func(pid int)
 	// Prepare may change the process before it starts, to confine it. Its
 	// error ends the run and is returned as it is. It may put another program
 	// in front, by changing Path; see StatusEnv.

@@ -65,6 +65,9 @@ func (r *run) capture(stream string) *capture {
 	if r.OnLine != nil {
 		c.onLine = func(line string) { r.OnLine(stream, line) }
 	}
+	if r.OnOutput != nil {
+		c.onOutput = func(p []byte) { r.OnOutput(stream, p) }
+	}
 	return c
 }
 
@@ -80,6 +83,9 @@ func (r *run) start() error {
 	r.started = time.Now()
 	if err := startRetrying(r.cmd); err != nil {
 		return startError(r.cmd, r.Argv[0], err)
+	}
+	if r.OnStart != nil {
+		r.OnStart(r.cmd.Process.Pid)
 	}
 	return nil
 }
