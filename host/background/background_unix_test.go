@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "owner":
 		s := Open(root, Options{})
-		_, err := s.Own("owned")
+		owner, err := s.Own("owned")
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -43,7 +44,8 @@ func TestMain(m *testing.M) {
 		spec.Session = "owned"
 		t, err := s.Start(context.Background(), spec)
 		fmt.Println(t.ID, err)
-		select {}
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(owner)
 	}
 	os.Exit(m.Run())
 }

@@ -95,6 +95,16 @@ func ownerFile(session string) string {
 	return "owner-" + hex.EncodeToString(sum[:10])
 }
 
+// owned reports whether a session has an owner that lives.
+func owned(dir *os.Root, session string) bool {
+	f, err := openRegular(dir, ownerFile(session))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(tryLock(f, false), errLocked)
+}
+
 // Own makes the tasks of a session end with this process, at the latest, and
 // with [Owner.End]. A session has one owner at a time.
 func (s *Store) Own(session string) (*Owner, error) {

@@ -29,6 +29,7 @@ type order struct {
 	Root      string          `json:"root"`
 	ID        string          `json:"id"`
 	Session   string          `json:"session"`
+	Owned     bool            `json:"owned,omitempty"` // by a process that the task ends with
 	Argv      []string        `json:"argv"`
 	Dir       string          `json:"dir"`
 	Env       []string        `json:"env"`
@@ -112,7 +113,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		return unmade(err)
 	}
 	return supervisor(ctx, lock, order{
-		Root: s.root, ID: t.ID, Session: t.Session, Argv: spec.Argv, Dir: spec.Dir, Env: spec.Env, Stdin: spec.Stdin,
+		Root: s.root, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir, Env: spec.Env, Stdin: spec.Stdin,
 		Timeout: spec.Timeout, Grace: spec.Grace, DiskLimit: s.options.DiskLimit, Confine: spec.Confine,
 	})
 }

@@ -112,7 +112,11 @@ func (s *supervision) prepare() error {
 	}
 	go s.listen(control)
 	go s.heedSignals()
-	if owner, err := openRegular(tasks, ownerFile(s.Session)); err == nil {
+	if s.Owned {
+		owner, err := openRegular(tasks, ownerFile(s.Session))
+		if err != nil {
+			return stopSession
+		}
 		go s.watchOwner(owner)
 	}
 	becomeReaper()
@@ -135,12 +139,9 @@ func (s *supervision) heedSignals() {
 	s.cancel(stopSignal)
 }
 
-// watchOwner ends the task with its session, where that has an owner.
+// watchOwner ends the task with its session's owner.
 func (s *supervision) watchOwner(owner *os.File) {
 	defer owner.Close()
-	if tryLock(owner, false) == nil {
-		return // left behind by an owner of before
-	}
 	if waitLock(owner) == nil {
 		s.cancel(stopSession)
 	}
