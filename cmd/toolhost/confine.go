@@ -50,10 +50,11 @@ func (p *project) confineSettings(cfg *config.Config) sandbox.Settings {
 // off, has everything run unconfined, where there is no agent.hcl to say it.
 const sandboxEnv = "TOOLHOST_SANDBOX"
 
-// ownFiles are the files that say what agents may do. A confined command may
-// not change them although they lie in the workspace.
+// ownFiles are the files that say what agents may do, and what background
+// tasks did. A confined command may not change them although they lie in the
+// workspace.
 func (p *project) ownFiles(cfg *config.Config) []string {
-	files := []string{filepath.Join(p.workspace.Root(), ".agent", "Taskfile.yml")}
+	files := []string{filepath.Join(p.workspace.Root(), ".agent", "Taskfile.yml"), p.tasks().Path()}
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
 	}

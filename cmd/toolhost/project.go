@@ -31,6 +31,7 @@ type project struct {
 	store     *state.Store
 	recorder  *record.Recorder
 	undo      *undo.Store
+	owners    *owners // nil where tasks outlive the process
 	policy    atomic.Pointer[policy.Policy]
 
 	mu sync.Mutex // guards config and parts against a reload
@@ -193,6 +194,11 @@ func (p *project) openHost(ctx context.Context) error {
 		State:    p.store.Scope,
 		Judge:    p.judge,
 		CallContext: func(ctx context.Context, call *tool.Call) context.Context {
+			if runsTasks(p.host.Catalog().Toolset().Name) {
+				if err := p.owners.own(call.Session); err != nil {
+					p.app.logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
+				}
+			}
 			return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
 		},
 		Remember: p.remember,
@@ -237,6 +243,7 @@ func (p *project) close() {
 	if p.parts != nil {
 		p.parts.close()
 	}
+	p.owners.endAll()
 	for _, c := range []interface{ Close() error }{p.recorder, p.store, p.workspace} {
 		_ = c.Close()
 	}

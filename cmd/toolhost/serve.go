@@ -79,6 +79,7 @@ func (a *app) offer(ctx context.Context) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.ownSessions()
 	server := mcpserve.New(p.host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded,
 	})
@@ -90,6 +91,9 @@ func (a *app) offer(ctx context.Context) (*offer, error) {
 
 // sessionEnded releases what was kept for a session.
 func (p *project) sessionEnded(name string) {
+	if err := p.owners.end(name); err != nil {
+		p.app.logger.Warn("the background tasks of a session were not all ended", "session", name, "error", err)
+	}
 	if err := p.recorder.End(name); err != nil {
 		p.app.logger.Warn("the record of a session was not closed", "session", name, "error", err)
 	}
