@@ -68,7 +68,7 @@ func (r *reader) limits(b *hcl.Block) {
 }
 
 func (r *reader) web(b *hcl.Block) {
-	blk := r.open(b, schema("allow timeout max_size"))
+	blk := r.open(b, schema("allow timeout max_size search"))
 	w := &r.cfg.Web
 	w.Pos = pos(b.DefRange)
 	blk.texts("allow", &w.Allow)
@@ -80,6 +80,9 @@ func (r *reader) web(b *hcl.Block) {
 	}
 	blk.duration("timeout", &w.Timeout)
 	blk.size("max_size", &w.MaxSize)
+	if blk.text("search", &w.Search) {
+		r.checkURL(w.Search, blk.where("search"))
+	}
 }
 
 // isHost accepts an address, a CIDR or a host name.

@@ -25,6 +25,7 @@ type Config struct {
 	Tools    []argv.Spec
 	Plugins  []Plugin
 	Servers  []Server
+	Agents   []Agent
 	Taskfile *Taskfile // nil when the file has no such block
 	Toolsets []Toolset
 	Builtins Builtins
@@ -160,7 +161,9 @@ type Web struct {
 	Allow   []string
 	Timeout time.Duration
 	MaxSize int64 // bytes of a response
-	Pos     string
+	// Search is the URL that web_search asks, empty for the default.
+	Search string
+	Pos    string
 }
 
 // Action is what a policy says of a call: "allow", "ask" or "deny".

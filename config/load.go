@@ -204,6 +204,7 @@ func (r *reader) parse(src []byte) bool {
 
 // read goes through the blocks: first what others refer to.
 func (r *reader) read() {
+	r.labelAgents()
 	content := r.content(r.file.Body, topLevel(), "agent.hcl")
 	byType := make(map[string]hcl.Blocks)
 	for _, b := range content.Blocks {
@@ -217,6 +218,7 @@ func (r *reader) read() {
 	r.each(byType["tool"], r.tool)
 	r.each(byType["plugin"], r.plugin)
 	r.each(byType["mcp"], r.server)
+	r.each(byType["agent"], r.agent)
 	r.each(byType["builtin"], r.builtin)
 	r.onlyOne(byType["taskfile"], r.taskfile)
 	r.onlyOne(byType["limits"], r.limits)
@@ -227,7 +229,7 @@ func (r *reader) read() {
 }
 
 func topLevel() *hcl.BodySchema {
-	return schema("", "workspace", "variable name", "locals", "tool name", "plugin name", "mcp name",
+	return schema("", "workspace", "variable name", "locals", "tool name", "plugin name", "mcp name", "agent role",
 		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "builtin name")
 }
 

@@ -37,6 +37,7 @@ func (c *Config) Loosens() []string {
 		}
 		add(s.Pos, "mcp server %q runs %s%s", s.Name, strings.Join(s.Command, " "), granted(s.Access))
 	}
+	c.loosenedAgents(add)
 	if c.Taskfile != nil {
 		add(c.Taskfile.Pos, "tasks of %s can be run%s", c.Taskfile.Path, granted(c.Taskfile.Access))
 	}
@@ -60,6 +61,9 @@ func (c *Config) loosenedWorkspace(add func(at, format string, args ...any)) {
 	}
 	for _, address := range c.Web.Allow {
 		add(c.Web.Pos, "the web tools may reach %s", address)
+	}
+	if c.Web.Search != "" {
+		add(c.Web.Pos, "web searches are sent to %s", c.Web.Search)
 	}
 	if c.Limits.Pos != "" {
 		add(c.Limits.Pos, "limits are set")

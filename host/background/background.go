@@ -22,6 +22,7 @@
 package background
 
 import (
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -102,6 +103,20 @@ type Spec struct {
 	Timeout, Grace time.Duration
 	// Confine is how the command is confined. Nil does not confine it.
 	Confine *sandbox.Policy
+}
+
+// Command is the same run for [proc.Run]: in the foreground, and with the
+// caller.
+func (s *Spec) Command() proc.Command {
+	c := proc.Command{Argv: s.Argv, Dir: s.Dir, Env: s.Env, Stdin: s.Stdin, Timeout: s.Timeout, Grace: s.Grace}
+	if s.Confine != nil {
+		policy := *s.Confine
+		c.Prepare = func(cmd *exec.Cmd) error {
+			_, err := sandbox.Apply(cmd, policy)
+			return err
+		}
+	}
+	return c
 }
 
 // State is where a task is.

@@ -205,6 +205,7 @@ web {
   allow    = ["127.0.0.1", "10.0.0.0/8", "intranet.example"]
   timeout  = "15s"
   max_size = "2MiB"
+  search   = "http://127.0.0.1:8888/html/"
 }
 
 limits {
@@ -222,4 +223,19 @@ model {
   private    = true
   timeout    = "90s"
   max_tokens = 2000
+}
+
+agent {
+  command = ["claude", "-p"]
+  network = "allow"
+}
+
+agent "reviewer" {
+  description = "Reads changes."
+  command     = ["codex", "exec", "{prompt}", "--json"]
+  prompt      = "argument"
+  env         = { CODEX_HOME = "/opt/codex" }
+  timeout     = "20m"
+  network     = "allow"
+  read        = ["/opt/codex"]
 }

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Agent is an agent block: a program that works on a task it is given as a
+// text, for tools that delegate.
+type Agent struct {
+	// Role names it. Empty is the agent that is taken where no role is named.
+	Role string
+	// Description says, for the model that has to choose, what it is good at.
+	Description string
+	// Command is the program and its arguments.
+	Command []string
+	// Prompt says how it gets the task: "stdin", or "argument" in place of the
+	// word PromptWord of Command, or else as the last argument.
+	Prompt string
+	// Env is added to its environment.
+	Env map[string]string
+	// Timeout bounds a run; zero is the default.
+	Timeout time.Duration
+	Access  Access
+	Pos     string
+}
+
+// PromptWord is the word of an agent's command that its task takes the place
+// of.
+const PromptWord = "{prompt}"
+
+// defaultRole is the label that means the same as none; JSON syntax needs one.
+const defaultRole = "default"
+
+// labelAgents gives agent blocks without a label that of the default one, so
+// that all have one.
+func (r *reader) labelAgents() {
+	body, ok := r.file.Body.(*hclsyntax.Body)
+	if !ok {
+		return
+	}
+	for _, b := range body.Blocks {
+		if b.Type == "agent" && len(b.Labels) == 0 {
+			b.Labels, b.LabelRanges = []string{defaultRole}, []hcl.Range{b.TypeRange}
+		}
+	}
+}
+
+// agent reads an agent block.
+func (r *reader) agent(b *hcl.Block) {
+	r.name("agent", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("command prompt description env timeout "+accessAttrs))
+	blk.require("command")
+	a := Agent{Role: b.Labels[0], Prompt: "stdin", Access: blk.access(), Pos: pos(b.DefRange)}
+	if a.Role == defaultRole {
+		a.Role = ""
+	}
+	if blk.texts("command", &a.Command) && (len(a.Command) == 0 || a.Command[0] == "") {
+		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "command is empty.")
+	}
+	blk.oneOf("prompt", &a.Prompt, "stdin", "argument")
+	if at := slices.Index(a.Command, PromptWord); at >= 0 && a.Prompt == "stdin" {
+		r.fail(blk.where("command"), "Place for a prompt that is not there", `Add prompt = "argument", or leave the word out.`,
+			"%s stands for the prompt, which this agent gets on its standard input.", PromptWord)
+	} else if at == 0 {
+		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "The prompt cannot be the program.")
+	}
+	blk.text("description", &a.Description)
+	blk.environment(&a.Env)
+	blk.duration("timeout", &a.Timeout)
+	r.cfg.Agents = append(r.cfg.Agents, a)
+}
+
+// loosenedAgents tells what agents run.
+func (c *Config) loosenedAgents(add func(at, format string, args ...any)) {
+	for _, a := range c.Agents {
+		name := "the agent"
+		if a.Role != "" {
+			name = "agent \"" + a.Role + "\""
+		}
+		add(a.Pos, "%s runs %s%s", name, strings.Join(a.Command, " "), granted(a.Access))
+	}
+}
