@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/host/subagent"
 )
 
 // tasks are the background tasks of the project's workspace.
@@ -163,3 +165,33 @@ func (o *owners) endAll() {
 
 // runsTasks reports whether the tools of a toolset start background tasks.
 func runsTasks(toolset string) bool { return toolset == "clemini" || toolset == "ocode" }
+
+// agentSettings are the agent blocks for the plugins that delegate.
+func agentSettings(cfg *config.Config) subagent.Agents {
+	agents := subagent.Agents{}
+	for _, a := range cfg.Agents {
+		agents = append(agents, subagent.Agent{
+			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env, Timeout: a.Timeout,
+			Network: a.Access.Network, Read: a.Access.Read, Write: a.Access.Write,
+		})
+	}
+	return agents
+}
+
+// webSettings is the web block for the plugins that fetch and search.
+func webSettings(cfg *config.Config) map[string]any {
+	settings := make(map[string]any)
+	if len(cfg.Web.Allow) > 0 {
+		settings["allow"] = cfg.Web.Allow
+	}
+	if cfg.Web.Search != "" {
+		settings["search"] = cfg.Web.Search
+	}
+	if cfg.Web.MaxSize > 0 {
+		settings["max_size"] = cfg.Web.MaxSize
+	}
+	if cfg.Web.Timeout > 0 {
+		settings["timeout_ms"] = cfg.Web.Timeout.Milliseconds()
+	}
+	return settings
+}

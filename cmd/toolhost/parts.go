@@ -82,6 +82,12 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 	if name == "cliagent" && len(cfg.Web.Allow) > 0 {
 		settings["web_allow"] = cfg.Web.Allow
 	}
+	if runsTasks(name) {
+		settings["agents"] = agentSettings(cfg)
+	}
+	if name == "clemini" {
+		settings["web"] = webSettings(cfg)
+	}
 	return settings
 }
 
