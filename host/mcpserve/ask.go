@@ -1,24 +1,30 @@
 package mcpserve
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// A question to the user goes out as an input-required result, which the
-// newest protocol revision has and which the SDK turns into an elicitation
-// for the older ones. What has been asked and answered so far travels in
-// requestState, signed, so that no answer can be given to a question that was
-// not asked, or moved to another call.
+// Whether a call may run, and what a tool wants to know, is asked of the
+// user. To clients of the newest revision a question goes out as an
+// input-required result: the client calls again with the answer, and what has
+// been asked and answered so far travels in requestState, signed, so that no
+// answer can be given to a question that was not asked, or moved to another
+// call. Clients of the older revisions are sent an elicitation for every
+// question.
 
 // asked is a call's questions so far.
 type asked struct {
@@ -26,20 +32,72 @@ type asked struct {
 	Step    int                    `json:"step,omitempty"`
 	Call    string                 `json:"call"` // digest of tool, arguments and session
 	Key     string                 `json:"key"`  // the open question
+	Form    json.RawMessage        `json:"form,omitempty"`
 	Before  map[string]tool.Answer `json:"before,omitempty"`
 	Expires int64                  `json:"expires"`
 
 	answers map[string]tool.Answer
 }
 
-// canAsk reports whether the client can put a form to its user.
+// canAsk reports whether the client can put a form to its user. One that
+// names no mode means forms.
 func canAsk(request *mcp.CallToolRequest) bool {
 	params := request.Session.InitializeParams()
-	return params != nil && params.Capabilities != nil && params.Capabilities.Elicitation != nil
+	if params == nil || params.Capabilities == nil || params.Capabilities.Elicitation == nil {
+		return false
+	}
+	e := params.Capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+// isStateless reports whether a session is of a revision that knows no
+// requests from the server to the client.
+func isStateless(session *mcp.ServerSession) bool {
+	params := session.InitializeParams()
+	return params == nil || params.ProtocolVersion >= statelessRevision
 }
 
 // ask makes the input-required result for the question of an outcome.
 func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (*mcp.CallToolResult, error) {
+	form := formOf(outcome)
+	state := asked{
+		ID: outcome.RequestID, Step: outcome.Step,
+		Call: digest(link, request), Key: outcome.Input.Key, Before: before.answers,
+		Expires: time.Now().Add(s.options.AskTimeout).Unix(),
+	}
+	if !host.IsApproval(outcome.Input) {
+		state.Form = outcome.Input.Form.Schema
+	}
+	return &mcp.CallToolResult{
+		InputRequests: mcp.InputRequestMap{outcome.Input.Key: form},
+		RequestState:  s.sign(state),
+	}, nil
+}
+
+// elicit puts the question of an outcome to the user of a client of an older
+// revision, and waits for the answer.
+func (s *Server) elicit(ctx context.Context, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (asked, error) {
+	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
+	defer cancel()
+	response, err := request.Session.Elicit(waiting, formOf(outcome))
+	switch {
+	case ctx.Err() != nil:
+		return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
+	case waiting.Err() != nil:
+		return asked{}, tool.Errorf(tool.Denied, "the user did not answer within %s: %s", s.options.AskTimeout, outcome.Input.Form.Message).
+			Suggest("Nothing was run. Call again when the user is there to answer.")
+	case err != nil:
+		return asked{}, tool.Errorf(tool.Unavailable, "the client could not ask the user: %w", err).
+			Suggest("Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client.")
+	}
+	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: make(map[string]tool.Answer)}
+	maps.Copy(next.answers, before.answers)
+	next.answers[outcome.Input.Key] = answer(outcome.Input.Key, response)
+	return next, nil
+}
+
+// formOf is the question of an outcome as MCP's elicitation.
+func formOf(outcome *host.Outcome) *mcp.ElicitParams {
 	schema := outcome.Input.Form.Schema
 	if host.IsApproval(outcome.Input) {
 		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)
@@ -47,17 +105,7 @@ func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, out
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	state := asked{
-		ID: outcome.RequestID, Step: outcome.Step,
-		Call: digest(link, request), Key: outcome.Input.Key, Before: before.answers,
-		Expires: time.Now().Add(askTimeout).Unix(),
-	}
-	return &mcp.CallToolResult{
-		InputRequests: mcp.InputRequestMap{outcome.Input.Key: &mcp.ElicitParams{
-			Mode: "form", Message: question(outcome), RequestedSchema: schema,
-		}},
-		RequestState: s.sign(state),
-	}, nil
+	return &mcp.ElicitParams{Mode: "form", Message: question(outcome), RequestedSchema: schema}
 }
 
 // question is the text that the user sees, with the plan for an approval.
@@ -95,7 +143,23 @@ func (s *Server) resume(link *link, request *mcp.CallToolRequest) (asked, error)
 			Suggest("Answer every entry of inputRequests.")
 	}
 	state.answers[state.Key] = answer(state.Key, response)
-	return state, nil
+	return state, checkAnswer(state.Form, state.answers[state.Key])
+}
+
+// checkAnswer refuses an answer that does not fit its form.
+func checkAnswer(form json.RawMessage, given tool.Answer) error {
+	if len(form) == 0 || !given.Accepted() {
+		return nil
+	}
+	compiled, err := schema.Compile(form)
+	if err != nil {
+		return err
+	}
+	if _, _, violations := compiled.Decode(given.Content); len(violations) > 0 {
+		return tool.Errorf(tool.InvalidArgument, "the answer does not fit the form: %s", violations[0]).
+			Suggest("Fill in the form as its schema says and answer again.")
+	}
+	return nil
 }
 
 // answer turns an elicitation's result into the host's form.
@@ -111,10 +175,45 @@ func answer(key string, response *mcp.ElicitResult) tool.Answer {
 	return a
 }
 
+// asksForSecret reports whether a form would have the user type a secret
+// into the client, which keeps and shows what is typed there.
+func asksForSecret(input *tool.InputRequired) bool {
+	var form struct {
+		Properties map[string]struct {
+			Title     string `json:"title"`
+			Format    string `json:"format"`
+			WriteOnly bool   `json:"writeOnly"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(input.Form.Schema, &form)
+	for name, field := range form.Properties {
+		if field.WriteOnly || field.Format == "password" || namesSecret(name) || namesSecret(field.Title) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSecret reports whether a field's name says that it holds a secret.
+func namesSecret(name string) bool {
+	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+	for _, word := range []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "accesstoken", "authtoken", "credential", "cvv"} {
+		if strings.Contains(plain, word) {
+			return true
+		}
+	}
+	return plain == "token" || plain == "pin" || plain == "pat"
+}
+
+func secretRefused(outcome *host.Outcome) *tool.Error {
+	return tool.Errorf(tool.Blocked, "%s asks for a secret in a form, which is never shown: %s", outcome.Tool, outcome.Input.Form.Message).
+		Suggest("Give the tool its secret through the environment: env(\"NAME\") in agent.hcl.")
+}
+
 // digest binds a question to its tool, arguments and session.
 func digest(link *link, request *mcp.CallToolRequest) string {
 	sum := sha256.New()
-	for _, part := range []string{link.session.Name(), request.Params.Name, string(request.Params.Arguments)} {
+	for _, part := range []string{link.session.Name(), request.Params.Name, policy.CanonicalJSON(request.Params.Arguments)} {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}

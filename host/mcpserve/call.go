@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,55 +25,35 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
-	outcome := link.session.Call(ctx, host.Request{
-		Tool:         request.Params.Name,
-		Params:       request.Params.Arguments,
-		ID:           asked.ID,
-		Step:         asked.Step,
-		Answers:      asked.answers,
-		CanAsk:       canAsk(request),
-		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
-		Progress:     s.progress(ctx, request),
-	})
-	if outcome.Input != nil {
-		return s.ask(link, request, asked, outcome)
-	}
-	return result(outcome), nil
-}
-
-// progress reports to the client, where it has asked for that, and never
-// faster than it can read: a report that finds the last one still under way
-// is dropped.
-func (s *Server) progress(ctx context.Context, request *mcp.CallToolRequest) func(tool.Progress) {
-	token := request.Params.GetProgressToken()
-	if token == nil {
-		return nil
-	}
-	pending := make(chan tool.Progress, 1)
-	go func() {
-		var last float64
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case p := <-pending:
-				last = max(last, p.Done)
-				_ = request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-					ProgressToken: token, Progress: last, Total: p.Total, Message: p.Message,
-				})
-			}
+	report, stop := s.progress(ctx, request)
+	defer stop()
+	for {
+		outcome := link.session.Call(ctx, host.Request{
+			Tool:         request.Params.Name,
+			Params:       request.Params.Arguments,
+			ID:           asked.ID,
+			Step:         asked.Step,
+			Answers:      asked.answers,
+			CanAsk:       canAsk(request),
+			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
+			Progress:     report,
+		})
+		switch {
+		case outcome.Input == nil:
+			return s.result(link, outcome), nil
+		case asksForSecret(outcome.Input):
+			return errorResult(secretRefused(outcome)), nil
+		case isStateless(request.Session):
+			return s.ask(link, request, asked, outcome)
 		}
-	}()
-	return func(p tool.Progress) {
-		select {
-		case pending <- p:
-		default:
+		if asked, err = s.elicit(ctx, request, asked, outcome); err != nil {
+			return errorResult(tool.AsError(err)), nil
 		}
 	}
 }
 
 // result turns an outcome into MCP's form.
-func result(outcome *host.Outcome) *mcp.CallToolResult {
+func (s *Server) result(_ *link, outcome *host.Outcome) *mcp.CallToolResult {
 	r := outcome.Result
 	out := &mcp.CallToolResult{IsError: outcome.Err != nil, Content: contents(r.Contents)}
 	if len(r.Structured) > 0 {
@@ -126,6 +105,3 @@ func inputSchema(def *tool.Definition) json.RawMessage {
 	}
 	return def.Parameters
 }
-
-// askTimeout bounds how long an asked question may wait for its answer.
-const askTimeout = 15 * time.Minute

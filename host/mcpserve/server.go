@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,9 +30,21 @@ type Options struct {
 	// SessionEnded is called when a session has ended and none of its calls
 	// runs any more, to release what was kept for it. May be nil.
 	SessionEnded func(session string)
+	// AskTimeout is how long a question to the user may wait for its answer.
+	// Zero means DefaultAskTimeout.
+	AskTimeout time.Duration
+	// Heartbeat is how often a call without news is reported to be running, to
+	// clients that want progress. Zero means DefaultHeartbeat.
+	Heartbeat time.Duration
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
 }
+
+// The defaults of Options.
+const (
+	DefaultAskTimeout = 15 * time.Minute
+	DefaultHeartbeat  = 10 * time.Second
+)
 
 // Server is the MCP face of a host, for any number of connections at once:
 // one over stdio, or many over HTTP.
@@ -52,6 +65,12 @@ func New(h *host.Host, options Options) *Server {
 	}
 	if options.SessionEnded == nil {
 		options.SessionEnded = func(string) {}
+	}
+	if options.AskTimeout <= 0 {
+		options.AskTimeout = DefaultAskTimeout
+	}
+	if options.Heartbeat <= 0 {
+		options.Heartbeat = DefaultHeartbeat
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(
