@@ -198,16 +198,45 @@ func (c *call) approve(ctx context.Context) error {
 		return tool.Errorf(tool.Denied, "the user did not approve the call of %s", c.entry.Name).
 			Suggest("Do not repeat the call; ask the user what to do instead.")
 	case !c.request.CanAsk:
-		how := c.request.HowToApprove
-		if how == "" {
-			how = "Ask the operator to allow it with a policy rule in agent.hcl."
-		}
-		return tool.Errorf(tool.Denied, "the call of %s needs approval and nobody can be asked: %s", c.entry.Name, c.outcome.Decision.Reason).
-			Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
+		return c.approvedElsewhere(ctx)
 	}
 	return &tool.InputRequired{Key: approvalKey, Form: tool.Form{
 		Message: fmt.Sprintf("Approve the call of %s? %s", c.entry.Name, c.outcome.Decision.Reason),
 	}}
+}
+
+// approvedElsewhere is approve where the caller cannot be asked: a person may
+// have approved the call in a terminal, or is to do so.
+func (c *call) approvedElsewhere(ctx context.Context) error {
+	how := c.request.HowToApprove
+	if how == "" {
+		how = "Ask the operator to allow it with a policy rule in agent.hcl."
+	}
+	if approvals := c.host.options.Approvals; approvals != nil && c.request.ApproveLater {
+		taken, said, err := c.takeApproval(ctx, approvals)
+		switch {
+		case err != nil:
+			c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)
+		case taken:
+			return nil
+		default:
+			how = said
+		}
+	}
+	return tool.Errorf(tool.Denied, "the call of %s needs approval and nobody can be asked: %s", c.entry.Name, c.outcome.Decision.Reason).
+		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
+}
+
+func (c *call) takeApproval(ctx context.Context, approvals Approvals) (taken bool, how string, err error) {
+	proposal, err := c.proposal(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	if taken, err = approvals.Take(ctx, c.session.name, *proposal); taken || err != nil {
+		return taken, "", err
+	}
+	how, err = approvals.File(ctx, c.session.name, *proposal, c.outcome.Decision)
+	return false, how, err
 }
 
 // remember stores a lasting approval; a failure is no reason to refuse the

@@ -60,6 +60,9 @@ type Options struct {
 	// Remember stores a lasting approval of exactly this call, for a user who
 	// answers "always". Nil means that approvals are for one call only.
 	Remember func(ctx context.Context, p Proposal) error
+	// Approvals lets a person approve calls of requests with ApproveLater. Nil
+	// means that nobody can.
+	Approvals Approvals
 	// CallContext adds to the context of every call that runs. Nil adds nothing.
 	CallContext func(ctx context.Context, call *tool.Call) context.Context
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
@@ -158,6 +161,9 @@ type Request struct {
 	// CanAsk is true when the face can put a question to the user; then an
 	// outcome may carry one in Input. Otherwise what needs an answer fails.
 	CanAsk bool
+	// ApproveLater is true when the caller can make the same call again after
+	// a person has approved it elsewhere.
+	ApproveLater bool
 	// HowToApprove tells, where nobody can be asked, what the caller can do
 	// to have the call approved. Empty gives a general hint.
 	HowToApprove string

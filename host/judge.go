@@ -51,6 +51,17 @@ type Recorder interface {
 	ArtifactDir(session string) string
 }
 
+// Approvals lets a person approve a call elsewhere, for callers that cannot
+// be asked. It is safe for concurrent use.
+type Approvals interface {
+	// Take uses up the approval of exactly this call in that session, and
+	// reports whether there was one.
+	Take(ctx context.Context, session string, p Proposal) (bool, error)
+	// File makes the call wait for approval. It gives, as a sentence for the
+	// caller, how a person approves it.
+	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)
+}
+
 // approvalKey is the key under which a request carries the user's approval.
 const approvalKey = "toolhost.approval"
 

@@ -201,9 +201,10 @@ func (p *project) openHost(ctx context.Context) error {
 			}
 			return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
 		},
-		Remember: p.remember,
-		Sample:   p.sample,
-		Secrets:  p.config.Secrets,
+		Remember:  p.remember,
+		Approvals: elsewhere{p},
+		Sample:    p.sample,
+		Secrets:   p.config.Secrets,
 	})
 	if err != nil {
 		return usage(err)

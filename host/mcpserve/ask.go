@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func isStateless(session *mcp.ServerSession) bool {
 
 // ask makes the input-required result for the question of an outcome.
 func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (*mcp.CallToolResult, error) {
-	form := formOf(outcome)
+	form := formOf(request, outcome)
 	state := asked{
 		ID: outcome.RequestID, Step: outcome.Step,
 		Call: digest(link, request), Key: outcome.Input.Key, Before: before.answers,
@@ -79,7 +80,7 @@ func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, out
 func (s *Server) elicit(ctx context.Context, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (asked, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
-	response, err := request.Session.Elicit(waiting, formOf(outcome))
+	response, err := request.Session.Elicit(waiting, formOf(request, outcome))
 	switch {
 	case ctx.Err() != nil:
 		return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
@@ -97,7 +98,7 @@ func (s *Server) elicit(ctx context.Context, request *mcp.CallToolRequest, befor
 }
 
 // formOf is the question of an outcome as MCP's elicitation.
-func formOf(outcome *host.Outcome) *mcp.ElicitParams {
+func formOf(request *mcp.CallToolRequest, outcome *host.Outcome) *mcp.ElicitParams {
 	schema := outcome.Input.Form.Schema
 	if host.IsApproval(outcome.Input) {
 		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)
@@ -105,12 +106,15 @@ func formOf(outcome *host.Outcome) *mcp.ElicitParams {
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: question(outcome), RequestedSchema: schema}
+	return &mcp.ElicitParams{Mode: "form", Message: question(request, outcome), RequestedSchema: schema}
 }
 
 // question is the text that the user sees, with the plan for an approval.
-func question(outcome *host.Outcome) string {
+func question(request *mcp.CallToolRequest, outcome *host.Outcome) string {
 	text := outcome.Input.Form.Message
+	if host.IsApproval(outcome.Input) {
+		text += "\n\nParameters: " + cut(policy.CanonicalJSON(request.Params.Arguments))
+	}
 	if outcome.Plan == nil {
 		return text
 	}
@@ -118,9 +122,20 @@ func question(outcome *host.Outcome) string {
 		text += "\n\nFiles affected: " + strings.Join(outcome.Plan.FilesAffected, ", ")
 	}
 	if outcome.Plan.Preview != "" {
-		text += "\n\n" + outcome.Plan.Preview
+		text += "\n\n" + cut(outcome.Plan.Preview)
 	}
 	return text
+}
+
+// mostShown bounds each part of a question, in bytes.
+const mostShown = 16 << 10
+
+// cut leaves out what a person would not read, and says so.
+func cut(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostShown], "") + fmt.Sprintf("\n[%d more bytes are not shown]", len(text)-mostShown)
 }
 
 // resume reads the answers that a request carries.

@@ -35,6 +35,7 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 			Step:         asked.Step,
 			Answers:      asked.answers,
 			CanAsk:       canAsk(request),
+			ApproveLater: true,
 			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
 			Progress:     report,
 		})

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/approval"
+	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// approvals is the store of calls that wait for approval in this workspace.
+func (p *project) approvals() (*approval.Store, error) {
+	dir, err := approval.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.workspace.Root())
+}
+
+// elsewhere lets a person approve in a terminal what an MCP client cannot ask.
+type elsewhere struct{ p *project }
+
+func (e elsewhere) call(session string, proposal host.Proposal) approval.Call {
+	return approval.Call{Toolset: e.p.app.flags.toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params}
+}
+
+// Take implements host.Approvals.
+func (e elsewhere) Take(_ context.Context, session string, proposal host.Proposal) (bool, error) {
+	store, err := e.p.approvals()
+	if err != nil {
+		return false, err
+	}
+	taken, err := store.Take(e.call(session, proposal))
+	if err != nil || taken {
+		return taken, err
+	}
+	return e.remembered(proposal)
+}
+
+// remembered reports whether a person has answered "always" in another
+// process since this one read the rules.
+func (e elsewhere) remembered(proposal host.Proposal) (bool, error) {
+	e.p.mu.Lock()
+	cfg := e.p.config
+	e.p.mu.Unlock()
+	rules, err := e.p.openPolicy(cfg)
+	if err != nil || rules.Decide(policyRequest(proposal)).Action != policy.Allow {
+		return false, err
+	}
+	e.p.policy.Store(rules)
+	return true, nil
+}
+
+// File implements host.Approvals.
+func (e elsewhere) File(ctx context.Context, session string, proposal host.Proposal, d host.Decision) (string, error) {
+	store, err := e.p.approvals()
+	if err != nil {
+		return "", err
+	}
+	pending, err := store.File(ctx, e.call(session, proposal), d.Reason)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
+		e.p.app.again("approve "+pending.ID), e.p.workspace.Root(), approval.PendingTime), nil
+}
+
+// again is a command line of toolhost with the flags of this one that choose
+// the project.
+func (a *app) again(command string) string {
+	line := "toolhost " + command
+	for _, flag := range []struct{ name, path string }{{"--config", a.flags.config}, {"--workspace", a.flags.workspace}} {
+		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
+			line += " " + flag.name + " " + absolute
+		}
+	}
+	return line
+}
+
+func (a *app) approveCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "approve [ID]",
+		Short: "Approve a call that an MCP client could not ask about; list those that wait",
+		Long: fmt.Sprintf(`Approve a call that an MCP client could not ask about.
+
+Without an ID the calls that wait are listed. With one the call is shown, with
+what it would change, and you are asked. An approval is for exactly that call in
+its session, once, within %s; "always" adds a rule that allows it for good.
+It works on a terminal only.`, approval.GrantTime),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listPending(c.Context(), asJSON)
+			}
+			return a.approve(c.Context(), args[0])
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, for programs")
+	return c
+}
+
+func (a *app) listPending(ctx context.Context, asJSON bool) error {
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	store, err := p.approvals()
+	if err != nil {
+		return err
+	}
+	waiting, err := store.List(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeIndented(a.out, append([]approval.Pending{}, waiting...))
+	}
+	if len(waiting) == 0 {
+		fmt.Fprintln(a.out, "No call waits for approval.")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tTOOL\tSESSION\tEXPIRES\tPARAMETERS")
+	for _, pending := range waiting {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", harmless(pending.ID), harmless(pending.Tool), harmless(pending.Session),
+			pending.Expires.Local().Format(time.TimeOnly), shortValue(pending.Params))
+	}
+	return w.Flush()
+}
+
+// approve shows a call that waits and asks for the person's word. What is
+// shown is worked out anew from the call that would be approved.
+func (a *app) approve(ctx context.Context, id string) error {
+	if !isTerminal(a.in) || !isTerminal(a.err) {
+		return usagef("Run it in a terminal, where you can see what you approve.", "toolhost approve needs a terminal")
+	}
+	p, pending, err := a.openPending(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	request := host.Request{Tool: pending.Tool, Params: pending.Params, DryRun: true}
+	outcome := p.host.Session("cli").Call(ctx, request)
+	if outcome.Err != nil {
+		return tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
+			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
+	}
+	if outcome.Decision.Action == host.Deny {
+		return tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool, outcome.Decision.Reason).
+			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
+	}
+	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(pending.Session), pending.Expires.Local().Format(time.DateTime))
+	a.showApproval(request, outcome)
+	line, err := a.readLine(ctx, "Approve? (y/n/always): ")
+	if err != nil {
+		return err
+	}
+	return a.settle(ctx, p, pending, strings.ToLower(strings.TrimSpace(line)))
+}
+
+// openPending opens the project as the server has it where the call waits.
+func (a *app) openPending(ctx context.Context, id string) (*project, approval.Pending, error) {
+	for {
+		p, err := a.open(ctx)
+		if err != nil {
+			return nil, approval.Pending{}, err
+		}
+		store, err := p.approvals()
+		if err == nil {
+			var pending approval.Pending
+			if pending, err = store.Get(ctx, id); err == nil && pending.Toolset == a.flags.toolset {
+				return p, pending, nil
+			}
+			a.flags.toolset = pending.Toolset
+		}
+		p.close()
+		if err != nil {
+			return nil, approval.Pending{}, err
+		}
+	}
+}
+
+// settle does what the person said.
+func (a *app) settle(ctx context.Context, p *project, pending approval.Pending, word string) error {
+	store, err := p.approvals()
+	if err != nil {
+		return err
+	}
+	switch word {
+	case "always":
+		remembered, err := p.remembered()
+		if err != nil {
+			return err
+		}
+		if err := remembered.Add(policy.Exactly(pending.Tool, pending.Params)); err != nil {
+			return err
+		}
+	case "y", "yes":
+	default:
+		if err := store.Drop(ctx, pending.ID); err != nil {
+			return err
+		}
+		return tool.Errorf(tool.Denied, "the call of %s is not approved", pending.Tool).Suggest("It will not run; tell the agent what to do instead.")
+	}
+	if err := store.Approve(ctx, pending); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", approval.GrantTime)
+	return nil
+}

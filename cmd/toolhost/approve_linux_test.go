@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// waiting makes a call that needs approval through a client that cannot ask,
+// and gives the ID under which it waits.
+func waiting(t *testing.T, s *rpcServer, params string) string {
+	t.Helper()
+	r := s.call("edit_file", params)
+	require.True(t, r.IsError)
+	found := regexp.MustCompile("`toolhost approve ([a-z0-9]+)`").FindStringSubmatch(r.text())
+	require.NotNil(t, found, r.text())
+	return found[1]
+}
+
+func homeOf(s *rpcServer) []string {
+	return []string{"HOME=" + envOf(s, "HOME"), "XDG_CONFIG_HOME=" + envOf(s, "XDG_CONFIG_HOME"), "XDG_CACHE_HOME=" + envOf(s, "XDG_CACHE_HOME")}
+}
+
+func content(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestApprovingInATerminal(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst, "a.txt": "old", "b.txt": "old"})
+	s := serve(t, dir)
+	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
+	id := waiting(t, s, edit)
+	assert.Equal(t, id, waiting(t, s, edit), "the same call waits once")
+	assert.Equal(t, "old", content(t, dir, "a.txt"))
+
+	screen, code := onTerminal(t, dir, "", homeOf(s), "approve")
+	assert.Zero(t, code)
+	assert.Contains(t, screen, id)
+	screen, code = onTerminal(t, dir, "n\n", homeOf(s), "approve", id)
+	assert.Equal(t, 3, code, screen)
+	assert.True(t, s.call("edit_file", edit).IsError, "a no is no approval")
+
+	id = waiting(t, s, edit)
+	screen, code = onTerminal(t, dir, "y\n", homeOf(s), "approve", id)
+	assert.Zero(t, code, screen)
+	for _, part := range []string{"Tool: edit_file", "path: a.txt", "-old", "+new"} {
+		assert.Contains(t, screen, part)
+	}
+	assert.True(t, s.call("edit_file", `{"path":"b.txt","old_str":"old","new_str":"new"}`).IsError, "it is for that call alone")
+	other := serveCommand(t, cloned(s))
+	other.hello()
+	assert.True(t, other.call("edit_file", edit).IsError, "and for that session")
+	r := s.call("edit_file", edit)
+	assert.False(t, r.IsError, r.text())
+	assert.Equal(t, "new", content(t, dir, "a.txt"))
+	plant(t, dir, texts{"a.txt": "old"})
+	assert.True(t, s.call("edit_file", edit).IsError, "and once")
+}
+
+func TestApprovingAlwaysInATerminal(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst, "a.txt": "old"})
+	s := serve(t, dir)
+	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
+	_, code := onTerminal(t, dir, "always\n", homeOf(s), "approve", waiting(t, s, edit))
+	assert.Zero(t, code)
+	for range 2 {
+		plant(t, dir, texts{"a.txt": "old"})
+		r := s.call("edit_file", edit)
+		assert.False(t, r.IsError, r.text())
+	}
+}
+
+func TestApprovingNeedsATerminal(t *testing.T) {
+	_, stderr, code := runIn(t, t.TempDir(), "approve", "abcdefgh")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "needs a terminal")
+}
+
+// cloned is the command of another server like s.
+func cloned(s *rpcServer) *exec.Cmd {
+	cmd := exec.Command(s.cmd.Path, s.cmd.Args[1:]...)
+	cmd.Dir, cmd.Env = s.cmd.Dir, s.cmd.Env
+	return cmd
+}
