@@ -16,8 +16,9 @@ import (
 // through here. It never fails as such: whatever goes wrong is in the outcome.
 func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
+	ctx, done := c.begin(ctx) // count the step
+	defer done()
 	err := inOrder(ctx,
-		c.begin,   // count the step
 		c.resolve, // name -> tool
 		c.decode,  // params against the schema, all violations at once
 		c.judge,   // allow, ask or deny
@@ -55,7 +56,9 @@ type call struct {
 	outcome Outcome
 }
 
-func (c *call) begin(ctx context.Context) error {
+// begin counts the step. What belongs to the call goes along in the context
+// that it gives; done is for the end.
+func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	step := c.request.Step
 	if step == 0 {
 		var err error
@@ -78,12 +81,20 @@ func (c *call) begin(ctx context.Context) error {
 		ArtifactDir: c.host.options.Recorder.ArtifactDir(c.session.name),
 		Host:        &services{call: c},
 	}
+	if add := c.host.options.CallContext; add != nil {
+		ctx = add(ctx, &c.tool)
+	}
+	ctx, done = c.trace(ctx, TraceCall)
 	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, jsonOrText(c.request.Params)})
-	return nil
+	return ctx, done
 }
 
-func (c *call) resolve(context.Context) error {
+func (c *call) resolve(ctx context.Context) error {
 	entry, err := c.host.Catalog().Lookup(c.request.Tool)
+	if tool.CodeOf(err) == tool.Denied {
+		c.outcome.Decision = Decision{Action: Deny, Reason: "no call of the tool is ever allowed"}
+		c.decided(ctx, "")
+	}
 	if err != nil {
 		return err
 	}
@@ -129,6 +140,7 @@ func (c *call) judge(ctx context.Context) error {
 	}
 	c.outcome.Decision = decide(ctx, *proposal)
 	if a := c.outcome.Decision.Action; a != Allow && a != Ask && !c.request.DryRun {
+		c.decided(ctx, "")
 		return denied(c.entry.Name, c.outcome.Decision)
 	}
 	return nil
@@ -171,6 +183,8 @@ func (c *call) plan(ctx context.Context) error {
 	}
 	planner, ok := c.entry.Tool.(tool.Planner)
 	if ok {
+		ctx, done := c.trace(ctx, TracePlan)
+		defer done()
 		plan, err := guard(c.entry.Name, func() (*tool.Plan, error) { return planner.Plan(ctx, &c.tool) })
 		if err != nil && !isUnsupported(err) {
 			return err
@@ -192,9 +206,10 @@ func (c *call) approve(ctx context.Context) error {
 	answer, given := c.request.Answers[approvalKey]
 	switch {
 	case given && answer.Accepted():
-		c.remember(ctx, answer)
+		c.decided(ctx, c.remember(ctx, answer))
 		return nil
 	case given:
+		c.decided(ctx, "refused")
 		return tool.Errorf(tool.Denied, "the user did not approve the call of %s", c.entry.Name).
 			Suggest("Do not repeat the call; ask the user what to do instead.")
 	case !c.request.CanAsk:
@@ -218,11 +233,13 @@ func (c *call) approvedElsewhere(ctx context.Context) error {
 		case err != nil:
 			c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)
 		case taken:
+			c.decided(ctx, "approved elsewhere")
 			return nil
 		default:
 			how = said
 		}
 	}
+	c.decided(ctx, "nobody to ask")
 	return tool.Errorf(tool.Denied, "the call of %s needs approval and nobody can be asked: %s", c.entry.Name, c.outcome.Decision.Reason).
 		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
 }
@@ -239,15 +256,15 @@ func (c *call) takeApproval(ctx context.Context, approvals Approvals) (taken boo
 	return false, how, err
 }
 
-// remember stores a lasting approval; a failure is no reason to refuse the
-// call that was just approved.
-func (c *call) remember(ctx context.Context, answer tool.Answer) {
+// remember stores a lasting approval, and says what the record is to say of
+// the answer. A failure is no reason to refuse the call that was just approved.
+func (c *call) remember(ctx context.Context, answer tool.Answer) string {
 	var content approvalContent
 	if len(answer.Content) > 0 {
 		_ = json.Unmarshal(answer.Content, &content)
 	}
 	if !content.Remember || c.host.options.Remember == nil {
-		return
+		return "approved"
 	}
 	proposal, err := c.proposal(ctx)
 	if err == nil {
@@ -255,7 +272,9 @@ func (c *call) remember(ctx context.Context, answer tool.Answer) {
 	}
 	if err != nil {
 		c.host.logger.WarnContext(ctx, "the approval was not stored", "tool", c.entry.Name, "error", err)
+		return "approved"
 	}
+	return "approved for good"
 }
 
 func (c *call) run(ctx context.Context) error {
@@ -270,9 +289,8 @@ func (c *call) run(ctx context.Context) error {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
 	}
 	defer release()
-	if add := c.host.options.CallContext; add != nil {
-		ctx = add(ctx, &c.tool)
-	}
+	ctx, done := c.trace(ctx, TraceRun)
+	defer done()
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
@@ -281,7 +299,7 @@ func (c *call) run(ctx context.Context) error {
 		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
 			Suggest("Tell its author.")
 	}
-	c.outcome.Result = result
+	c.outcome.Result = placed(result, c.host.options.Root)
 	return nil
 }
 
@@ -352,8 +370,9 @@ func (c *call) render(ctx context.Context, err error) {
 
 // redact takes the secrets of the configuration out of what callers see.
 func (c *call) redact() {
-	c.outcome.Result = c.host.redact.result(c.outcome.Result)
-	c.outcome.Err = c.host.redact.error(c.outcome.Err)
+	d, o := c.host.redact.redactor.Load(), &c.outcome
+	o.Result, o.Err, o.Plan, o.Input = d.result(o.Result), d.error(o.Err), d.plan(o.Plan), d.input(o.Input)
+	o.Decision.Reason = d.string(o.Decision.Reason)
 }
 
 // hideStack moves a panic's stack from the error, which callers see, to the
@@ -396,63 +415,4 @@ func ErrorResult(err *tool.Error) *tool.Result {
 	result := tool.Text(text)
 	result.Failed = err
 	return result
-}
-
-func (c *call) record(ctx context.Context) {
-	o := &c.outcome
-	if o.Input != nil {
-		c.event(ctx, "input_required", inputEvent{o.RequestID, o.Tool, o.Input.Form.Message})
-		return
-	}
-	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(), Decision: o.Decision, DryRun: c.request.DryRun}
-	if o.Result != nil {
-		finished.Files = o.Result.FilesAffected
-	}
-	if o.Err != nil {
-		finished.Status, finished.Error = "error", o.Err.Code
-	}
-	c.event(ctx, "tool_call_finished", finished)
-}
-
-// event writes to the record; a record that cannot be written does not stop
-// the call.
-func (c *call) event(ctx context.Context, name string, payload any) {
-	if err := c.host.options.Recorder.Event(ctx, c.session.name, name, payload); err != nil {
-		c.host.logger.WarnContext(ctx, "an event was not recorded", "event", name, "error", err)
-	}
-}
-
-type startedEvent struct {
-	RequestID string `json:"request_id"`
-	Tool      string `json:"tool"`
-	Params    any    `json:"params"`
-}
-
-type inputEvent struct {
-	RequestID string `json:"request_id"`
-	Tool      string `json:"tool"`
-	Question  string `json:"question"`
-}
-
-type finishedEvent struct {
-	RequestID string    `json:"request_id"`
-	Tool      string    `json:"tool"`
-	Status    string    `json:"status"`
-	Duration  float64   `json:"duration_sec"`
-	Error     tool.Code `json:"error,omitempty"`
-	Files     []string  `json:"files_affected,omitempty"`
-	Decision  Decision  `json:"decision"`
-	DryRun    bool      `json:"dry_run,omitempty"`
-}
-
-// jsonOrText keeps parameters that are no JSON as text, so that the record
-// stays one JSON object a line.
-func jsonOrText(params json.RawMessage) any {
-	switch {
-	case len(params) == 0:
-		return json.RawMessage("{}")
-	case json.Valid(params):
-		return params
-	}
-	return string(params)
 }

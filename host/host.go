@@ -63,13 +63,19 @@ type Options struct {
 	// Approvals lets a person approve calls of requests with ApproveLater. Nil
 	// means that nobody can.
 	Approvals Approvals
-	// CallContext adds to the context of every call that runs. Nil adds nothing.
+	// CallContext adds to the context of every call. Nil adds nothing.
 	CallContext func(ctx context.Context, call *tool.Call) context.Context
+	// Trace is told when a part of a call begins, and by the function it gives
+	// when the part ends; ctx is what the part works with. Before the end of the
+	// whole call the outcome is what is known by then. It may be called from
+	// several goroutines and must be quick. Nil costs nothing.
+	Trace func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*Outcome))
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
 	Recorder Recorder
 	// State gives the store of a source's tools. Nil keeps state in memory.
 	State func(source string, scope tool.Scope, session string) tool.State
-	// Secrets are values that no result and no error may show.
+	// Secrets are values that no result, error or question may show. More can
+	// be added with Host.Redact.
 	Secrets []string
 	// Sample asks a language model for tools. Nil means there is none, and so
 	// does an error that errors.Is ErrNoModel; then the caller's own is asked.
@@ -83,7 +89,7 @@ type Host struct {
 	catalog atomic.Pointer[Catalog]
 	slots   chan struct{}
 	memory  memoryState
-	redact  *redactor
+	redact  secrets
 }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a
@@ -98,7 +104,8 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	if options.Limits.InFlight <= 0 {
 		options.Limits.InFlight = DefaultInFlight
 	}
-	h := &Host{options: options, logger: options.Logger, redact: newRedactor(options.Secrets), slots: make(chan struct{}, options.Limits.InFlight)}
+	h := &Host{options: options, logger: options.Logger, slots: make(chan struct{}, options.Limits.InFlight)}
+	h.Redact(options.Secrets)
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
 	}

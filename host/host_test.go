@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -385,4 +386,94 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	assert.NotContains(t, string(shown), "4711")
 	assert.Contains(t, out.Err.Message, "it said [redacted]")
 	assert.Equal(t, tool.CommandFailed, out.Err.Code)
+}
+
+func TestArtifactsAreNamedAsCallersCanUseThem(t *testing.T) {
+	kept := func(root string) *tool.Result {
+		return &tool.Result{Artifacts: []tool.Artifact{
+			{Name: "stdout", Path: filepath.Join(root, ".agent", "runs", "s", "out.txt")},
+			{Name: "patch", Path: "diffs/step_0001.patch"},
+			{Name: "else", Path: filepath.Join(filepath.Dir(root), "elsewhere")},
+		}}
+	}
+	var result *tool.Result
+	leaves := newFake("leaves", func(_ context.Context, c *tool.Call) (*tool.Result, error) {
+		result = kept(c.Workspace)
+		return result, nil
+	})
+	h := newHost(t, host.Options{}, leaves)
+	outcome := h.Session("s").Call(t.Context(), host.Request{Tool: "leaves"})
+	require.Nil(t, outcome.Err)
+	assert.Equal(t, []tool.Artifact{
+		{Name: "else", Path: filepath.Join(filepath.Dir(h.Root()), "elsewhere")},
+		{Name: "patch", Path: "diffs/step_0001.patch"},
+		{Name: "stdout", Path: ".agent/runs/s/out.txt"},
+	}, outcome.Result.Artifacts)
+	assert.Equal(t, "stdout", result.Artifacts[0].Name, "the tool's own result is left alone")
+}
+
+func TestSecretsAreTakenOutOfAllThatIsSaid(t *testing.T) {
+	const secret = "hunter2-secret"
+	tell := newFake("tell", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		c.Progress(ctx, tool.Progress{Message: "at " + secret})
+		return &tool.Result{
+			Contents:      []tool.Content{{Kind: tool.KindLink, URI: "file:///" + secret, Name: secret}, {Kind: tool.KindImage, Data: []byte(secret)}},
+			FilesAffected: []string{secret + ".txt"},
+			Metadata:      map[string]any{"said": []string{secret}, "count": 3},
+		}, nil
+	})
+	tell.plan = func(context.Context, *tool.Call) (*tool.Plan, error) {
+		return &tool.Plan{FilesAffected: []string{secret}, Preview: "+" + secret}, nil
+	}
+	asks := newFake("asks", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		_, err := c.Ask(ctx, "k", tool.Form{Message: "Is it " + secret + "?", Schema: json.RawMessage(`{"title":"` + secret + `"}`)})
+		return nil, err
+	})
+	h := newHost(t, host.Options{}, tell, asks)
+	h.Redact([]string{secret}) // as a changed agent.hcl brings one
+	var progress []string
+	for _, request := range []host.Request{
+		{Tool: "tell", Progress: func(p tool.Progress) { progress = append(progress, p.Message) }},
+		{Tool: "tell", DryRun: true},
+		{Tool: "asks", CanAsk: true},
+	} {
+		out := h.Session("s").Call(t.Context(), request)
+		shown := fmt.Sprintf("%+v %+v %+v %+v", out, out.Result, out.Plan, out.Input)
+		assert.NotContains(t, shown, secret)
+		assert.Contains(t, shown, "[redacted]")
+		if out.Result != nil {
+			assert.NotContains(t, string(out.Result.Contents[1].Data), secret)
+			assert.Equal(t, 3.0, out.Result.Metadata["count"])
+		}
+	}
+	assert.Equal(t, []string{"at [redacted]"}, progress)
+}
+
+func TestPartsOfACallAreTraced(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	note := func(text string) { mu.Lock(); defer mu.Unlock(); seen = append(seen, text) }
+	type key struct{}
+	tell := newFake("tell", func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+		note("tool sees " + fmt.Sprint(ctx.Value(key{})))
+		return nil, tool.Errorf(tool.Timeout, "too slow")
+	})
+	tell.plan = func(context.Context, *tool.Call) (*tool.Plan, error) { return &tool.Plan{}, nil }
+	h := newHost(t, host.Options{
+		Judge: func(context.Context, host.Proposal) host.Decision { return host.Decision{Action: host.Ask} },
+		Trace: func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
+			note("begin " + part + " of " + call.Tool)
+			return context.WithValue(ctx, key{}, part), func(o *host.Outcome) {
+				code := ""
+				if o.Err != nil {
+					code = " " + string(o.Err.Code)
+				}
+				note("end " + part + code)
+			}
+		},
+	}, tell)
+	h.Session("s").Call(t.Context(), host.Request{Tool: "tell", Answers: host.ApproveAll()})
+	assert.Equal(t, []string{
+		"begin call of tell", "begin plan of tell", "end plan", "begin run of tell", "tool sees run", "end run", "end call timeout",
+	}, seen)
 }

@@ -1,9 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -14,6 +18,24 @@ const redacted = "[redacted]"
 // minSecret is the length in bytes below which a value is not looked for: it
 // would take harmless text out and protect nothing.
 const minSecret = 4
+
+// secrets is what is to be taken out, now.
+type secrets struct {
+	mu       sync.Mutex
+	values   []string
+	redactor atomic.Pointer[redactor]
+}
+
+// Redact adds to the values that no result, error or question may show.
+func (h *Host) Redact(values []string) {
+	s := &h.redact
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = append(s.values, values...)
+	slices.Sort(s.values)
+	s.values = slices.Compact(s.values)
+	s.redactor.Store(newRedactor(s.values))
+}
 
 // redactor takes given values out of results. Nothing else is touched: what a
 // tool reads from a file comes through as it is.
@@ -45,8 +67,14 @@ func (d *redactor) result(r *tool.Result) *tool.Result {
 	clean := *r
 	clean.Contents = slices.Clone(r.Contents)
 	for i := range clean.Contents {
-		clean.Contents[i].Text = d.text.Replace(clean.Contents[i].Text)
+		c := &clean.Contents[i]
+		c.Text, c.URI, c.Name = d.text.Replace(c.Text), d.text.Replace(c.URI), d.text.Replace(c.Name)
+		if len(c.Data) > 0 {
+			c.Data = []byte(d.text.Replace(string(c.Data)))
+		}
 	}
+	clean.FilesAffected = d.texts(r.FilesAffected)
+	clean.Metadata = d.details(r.Metadata)
 	if len(r.Structured) > 0 {
 		clean.Structured = json.RawMessage(d.json.Replace(string(r.Structured)))
 	}
@@ -61,8 +89,62 @@ func (d *redactor) error(e *tool.Error) *tool.Error {
 	}
 	clean := tool.Errorf(e.Code, "%s", d.text.Replace(e.Message))
 	clean.Suggestion = d.text.Replace(e.Suggestion)
-	if e.Details != nil {
-		_ = json.Unmarshal([]byte(d.json.Replace(string(tool.MustMarshal(e.Details)))), &clean.Details)
+	clean.Details = d.details(e.Details)
+	return clean
+}
+
+// details gives the map itself when there is nothing to take out, since its
+// values lose their types on the way through JSON.
+func (d *redactor) details(details map[string]any) map[string]any {
+	if len(details) == 0 {
+		return details
+	}
+	data, err := json.Marshal(details)
+	if err != nil {
+		return nil
+	}
+	clean := []byte(d.json.Replace(string(data)))
+	if bytes.Equal(clean, data) {
+		return maps.Clone(details)
+	}
+	var out map[string]any
+	_ = json.Unmarshal(clean, &out)
+	return out
+}
+
+func (d *redactor) texts(texts []string) []string {
+	clean := slices.Clone(texts)
+	for i := range clean {
+		clean[i] = d.text.Replace(clean[i])
 	}
 	return clean
+}
+
+// string gives s without secrets.
+func (d *redactor) string(s string) string {
+	if d == nil {
+		return s
+	}
+	return d.text.Replace(s)
+}
+
+// plan gives p without secrets.
+func (d *redactor) plan(p *tool.Plan) *tool.Plan {
+	if d == nil || p == nil {
+		return p
+	}
+	return &tool.Plan{FilesAffected: d.texts(p.FilesAffected), Preview: d.text.Replace(p.Preview)}
+}
+
+// input gives a question without secrets.
+func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
+	if d == nil || q == nil {
+		return q
+	}
+	clean := *q
+	clean.Form.Message = d.text.Replace(q.Form.Message)
+	if len(q.Form.Schema) > 0 {
+		clean.Form.Schema = json.RawMessage(d.json.Replace(string(q.Form.Schema)))
+	}
+	return &clean
 }

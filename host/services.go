@@ -22,6 +22,7 @@ var _ tool.Services = (*services)(nil)
 
 func (s *services) Progress(_ context.Context, p tool.Progress) {
 	if report := s.call.request.Progress; report != nil {
+		p.Message = s.call.host.redact.redactor.Load().string(p.Message)
 		report(p)
 	}
 }

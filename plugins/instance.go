@@ -37,10 +37,11 @@ type instance struct {
 	stopping atomic.Bool
 	endOnce  sync.Once
 	freed    sync.Once
+	life     told
 }
 
-func newInstance(p *plugin) *instance {
-	return &instance{plugin: p, ready: make(chan struct{}), runner: newRunner(p)}
+func newInstance(ctx context.Context, p *plugin) *instance {
+	return &instance{plugin: p, life: p.told(ctx), ready: make(chan struct{}), runner: newRunner(p)}
 }
 
 func (in *instance) isReady() bool {

@@ -64,6 +64,10 @@ type Options struct {
 	// Redact takes secrets out of what plugins print, before it is logged, kept
 	// or shown. Nil leaves it be.
 	Redact func(string) string
+	// Life is told what becomes of a plugin's process, see the Life constants;
+	// ctx has the values of that of the call which started it. It must not
+	// call the manager. Nil tells nobody.
+	Life func(ctx context.Context, plugin, event string, details map[string]any)
 	// OnChange is told when a plugin turns out to have other tools than
 	// those that were listed from the cache. Nil tells nobody.
 	OnChange func(name string)

@@ -84,7 +84,7 @@ func isObject(data json.RawMessage) bool {
 // come while it starts wait for the same start. It stays until it is released.
 func (p *plugin) acquire(ctx context.Context) (*instance, error) {
 	for {
-		in, wait, err := p.pick()
+		in, wait, err := p.pick(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -151,13 +151,14 @@ func (p *plugin) endIdle(in *instance) {
 	if unused {
 		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
 		in.stop()
+		in.life.event(LifeStopped, map[string]any{"idle": true})
 		p.ending.Done()
 	}
 }
 
 // pick gives the current process, or starts one, or says how long to wait
 // before one may be started.
-func (p *plugin) pick() (*instance, time.Duration, error) {
+func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -172,7 +173,7 @@ func (p *plugin) pick() (*instance, time.Duration, error) {
 	} else if wait > 0 {
 		return nil, wait, nil
 	}
-	in := newInstance(p)
+	in := newInstance(ctx, p)
 	p.current, p.active, p.idle = in, 0, nil
 	p.starts++
 	go p.run(in)
@@ -183,6 +184,7 @@ func (p *plugin) pick() (*instance, time.Duration, error) {
 func (p *plugin) run(in *instance) {
 	began := time.Now()
 	in.failure = in.start()
+	in.tellStart(time.Since(began))
 	p.mu.Lock()
 	p.startTook = time.Since(began)
 	if in.failure != nil {
@@ -232,6 +234,7 @@ func (p *plugin) ended(in *instance) {
 		p.mu.Unlock()
 		p.tally.ended(in.runner.pid(), in.runner.peakMemory(), crash)
 		if !expected {
+			in.life.event(LifeCrashed, map[string]any{"status": in.runner.exitStatus()})
 			p.manager.logger.Warn("plugin ended unexpectedly", "plugin", p.spec.Name, "status", in.runner.exitStatus())
 		}
 		go in.release()
@@ -276,9 +279,13 @@ func (p *plugin) close() {
 	}
 	p.mu.Unlock()
 	if in != nil {
+		ran := in.isReady() && !in.dead()
 		in.stop()
 		if in.failure == nil {
 			p.ended(in)
+		}
+		if ran {
+			in.life.event(LifeStopped, nil)
 		}
 	}
 	p.ending.Wait()

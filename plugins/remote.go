@@ -211,6 +211,7 @@ func (p *plugin) abandon(in *instance, err *tool.Error) {
 	if current {
 		p.tally.ended(in.runner.pid(), residentMemory(in.runner.pid()), err)
 	}
+	in.life.event(LifeEnded, map[string]any{"pid": in.runner.pid(), "error": err.Message})
 	p.manager.logger.Warn("plugin ended because it does not answer", "plugin", p.spec.Name, "pid", in.runner.pid())
 	in.runner.stop()
 	in.release()

@@ -6,10 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -21,6 +23,7 @@ type app struct {
 	flags    globalFlags
 	painter  painter
 	logger   *slog.Logger
+	redactor *atomic.Pointer[record.Redactor] // of the log
 }
 
 // globalFlags are the flags that every subcommand has.
@@ -97,7 +100,8 @@ func (a *app) setUp() error {
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
 		return usagef("Use debug, info, warn or error.", "unknown log level %q", a.flags.logLevel)
 	}
-	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	a.redactor = new(atomic.Pointer[record.Redactor])
+	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr}))
 	switch a.flags.color {
 	case "auto":
 		a.painter = painter(isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")

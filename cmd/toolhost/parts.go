@@ -166,7 +166,7 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	}
 	tools := make([]tool.Tool, 0, len(specs))
 	for _, spec := range specs {
-		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Prepare: confine})
+		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Prepare: confine, Secrets: cfg.Secrets})
 		if err != nil {
 			return nil, err
 		}
@@ -184,6 +184,7 @@ func (p *project) newManager() *plugins.Manager {
 		HostVersion: version(),
 		Redact:      p.recorder.Redactor().String,
 		Shipped:     shipped.Lookup,
+		Life:        p.pluginLife,
 	})
 }
 

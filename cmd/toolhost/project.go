@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/state"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped"
@@ -33,6 +32,7 @@ type project struct {
 	undo      *undo.Store
 	owners    *owners // nil where tasks outlive the process
 	policy    atomic.Pointer[policy.Policy]
+	session   atomic.Pointer[string] // of the last call
 
 	mu sync.Mutex // guards config and parts against a reload
 }
@@ -43,6 +43,7 @@ func (a *app) open(ctx context.Context) (*project, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.keepSecret(cfg.Secrets)
 	p := &project{app: a, config: cfg}
 	if err := p.openWorkspace(); err != nil {
 		return nil, err
@@ -185,26 +186,19 @@ func (p *project) openHost(ctx context.Context) error {
 		return err
 	}
 	p.host, err = host.New(ctx, host.Options{
-		Root:     p.workspace.Root(),
-		Sources:  p.parts.sources,
-		Toolset:  p.parts.toolset,
-		Limits:   host.Limits{Timeout: p.config.Limits.Timeout},
-		Logger:   p.app.logger,
-		Recorder: p.recorder,
-		State:    p.store.Scope,
-		Judge:    p.judge,
-		CallContext: func(ctx context.Context, call *tool.Call) context.Context {
-			if runsTasks(p.host.Catalog().Toolset().Name) {
-				if err := p.owners.own(call.Session); err != nil {
-					p.app.logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
-				}
-			}
-			return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
-		},
-		Remember:  p.remember,
-		Approvals: elsewhere{p},
-		Sample:    p.sample,
-		Secrets:   p.config.Secrets,
+		Root:        p.workspace.Root(),
+		Sources:     p.parts.sources,
+		Toolset:     p.parts.toolset,
+		Limits:      host.Limits{Timeout: p.config.Limits.Timeout},
+		Logger:      p.app.logger,
+		Recorder:    p.recorder,
+		State:       p.store.Scope,
+		Judge:       p.judge,
+		CallContext: p.callContext,
+		Remember:    p.remember,
+		Approvals:   elsewhere{p},
+		Sample:      p.sample,
+		Secrets:     p.config.Secrets,
 	})
 	if err != nil {
 		return usage(err)
@@ -218,6 +212,7 @@ func (p *project) reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w; toolhost validate says what is wrong", err)
 	}
+	p.keepSecret(cfg.Secrets)
 	rules, err := p.openPolicy(cfg)
 	if err != nil {
 		return err

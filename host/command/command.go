@@ -26,6 +26,9 @@ const DefaultTimeout = 2 * time.Minute
 // Deps are what command tools work with.
 type Deps struct {
 	Workspace *workspace.Workspace
+	// Secrets are values that a command's output is not to show, not in the
+	// file that keeps the whole of it either.
+	Secrets []string
 	// OutputCap is how many bytes of each stream are shown. Zero is
 	// proc.DefaultCap.
 	OutputCap int
@@ -206,6 +209,7 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 		Stdin:     run.Stdin,
 		Timeout:   c.timeout(),
 		Cap:       c.deps.OutputCap,
+		Secrets:   c.deps.Secrets,
 		Limit:     c.deps.Limit,
 		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
 		OnLine:    progress(ctx, call),

@@ -65,6 +65,7 @@ const maxLine = 8 << 10
 type capture struct {
 	limit    int
 	spill    spill
+	veil     *veil
 	onLine   func(string)
 	onOutput func([]byte)
 
@@ -97,8 +98,13 @@ func (c *capture) readFrom(stream io.Reader) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.take(c.veil.pass(p))
+	return len(p), nil
+}
+
+func (c *capture) take(p []byte) {
 	if len(p) == 0 {
-		return 0, nil
+		return
 	}
 	c.bytes += int64(len(p))
 	c.newlines += int64(bytes.Count(p, []byte{'\n'}))
@@ -108,7 +114,6 @@ func (c *capture) Write(p []byte) (int, error) {
 	}
 	c.lines(p)
 	c.keep(p)
-	return len(p), nil
 }
 
 func (c *capture) keep(p []byte) {
@@ -169,6 +174,7 @@ func (c *capture) flushLine() {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.take(c.veil.rest())
 	if len(c.line) > 0 {
 		c.flushLine()
 	}

@@ -57,6 +57,9 @@ type Command struct {
 	// SpillLimit bounds a file in SpillDir, in bytes. Zero is
 	// DefaultSpillLimit.
 	SpillLimit int64
+	// Secrets are values that are taken out of the output, wherever it goes.
+	// Those shorter than four bytes are not looked for.
+	Secrets []string
 	// OnLine is called with every line of output as it comes, without its
 	// newline, from two goroutines. "stdout" or "stderr" is the stream.
 	OnLine func(stream, line string)

@@ -54,7 +54,7 @@ func newRun(c Command) *run {
 }
 
 func (r *run) capture(stream string) *capture {
-	c := &capture{limit: r.Cap}
+	c := &capture{limit: r.Cap, veil: newVeil(r.Secrets)}
 	if r.SpillDir != "" {
 		name := stream + ".txt"
 		if r.SpillName != "" {

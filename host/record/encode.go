@@ -20,18 +20,19 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 // encode makes the line of an event, newline included.
 func (r *Recorder) encode(event string, payload any) ([]byte, error) {
+	redactor := r.redactor.Load()
 	data, err := marshal(payload)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "the payload of event %q is no JSON: %w", event, err).
 			Suggest("Emit values that encoding/json can encode.")
 	}
-	fields := payloadFields(r.redactor.rewrite(data, maxText))
+	fields := payloadFields(redactor.rewrite(data, maxText))
 	if len(fields) > maxLine {
 		fields = []byte(`"payload_bytes_left_out":` + strconv.Itoa(len(data)))
 	}
 	var line bytes.Buffer
 	line.WriteString(`{"event":`)
-	line.Write(r.redactor.rewrite(tool.MustMarshal(event), maxText))
+	line.Write(redactor.rewrite(tool.MustMarshal(event), maxText))
 	line.WriteString(`,"timestamp":"`)
 	line.WriteString(r.options.Now().UTC().Format(timeFormat))
 	line.WriteByte('"')

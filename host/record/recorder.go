@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -38,7 +39,7 @@ type Options struct {
 // goroutine. Nothing is made or opened before the first use.
 type Recorder struct {
 	options  Options
-	redactor *Redactor
+	redactor atomic.Pointer[Redactor]
 
 	mu   sync.Mutex
 	runs map[string]*run
@@ -63,12 +64,22 @@ func New(o Options) (*Recorder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Recorder{options: o, redactor: NewRedactor(o.Secrets), runs: make(map[string]*run)}, nil
+	r := &Recorder{options: o, runs: make(map[string]*run)}
+	r.Redact(nil)
+	return r, nil
 }
 
 // Redactor gives what the recorder takes secrets out with, for logs and
 // results.
-func (r *Recorder) Redactor() *Redactor { return r.redactor }
+func (r *Recorder) Redactor() *Redactor { return r.redactor.Load() }
+
+// Redact adds to the values that never reach the record.
+func (r *Recorder) Redact(values []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.options.Secrets = append(r.options.Secrets[:len(r.options.Secrets):len(r.options.Secrets)], values...)
+	r.redactor.Store(NewRedactor(r.options.Secrets))
+}
 
 // Step counts a call of session and gives its number, from 1. The calls of
 // all processes are counted together.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"maps"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
+)
+
+// callContext says in the context of a call whose call it is, for undo and for
+// the record.
+func (p *project) callContext(ctx context.Context, call *tool.Call) context.Context {
+	p.session.Store(&call.Session)
+	if runsTasks(p.host.Catalog().Toolset().Name) {
+		if err := p.owners.own(call.Session); err != nil {
+			p.app.logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
+		}
+	}
+	return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+}
+
+// pluginLife records what becomes of a plugin's process: in the session whose
+// call started it, or else in the one that called last. Before the first call
+// there is no record.
+func (p *project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
+	payload := map[string]any{"plugin": plugin}
+	maps.Copy(payload, details)
+	session := p.session.Load()
+	if call, ok := undo.CallOf(ctx); ok {
+		session, payload["request_id"] = &call.Session, call.ID
+	}
+	if session == nil {
+		return
+	}
+	if err := p.recorder.Event(ctx, *session, event, payload); err != nil {
+		p.app.logger.WarnContext(ctx, "an event was not recorded", "event", event, "error", err)
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/toolhost/toolhost/host/record"
+)
+
+// keepSecret has values taken out of results, the record and the log, beside
+// those of before.
+func (p *project) keepSecret(values []string) {
+	p.host.Redact(values)
+	p.recorder.Redact(values)
+	p.app.redactor.Store(p.recorder.Redactor())
+}
+
+// keepSecret has values taken out of the log before there is a project.
+func (a *app) keepSecret(values []string) { a.redactor.Store(record.NewRedactor(values)) }
+
+// redactAttr takes secrets out of an attribute of the log, its message too.
+func (a *app) redactAttr(_ []string, attr slog.Attr) slog.Attr {
+	secrets := a.redactor.Load()
+	if secrets == nil {
+		return attr
+	}
+	value := attr.Value.Resolve()
+	switch value.Kind() {
+	case slog.KindString:
+		return slog.String(attr.Key, secrets.String(value.String()))
+	case slog.KindAny:
+		text := fmt.Sprintf("%+v", value.Any())
+		if clean := secrets.String(text); clean != text {
+			return slog.String(attr.Key, clean)
+		}
+	}
+	return attr
+}

@@ -1,0 +1,21 @@
+package host
+
+import "context"
+
+// The parts of a call that Options.Trace is told of. A call has one TraceCall,
+// with the others inside it where they take place.
+const (
+	TraceCall = "call"
+	TracePlan = "plan"
+	TraceRun  = "run"
+)
+
+// trace tells of the beginning of a part of the call, and done of its end.
+func (c *call) trace(ctx context.Context, part string) (_ context.Context, done func()) {
+	begin := c.host.options.Trace
+	if begin == nil {
+		return ctx, func() {}
+	}
+	ctx, end := begin(ctx, part, &c.tool)
+	return ctx, func() { end(&c.outcome) }
+}
