@@ -54,6 +54,7 @@ type call struct {
 	entry   *Entry
 	tool    tool.Call
 	outcome Outcome
+	asking  asking
 }
 
 // begin counts the step. What belongs to the call goes along in the context
@@ -355,7 +356,7 @@ func (c *call) render(ctx context.Context, err error) {
 		return
 	}
 	if input, ok := errors.AsType[*tool.InputRequired](err); ok {
-		c.outcome.Input = input
+		c.outcome.Input = c.question(input)
 		return
 	}
 	c.outcome.Err = c.hideStack(ctx, tool.AsError(err))

@@ -171,6 +171,9 @@ type Request struct {
 	// ApproveLater is true when the caller can make the same call again after
 	// a person has approved it elsewhere.
 	ApproveLater bool
+	// CanSample and CanRoots are true when the face can put a question to the
+	// client's model, and ask the client for its roots, in the same way.
+	CanSample, CanRoots bool
 	// HowToApprove tells, where nobody can be asked, what the caller can do
 	// to have the call approved. Empty gives a general hint.
 	HowToApprove string
@@ -179,6 +182,9 @@ type Request struct {
 	// Sample asks the caller's language model, where Options.Sample has none.
 	// Nil means that the caller lends none.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
+	// Log receives what the tool logs, besides the host's own log. May be nil.
+	// It must not block.
+	Log func(level slog.Level, message string)
 
 	depth int // of calls made by tools
 }

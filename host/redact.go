@@ -58,6 +58,14 @@ func newRedactor(secrets []string) *redactor {
 	return &redactor{strings.NewReplacer(plain...), strings.NewReplacer(escaped...)}
 }
 
+// string gives a text without secrets.
+func (d *redactor) string(text string) string {
+	if d == nil {
+		return text
+	}
+	return d.text.Replace(text)
+}
+
 // result gives r without secrets. r itself is not changed, because a tool may
 // keep it.
 func (d *redactor) result(r *tool.Result) *tool.Result {

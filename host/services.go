@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -30,39 +29,14 @@ func (s *services) Progress(_ context.Context, p tool.Progress) {
 func (s *services) Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
 	attrs = append([]slog.Attr{slog.String("tool", s.call.outcome.Tool), slog.String("request_id", s.call.outcome.RequestID)}, attrs...)
 	s.call.host.logger.LogAttrs(ctx, level, message, attrs...)
+	if log := s.call.request.Log; log != nil {
+		log(level, s.call.host.redact.string(message))
+	}
 }
 
 func (s *services) Emit(ctx context.Context, event string, payload any) error {
 	return s.call.host.options.Recorder.Event(ctx, s.call.session.name, event, payload)
 }
-
-func (s *services) Ask(_ context.Context, key string, form tool.Form) (tool.Answer, error) {
-	if answer, ok := s.call.request.Answers[key]; ok && key != approvalKey {
-		return answer, nil
-	}
-	if !s.call.request.CanAsk {
-		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s", s.call.outcome.Tool, form.Message).
-			Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.")
-	}
-	return tool.Answer{}, &tool.InputRequired{Key: key, Form: form}
-}
-
-func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
-	if own := s.call.host.options.Sample; own != nil {
-		response, err := own(ctx, request)
-		if !errors.Is(err, ErrNoModel) {
-			return response, err
-		}
-	}
-	if callers := s.call.request.Sample; callers != nil {
-		return callers(ctx, request)
-	}
-	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
-		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = env("...") }), or use a client that offers sampling.`)
-}
-
-// ErrNoModel says that no language model is configured.
-var ErrNoModel = errors.New("none is configured")
 
 func (s *services) State(scope tool.Scope) tool.State {
 	source := s.call.outcome.Source

@@ -60,7 +60,9 @@ type Services interface {
 	// be asked, the error is an *Error with code unavailable.
 	Ask(ctx context.Context, key string, form Form) (Answer, error)
 	// Sample asks a language model. Where there is none the error is an
-	// *Error with code unavailable.
+	// *Error with code unavailable. A client's model may only be reachable by
+	// asking for the answer and calling again, as in Ask; so a tool samples
+	// before it changes anything, and returns the error unchanged.
 	Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error)
 	// State gives the store of the given scope, private to the tool's source.
 	State(scope Scope) State
@@ -102,21 +104,38 @@ type State interface {
 	Keys(ctx context.Context, prefix string) ([]string, error)
 }
 
-// Form is a question to the user.
+// Form is a question: to the user, unless Sample or Roots is set.
 type Form struct {
 	// Message is the question.
 	Message string `json:"message"`
 	// Schema is a flat JSON Schema object of the answer's fields. Empty means
 	// a bare confirmation.
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Sample puts the question to a language model; the answer's content is a
+	// SampleResponse. A plugin uses Services.Sample instead.
+	Sample *SampleRequest `json:"sample,omitempty"`
+	// Roots asks the client which directories it works in; the answer's
+	// content is Roots. A plugin cannot ask this.
+	Roots bool `json:"roots,omitempty"`
 }
 
-// Answer is what the user said.
+// Answer is what the user, or whoever was asked, said.
 type Answer struct {
 	// Action is "accept", "decline" or "cancel".
 	Action string `json:"action"`
 	// Content holds the form's fields when the action is accept.
 	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// Roots are the directories that a client works in.
+type Roots struct {
+	Roots []Root `json:"roots"`
+}
+
+// Root is one of them.
+type Root struct {
+	URI  string `json:"uri"`
+	Name string `json:"name,omitempty"`
 }
 
 // Accepted reports whether the user agreed.
@@ -144,6 +163,9 @@ var ErrInputRequired = errors.New("input required")
 type InputRequired struct {
 	Key  string
 	Form Form
+	// Also are further questions that may be answered at the same time. Those
+	// that are not are asked again.
+	Also []*InputRequired
 }
 
 // Error names the question.

@@ -155,6 +155,9 @@ func (s *services) Sample(ctx context.Context, req tool.SampleRequest) (*tool.Sa
 	if err != nil {
 		return nil, err
 	}
+	if q := r.GetInputRequired(); q != nil {
+		return nil, fromproto.InputRequired(q)
+	}
 	return &tool.SampleResponse{Text: string(r.GetSample().GetText()), Model: r.GetSample().GetModel()}, nil
 }
 

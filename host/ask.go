@@ -1,0 +1,140 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// ErrNoModel says that no language model is configured.
+var ErrNoModel = errors.New("none is configured")
+
+// NeedsDetail is the detail of an error that names what the caller would have
+// to offer for the call to work: "elicitation", "sampling" or "roots".
+const NeedsDetail = "needs"
+
+// asking is what a call knows of the questions that it had.
+type asking struct {
+	mu      sync.Mutex
+	given   map[string]tool.Answer         // by a model, during this call
+	pending map[string]*tool.InputRequired // as they were put
+}
+
+// Ask answers a question from what the request brings, or from the model of
+// the configuration; else the face has to put it.
+func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
+	if answer, ok := s.answered(key); ok {
+		return answer, nil
+	}
+	switch {
+	case form.Sample != nil:
+		return s.askModel(ctx, key, form)
+	case form.Roots:
+		if s.call.request.CanRoots {
+			return tool.Answer{}, s.put(key, form)
+		}
+		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s needs to know which directories the client works in, and this client does not tell", s.call.outcome.Tool).
+			Suggest("Call it from an MCP client that offers roots.").With(NeedsDetail, "roots")
+	case s.call.request.CanAsk:
+		return tool.Answer{}, s.put(key, form)
+	}
+	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s", s.call.outcome.Tool, form.Message).
+		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
+}
+
+func (s *services) answered(key string) (tool.Answer, bool) {
+	if key == approvalKey {
+		return tool.Answer{}, false
+	}
+	if answer, ok := s.call.request.Answers[key]; ok {
+		return answer, true
+	}
+	s.call.asking.mu.Lock()
+	defer s.call.asking.mu.Unlock()
+	answer, ok := s.call.asking.given[key]
+	return answer, ok
+}
+
+// put notes a question and gives the error that hands it up.
+func (s *services) put(key string, form tool.Form) error {
+	question := &tool.InputRequired{Key: key, Form: form}
+	s.call.asking.mu.Lock()
+	defer s.call.asking.mu.Unlock()
+	if s.call.asking.pending == nil {
+		s.call.asking.pending = make(map[string]*tool.InputRequired)
+	}
+	s.call.asking.pending[key] = question
+	return question
+}
+
+// question gives what a tool handed up as it was put: on the way through a
+// plugin it loses what the protocol has no place for.
+func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
+	c.asking.mu.Lock()
+	defer c.asking.mu.Unlock()
+	if own, ok := c.asking.pending[q.Key]; ok && len(q.Also) == 0 {
+		return own
+	}
+	return q
+}
+
+func (s *services) askModel(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
+	response, err := s.sample(ctx, key, *form.Sample)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	answer := tool.Answer{Action: "accept", Content: tool.MustMarshal(response)}
+	s.call.asking.mu.Lock()
+	defer s.call.asking.mu.Unlock()
+	if s.call.asking.given == nil {
+		s.call.asking.given = make(map[string]tool.Answer)
+	}
+	s.call.asking.given[key] = answer
+	return answer, nil
+}
+
+// Sample asks the configured model, else the caller's: at once where that is
+// possible, else by a question that the face puts.
+func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
+	sum := sha256.Sum256(tool.MustMarshal(request))
+	key := "sample-" + base64.RawURLEncoding.EncodeToString(sum[:9])
+	if answer, ok := s.answered(key); ok {
+		return readSample(answer)
+	}
+	return s.sample(ctx, key, request)
+}
+
+func (s *services) sample(ctx context.Context, key string, request tool.SampleRequest) (*tool.SampleResponse, error) {
+	if own := s.call.host.options.Sample; own != nil {
+		response, err := own(ctx, request)
+		if !errors.Is(err, ErrNoModel) {
+			return response, err
+		}
+	}
+	switch {
+	case s.call.request.Sample != nil:
+		return s.call.request.Sample(ctx, request)
+	case s.call.request.CanSample:
+		return nil, s.put(key, tool.Form{Message: request.Prompt, Sample: &request})
+	}
+	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
+		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = env("...") }), or use a client that offers sampling.`).
+		With(NeedsDetail, "sampling")
+}
+
+// readSample reads a model's answer that came by way of the face.
+func readSample(answer tool.Answer) (*tool.SampleResponse, error) {
+	var response tool.SampleResponse
+	if !answer.Accepted() {
+		return nil, tool.Errorf(tool.Denied, "the client did not let its model answer").Suggest("Do it without a model, or ask the user.")
+	}
+	if err := json.Unmarshal(answer.Content, &response); err != nil {
+		return nil, tool.Errorf(tool.Unavailable, "the model's answer cannot be read: %w", err).Suggest("Call again.")
+	}
+	return &response, nil
+}
