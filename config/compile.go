@@ -15,13 +15,19 @@ type compiler struct {
 	params *params
 	// dynamic are the parts of expressions that refer to a parameter.
 	dynamic map[hclsyntax.Expression]bool
+	// whole is true where param alone stands for all parameters.
+	whole bool
+}
+
+func (r *reader) compiler(p *params) compiler {
+	return compiler{reader: r, params: p, dynamic: make(map[hclsyntax.Expression]bool)}
 }
 
 // command reads a command block.
 func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
-	blk := r.open(b, schema("argv env stdin timeout success"))
+	blk := r.open(b, schema("argv env stdin timeout success report"))
 	blk.require("argv")
-	c := compiler{r, p, make(map[hclsyntax.Expression]bool)}
+	c := r.compiler(p)
 	t := new(argv.Template)
 	c.noteUse(blk)
 	if a := blk.attrs["argv"]; a != nil {
@@ -32,18 +38,24 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 		t.Env = c.env(a.Expr)
 	}
 	if a := blk.attrs["stdin"]; a != nil {
+		c.whole = true
 		if e, ok := c.expr(a.Expr); ok {
 			t.Stdin = &e
 		}
 	}
 	blk.duration("timeout", &t.Timeout)
 	blk.integers("success", &t.Success)
+	blk.text("report", &t.Report)
+	return t
+}
+
+// unused warns of parameters that nothing refers to.
+func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
-		if !p.used[name] && !p.misspelt {
+		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
 			r.warn(p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
 		}
 	}
-	return t
 }
 
 // noteUse notes the parameters that the command refers to, in whatever way.
@@ -53,9 +65,21 @@ func (c compiler) noteUse(b block) {
 		if a == nil {
 			continue
 		}
-		for _, t := range a.Expr.Variables() {
-			if attr, ok := second(t); ok && t.RootName() == "param" {
-				c.params.used[attr] = true
+		c.use(a.Expr)
+	}
+}
+
+// use notes the parameters that an expression refers to.
+func (c compiler) use(e hcl.Expression) {
+	for _, t := range e.Variables() {
+		if t.RootName() != "param" {
+			continue
+		}
+		if attr, ok := second(t); ok {
+			c.params.used[attr] = true
+		} else if len(t) == 1 {
+			for _, name := range c.params.names() {
+				c.params.used[name] = true
 			}
 		}
 	}
@@ -172,8 +196,12 @@ func (c compiler) env(e hcl.Expression) map[string]argv.Expr {
 
 // usesParams reports whether an expression refers to a parameter.
 func usesParams(e hcl.Expression) bool {
-	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "param" })
+	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool { return atCall(t.RootName()) })
 }
+
+// atCall reports whether what a name begins has a value only when the tool is
+// called.
+func atCall(root string) bool { return root == "param" || root == "ask" }
 
 // finder notes which parts of an expression refer to a parameter. One walk
 // does it for all parts; asking each of them would take quadratic time.
@@ -185,7 +213,7 @@ type finder struct {
 // Enter is called before the parts of n.
 func (f *finder) Enter(n hclsyntax.Node) hcl.Diagnostics {
 	t, ok := n.(*hclsyntax.ScopeTraversalExpr)
-	f.open = append(f.open, ok && t.Traversal.RootName() == "param")
+	f.open = append(f.open, ok && atCall(t.Traversal.RootName()))
 	return nil
 }
 
@@ -286,11 +314,17 @@ func plainText(e argv.Expr) bool {
 
 // param compiles param.NAME.
 func (c compiler) param(e *hclsyntax.ScopeTraversalExpr) (argv.Expr, bool) {
+	if c.whole && len(e.Traversal) == 1 && e.Traversal.RootName() == "param" {
+		return argv.Expr{All: true}, true
+	}
 	name, ok := c.paramName(e)
 	return argv.Expr{Param: name}, ok
 }
 
 func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
+	if e.Traversal.RootName() == "ask" {
+		return c.answerName(e)
+	}
 	name, ok := second(e.Traversal)
 	switch {
 	case ok && len(e.Traversal) == 2 && c.params.find(name) != nil:
@@ -346,7 +380,7 @@ func (c compiler) switchParam(e hclsyntax.Expression) (name string, not, ok bool
 		if name, ok = c.paramName(e); !ok {
 			return "", false, false
 		}
-		if p := c.params.find(name); p.Type != argv.TypeBool {
+		if p := c.params.value(name); p.Type != argv.TypeBool {
 			c.fail(e.Range(), "Condition on a parameter", "Make its type bool, or pass the value on.",
 				"A condition needs a bool, and %q is %s.", name, p.Type)
 			return "", false, false

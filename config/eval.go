@@ -172,7 +172,12 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 			"A parameter has a value only when its tool is called; here the file is being loaded.")
 		return
 	}
-	hint := didYouMean(root, []string{"var", "local", "param", "path", "workspace"})
+	if root == "ask" {
+		r.fail(t.SourceRange(), "Answer out of place", "Use it in argv, env or stdin of the tool's command block, or in its outputs.",
+			"A question is answered only when its tool is called; here the file is being loaded.")
+		return
+	}
+	hint := didYouMean(root, []string{"var", "local", "param", "ask", "path", "workspace"})
 	if hint == "" {
 		hint = `Write "` + root + `" in quotes if it is meant as text.`
 	}

@@ -16,6 +16,7 @@ type params struct {
 	at     []hcl.Range
 	byName map[string]int
 	used   map[string]bool
+	asks   []argv.Ask
 	// misspelt is true when a reference named no parameter: then one that
 	// seems unused may be the one that was meant.
 	misspelt bool
@@ -26,6 +27,19 @@ func (p *params) find(name string) *argv.Param {
 		return &p.list[i]
 	}
 	return nil
+}
+
+// value finds a parameter or a part of an answer, by the name that an
+// expression was compiled to.
+func (p *params) value(name string) *argv.Param {
+	for i := range p.asks {
+		for _, part := range p.asks[i].Params() {
+			if part.Name == name {
+				return &part
+			}
+		}
+	}
+	return p.find(name)
 }
 
 func (p *params) names() []string {

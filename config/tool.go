@@ -13,8 +13,8 @@ import (
 // tool reads a tool block.
 func (r *reader) tool(b *hcl.Block) {
 	r.name("tool", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("title description risk permissions "+accessAttrs,
-		"param name", "passthrough", "command", "example", "reject"))
+	blk := r.open(b, schema("title description risk permissions params_schema "+accessAttrs,
+		"param name", "passthrough", "command", "ask name", "output", "example", "reject"))
 	spec := argv.Spec{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	blk.text("title", &spec.Title)
 	blk.text("description", &spec.Description)
@@ -39,8 +39,10 @@ func (r *reader) tool(b *hcl.Block) {
 
 // body reads params and the one of passthrough and command that a tool has.
 func (b block) body(spec *argv.Spec) {
-	params := b.params()
-	spec.Params = params.list
+	params := b.toolParams(spec)
+	params.asks = b.asks(params)
+	spec.Asks = params.asks
+	b.outputs(spec, params)
 	var first *hcl.Block
 	for _, nested := range b.blocks {
 		if nested.Type != "passthrough" && nested.Type != "command" {
@@ -54,9 +56,14 @@ func (b block) body(spec *argv.Spec) {
 		first = nested
 		if nested.Type == "command" {
 			spec.Command = b.command(nested, params)
+			b.unused(params)
 			continue
 		}
 		spec.Passthrough = b.passthrough(nested)
+		if len(spec.Asks) > 0 {
+			b.fail(b.at, "Question before a passthrough", "Use a command block, which can make use of the answer.",
+				"A passthrough takes its arguments from the agent alone.")
+		}
 		if len(params.list) > 0 {
 			b.fail(params.at[0], "Parameter of a passthrough", "Use a command block for typed parameters.",
 				"A passthrough has one parameter, args, and no others.")
@@ -129,7 +136,7 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	body, options := splitOptions(b.Body)
 	rest := *b
 	rest.Body = body
-	blk := r.open(&rest, schema("command prepend forbid unknown number timeout success", "option names", "operands"))
+	blk := r.open(&rest, schema("command prepend forbid unknown number timeout success report", "option names", "operands"))
 	blk.require("command")
 	w := new(argv.Wrapper)
 	blk.text("command", &w.Command)
@@ -142,6 +149,7 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	blk.boolean("number", &w.Number)
 	blk.duration("timeout", &w.Timeout)
 	blk.integers("success", &w.Success)
+	blk.text("report", &w.Report)
 	for _, name := range w.Forbid {
 		r.optionName(name, blk.where("forbid"))
 	}

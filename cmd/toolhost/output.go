@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,7 @@ type jsonOutcome struct {
 	Success       bool            `json:"success"`
 	Output        string          `json:"output"`
 	Structured    json.RawMessage `json:"structured,omitempty"`
+	Contents      []tool.Content  `json:"contents,omitempty"` // when they are more than text
 	FilesAffected []string        `json:"files_affected"`
 	ExecutionTime int64           `json:"execution_time_ms"`
 	Error         *tool.Error     `json:"error,omitempty"`
@@ -65,6 +67,9 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	if r := o.Result; r != nil {
 		out.Structured, out.Metadata, out.Output = r.Structured, r.Metadata, ownText(o)
 		out.FilesAffected = append(out.FilesAffected, r.FilesAffected...)
+		if slices.ContainsFunc(r.Contents, func(c tool.Content) bool { return c.Kind != tool.KindText }) {
+			out.Contents = r.Contents
+		}
 	}
 	if dryRun {
 		out.DryRun = &jsonPlan{o.Plan, o.Decision}

@@ -98,46 +98,6 @@ func harmless(text string) string {
 	return b.String()
 }
 
-// askForm asks for the fields of a form, one line each.
-func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
-	fmt.Fprintln(a.err, harmless(form.Message))
-	var schema struct {
-		Properties map[string]struct {
-			Title       string   `json:"title"`
-			Description string   `json:"description"`
-			Type        string   `json:"type"`
-			Enum        []string `json:"enum"`
-		} `json:"properties"`
-	}
-	_ = json.Unmarshal(form.Schema, &schema)
-	content := make(map[string]any)
-	for _, name := range sortedNames(schema.Properties) {
-		field := schema.Properties[name]
-		prompt := firstOf(field.Title, field.Description, name)
-		if len(field.Enum) > 0 {
-			prompt += " [" + strings.Join(field.Enum, ", ") + "]"
-		}
-		line, err := a.readLine(ctx, prompt+": ")
-		if err != nil {
-			return tool.Answer{}, err
-		}
-		content[name] = typed(field.Type, strings.TrimRight(line, "\r\n"))
-	}
-	return tool.Answer{Action: "accept", Content: tool.MustMarshal(content)}, nil
-}
-
-// typed reads a line as the type that a form's field wants.
-func typed(kind, line string) any {
-	var value any
-	switch kind {
-	case "integer", "number", "boolean":
-		if json.Unmarshal([]byte(line), &value) == nil {
-			return value
-		}
-	}
-	return line
-}
-
 // readLine prompts and reads one line, unless ctx ends first. An end of input
 // is an empty line.
 func (a *app) readLine(ctx context.Context, prompt string) (string, error) {

@@ -51,6 +51,17 @@ type Spec struct {
 	Command     *Template
 	// Params are the parameters of Command.
 	Params []Param
+	// Raw is the JSON Schema of the parameters as it was written, where Params
+	// only says how some of its properties are used. Nil is the schema that
+	// Params make.
+	Raw json.RawMessage
+	// Asks are questions that are put before the command runs.
+	Asks []Ask
+	// Outputs are what the result is made of; none means that it is the text
+	// which the command prints.
+	Outputs []Content
+	// Returns is the JSON Schema of the structured result. May be nil.
+	Returns json.RawMessage
 	// Examples are calls that must be accepted, Rejects ones that must be
 	// refused.
 	Examples, Rejects []Example
@@ -89,10 +100,17 @@ type Settings struct {
 	Timeout time.Duration
 	// Success are the exit codes that count as success; none means 0 alone.
 	Success []int
+	// Report begins the lines on standard error that tell progress or are for
+	// the log; empty means that there are none.
+	Report string
 }
 
 // Timeout of the spec's process, zero where none is set.
 func (s *Spec) Timeout() time.Duration { return s.settings().Timeout }
+
+// Report begins the lines on standard error by which the spec's process tells
+// progress, "" when it tells none.
+func (s *Spec) Report() string { return s.settings().Report }
 
 // Succeeded reports whether an exit code counts as success.
 func (s *Spec) Succeeded(code int) bool {
@@ -121,13 +139,20 @@ func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
 		args, _ := params["args"].(string)
 		return s.Passthrough.Resolve(args, paths)
 	}
-	return s.Command.Resolve(s.Params, params, paths)
+	declared := s.Params
+	for i := range s.Asks {
+		declared = append(declared[:len(declared):len(declared)], s.Asks[i].Params()...)
+	}
+	return s.Command.Resolve(declared, params, paths)
 }
 
 // Schema is the JSON Schema of the spec's parameters.
 func (s *Spec) Schema() json.RawMessage {
 	if s.Passthrough != nil {
 		return json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","description":"The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and variables do not.","default":""}},"additionalProperties":false}`)
+	}
+	if s.Raw != nil {
+		return s.Raw
 	}
 	return paramSchema(s.Params)
 }

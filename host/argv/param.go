@@ -85,7 +85,9 @@ type paramJSON struct {
 	Default     json.RawMessage `json:"default,omitempty"`
 }
 
-func (p *Param) schema() json.RawMessage {
+func (p *Param) schema() json.RawMessage { return tool.MustMarshal(p.keywords()) }
+
+func (p *Param) keywords() paramJSON {
 	s := paramJSON{Type: jsonType(p.Type), Description: p.Description}
 	if p.Default != nil && string(p.Default) != "null" {
 		s.Default = p.Default
@@ -99,7 +101,7 @@ func (p *Param) schema() json.RawMessage {
 		s.MinItems, s.MaxItems = p.Min, p.Max
 		s.Items = &paramJSON{Type: jsonType(p.Item), Enum: p.Enum, Pattern: p.Pattern}
 	}
-	return tool.MustMarshal(s)
+	return s
 }
 
 func jsonType(t Type) string {

@@ -2,7 +2,6 @@ package argv
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -32,6 +31,8 @@ type Expr struct {
 	Concat []Expr
 	// When chooses by a bool parameter.
 	When *When
+	// All stands for all parameters, as a compact JSON object.
+	All bool
 	// Null leaves out the argument.
 	Null bool
 }
@@ -183,6 +184,8 @@ func (f *fill) text(e Expr) (string, bool) {
 	switch {
 	case e.Null:
 		return "", false
+	case e.All:
+		return compact(f.given()), true
 	case e.When != nil:
 		return f.text(f.choose(e.When))
 	case e.Param != "":
@@ -200,6 +203,17 @@ func (f *fill) text(e Expr) (string, bool) {
 		b.WriteString(text)
 	}
 	return b.String(), true
+}
+
+// given are the values of the parameters themselves, without answers.
+func (f *fill) given() map[string]any {
+	given := make(map[string]any, len(f.values))
+	for name, value := range f.values {
+		if !strings.HasPrefix(name, "ask.") {
+			given[name] = value
+		}
+	}
+	return given
 }
 
 // texts gives a value as the texts it is on a command line: none for null,
@@ -221,7 +235,7 @@ func texts(value any) []string {
 		}
 		return all
 	}
-	return []string{fmt.Sprint(value)}
+	return []string{compact(value)}
 }
 
 // noNUL refuses what no argument list and no environment can hold.

@@ -68,6 +68,7 @@ func (c *command) define() *tool.Definition {
 		Description: withReturns(c.spec),
 		Category:    "command",
 		Parameters:  c.spec.Schema(),
+		Returns:     c.spec.Returns,
 		Risk:        c.spec.Risk,
 		Permissions: c.spec.Permissions,
 		Timeout:     c.timeout() + 10*time.Second, // the process ends first, and its output is kept
@@ -93,7 +94,25 @@ func withReturns(spec argv.Spec) string {
 	if description != "" && !strings.HasSuffix(description, ".") {
 		description += "."
 	}
-	return strings.TrimSpace(description + " Returns: what the program prints.")
+	return strings.TrimSpace(description + " Returns: " + returns(spec.Outputs) + ".")
+}
+
+// returns says what a result is made of.
+func returns(outputs []argv.Content) string {
+	if len(outputs) == 0 {
+		return "what the program prints"
+	}
+	kinds := make([]string, len(outputs))
+	for i, o := range outputs {
+		kinds[i] = map[tool.ContentKind]string{tool.KindImage: "an image", tool.KindAudio: "a sound", tool.KindResource: "a resource"}[o.Kind]
+		if kinds[i] == "" {
+			kinds[i] = "text"
+		}
+		if o.JSON {
+			kinds[i] = "JSON"
+		}
+	}
+	return strings.Join(kinds, ", ")
 }
 
 func exampleParams(e argv.Example) json.RawMessage {
@@ -133,22 +152,27 @@ func (c *command) lookUp() (string, error) {
 	return path, err
 }
 
-// resolve makes the argument list of a call and checks it.
-func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, error) {
+// resolve makes the argument list of a call and checks it. Questions that the
+// spec declares are put first, so that whoever decides sees all of it.
+func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[string]any, error) {
 	var params map[string]any
 	dec := json.NewDecoder(strings.NewReader(string(call.Params)))
 	dec.UseNumber()
 	if err := dec.Decode(&params); err != nil {
-		return nil, tool.Errorf(tool.InvalidArgument, "cannot read the parameters of %s: %w", call.Tool, err).
+		return nil, nil, tool.Errorf(tool.InvalidArgument, "cannot read the parameters of %s: %w", call.Tool, err).
 			Suggest("Give a JSON object.")
 	}
-	return c.spec.Resolve(params, Paths(ctx, c.deps.Workspace))
+	if err := Answers(ctx, call, c.spec.Asks, params); err != nil {
+		return nil, nil, err
+	}
+	run, err := c.spec.Resolve(params, Paths(ctx, c.deps.Workspace))
+	return run, params, err
 }
 
 // Plan implements tool.Planner: the command line, and the files it names for
 // writing.
 func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	run, err := c.resolve(ctx, call)
+	run, _, err := c.resolve(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +181,7 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 
 // CommandLine implements tool.Commander.
 func (c *command) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
-	run, err := c.resolve(ctx, call)
+	run, _, err := c.resolve(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -192,15 +216,28 @@ func commandLine(args []string) string {
 
 // Call implements tool.Tool.
 func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	run, err := c.resolve(ctx, call)
+	run, values, err := c.resolve(ctx, call)
 	if err != nil {
 		return nil, err
 	}
+	ended, metadata, err := c.start(ctx, call, run)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.report(ctx, run, values, ended)
+	if result != nil {
+		result.Metadata = metadata
+	}
+	return result, err
+}
+
+// start runs the program to its end.
+func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (ended *proc.Result, metadata map[string]any, err error) {
 	path, err := c.lookUp()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var metadata map[string]any
+	reports := &reporter{ctx: ctx, call: call, prefix: c.spec.Report(), started: time.Now()}
 	process := proc.Command{
 		Argv:      append([]string{path}, run.Argv[1:]...),
 		Name:      run.Argv[0],
@@ -212,7 +249,7 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 		Secrets:   c.deps.Secrets,
 		Limit:     c.deps.Limit,
 		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
-		OnLine:    progress(ctx, call),
+		OnLine:    reports.line,
 	}
 	if call.ArtifactDir != "" {
 		process.SpillDir = filepath.Join(call.ArtifactDir, "logs")
@@ -226,26 +263,16 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 			return err
 		}
 	}
-	ended, err := proc.Run(ctx, process)
-	if err != nil {
-		return nil, err
+	if len(c.spec.Outputs) > 0 {
+		process.Cap = maxPiece
 	}
-	result, err := c.report(run, ended)
-	if result != nil {
-		result.Metadata = metadata
+	ended, err = proc.Run(ctx, process)
+	if err == nil {
+		ended.Stderr.Head = withoutReports(ended.Stderr.Head, reports.prefix)
+		ended.Stderr.Tail = withoutReports(ended.Stderr.Tail, reports.prefix)
 	}
-	return result, err
+	return ended, metadata, err
 }
 
 // progressAfter is when a command begins to count as a long one.
 const progressAfter = time.Second
-
-// progress passes on the lines that a long command prints.
-func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
-	started := time.Now()
-	return func(_, line string) {
-		if elapsed := time.Since(started); elapsed > progressAfter {
-			call.Progress(ctx, tool.Progress{Done: elapsed.Seconds(), Message: line})
-		}
-	}
-}

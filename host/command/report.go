@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 // report turns the end of a process into a result: what it printed, or an
 // error that holds it.
-func (c *command) report(run *argv.Run, p *proc.Result) (*tool.Result, error) {
+func (c *command) report(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result, error) {
 	switch {
 	case p.Cancelled:
 		return nil, c.failure(tool.Cancelled, p, "%s was cancelled after %s", c.spec.Name, p.Duration.Round(1e6)).
@@ -26,9 +27,27 @@ func (c *command) report(run *argv.Run, p *proc.Result) (*tool.Result, error) {
 		return nil, c.failure(tool.CommandFailed, p, "%s failed with exit code %d", run.Argv[0], p.ExitCode).
 			Suggest("Read what it printed, correct the call and try again. It was called as: %s", commandLine(run.Argv))
 	}
+	if len(c.spec.Outputs) > 0 {
+		return c.made(ctx, run, values, p)
+	}
 	result := tool.Text(output(p))
 	result.Truncated = p.Stdout.Truncated() || p.Stderr.Truncated()
 	result.Artifacts = artifacts(p)
+	return result.Affecting(c.affected(run)...), nil
+}
+
+// made is the result of a command whose outputs are declared.
+func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result, error) {
+	printed, err := whole(p.Stdout)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{workspace: c.deps.Workspace, values: values, printed: printed}
+	contents, structured, err := m.contents(ctx, c.spec.Outputs)
+	if err != nil {
+		return nil, err
+	}
+	result := &tool.Result{Contents: contents, Structured: structured, Artifacts: artifacts(p)}
 	return result.Affecting(c.affected(run)...), nil
 }
 
@@ -36,7 +55,7 @@ func (c *command) report(run *argv.Run, p *proc.Result) (*tool.Result, error) {
 // where there is any.
 func output(p *proc.Result) string {
 	out := p.Stdout.String()
-	if p.Stderr.Bytes == 0 {
+	if len(p.Stderr.Head) == 0 {
 		return out
 	}
 	if out != "" && !strings.HasSuffix(out, "\n") {

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// formTries is how often a field is asked for before the form counts as
+// cancelled: an input that has ended gives empty lines for ever.
+const formTries = 3
+
+// formField is a field of a form, as its schema has it.
+type formField struct {
+	name        string
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Type        string          `json:"type"`
+	Default     json.RawMessage `json:"default"`
+	Enum        []string        `json:"enum"`
+	OneOf       []formChoice    `json:"oneOf"`
+	Items       struct {
+		Enum  []string     `json:"enum"`
+		AnyOf []formChoice `json:"anyOf"`
+	} `json:"items"`
+}
+
+type formChoice struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+}
+
+// askForm asks for the fields of a form, one line each, in their order. A form
+// without fields is a question for yes or no.
+func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
+	fmt.Fprintln(a.err, harmless(form.Message))
+	fields, required := formFields(form.Schema)
+	if len(fields) == 0 {
+		line, err := a.readLine(ctx, "Go on? (y/n): ")
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
+			return tool.Answer{Action: "accept", Content: json.RawMessage(`{}`)}, err
+		}
+		return tool.Answer{Action: "decline"}, err
+	}
+	content := make(map[string]json.RawMessage)
+	for _, f := range fields {
+		value, ok, err := a.askField(ctx, f, slices.Contains(required, f.name), form.Schema)
+		if err != nil || !ok {
+			return tool.Answer{Action: "cancel"}, err
+		}
+		if value != nil {
+			content[f.name] = value
+		}
+	}
+	return tool.Answer{Action: "accept", Content: tool.MustMarshal(content)}, nil
+}
+
+// formFields gives the fields of a form in the order in which they were
+// written.
+func formFields(raw json.RawMessage) (fields []formField, required []string) {
+	var form struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if json.Unmarshal(raw, &form) != nil {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(form.Properties))
+	_, _ = dec.Token()
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			break
+		}
+		var f formField
+		if dec.Decode(&f) != nil {
+			break
+		}
+		f.name, _ = name.(string)
+		fields = append(fields, f)
+	}
+	return fields, form.Required
+}
+
+// askField asks for one field until the answer fits. ok is false when it never
+// did; a nil value leaves the field empty.
+func (a *app) askField(ctx context.Context, f formField, required bool, whole json.RawMessage) (value json.RawMessage, ok bool, err error) {
+	for range formTries {
+		line, err := a.readLine(ctx, f.prompt()+": ")
+		if err != nil {
+			return nil, false, err
+		}
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" && len(f.Default) > 0:
+			return f.Default, true, nil
+		case line == "" && !required:
+			return nil, true, nil
+		}
+		value := f.value(line)
+		why := "an answer is needed"
+		if line != "" {
+			why = misfit(whole, f.name, value)
+		}
+		if why == "" {
+			return value, true, nil
+		}
+		fmt.Fprintln(a.err, a.painter.yellow("! ")+harmless(why))
+	}
+	return nil, false, nil
+}
+
+func (f *formField) prompt() string {
+	prompt := firstOf(f.Title, f.Description, f.name)
+	if values := f.choices(); len(values) > 0 {
+		prompt += " [" + strings.Join(values, ", ") + "]"
+	}
+	if f.Type == "boolean" {
+		prompt += " (true/false)"
+	}
+	if len(f.Default) > 0 {
+		prompt += " (" + shortValue(f.Default) + ")"
+	}
+	return harmless(prompt)
+}
+
+func (f *formField) choices() []string {
+	values := append(append([]string{}, f.Enum...), f.Items.Enum...)
+	for _, c := range append(append([]formChoice{}, f.OneOf...), f.Items.AnyOf...) {
+		values = append(values, c.Const)
+	}
+	return values
+}
+
+// value reads a line as the type that the field wants: a list has commas
+// between its items, yes and no stand for true and false.
+func (f *formField) value(line string) json.RawMessage {
+	switch f.Type {
+	case "boolean":
+		switch strings.ToLower(line) {
+		case "y", "yes":
+			line = "true"
+		case "n", "no":
+			line = "false"
+		}
+		fallthrough
+	case "integer", "number":
+		if json.Valid([]byte(line)) {
+			return json.RawMessage(line)
+		}
+	case "array":
+		items := strings.Split(line, ",")
+		for i := range items {
+			items[i] = strings.TrimSpace(items[i])
+		}
+		return tool.MustMarshal(items)
+	}
+	return tool.MustMarshal(line)
+}
+
+// misfit says what is wrong with the value of one field, "" when nothing is.
+func misfit(form json.RawMessage, name string, value json.RawMessage) string {
+	compiled, err := schema.Compile(form)
+	if err != nil {
+		return ""
+	}
+	_, _, violations := compiled.Decode(tool.MustMarshal(map[string]json.RawMessage{name: value}))
+	for _, v := range violations {
+		if text := v.String(); v.Path == name || strings.HasPrefix(v.Path, name+"[") {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+func TestAskForm(t *testing.T) {
+	form := tool.Form{Message: "Where to?", Schema: json.RawMessage(`{"type":"object","properties":{
+		"zip":{"type":"string","minLength":4,"title":"Zip"},
+		"floor":{"type":"integer","minimum":0,"default":2},
+		"lift":{"type":"boolean"},
+		"kind":{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},
+		"days":{"type":"array","items":{"type":"string","enum":["mo","tu","we"]}}
+	},"required":["zip","kind"]}`)}
+	for _, tt := range []struct{ name, typed, action, content string }{
+		{"all", "8001\n5\nyes\nb\nmo, we\n", "accept", `{"zip":"8001","floor":5,"lift":true,"kind":"b","days":["mo","we"]}`},
+		{"defaults and empty ones", "8001\n\n\na\n\n", "accept", `{"zip":"8001","floor":2,"kind":"a"}`},
+		{"corrected", "80\n\n8001\nx\n-1\n3\nn\nc\na\nsu\nmo\n", "accept", `{"zip":"8001","floor":3,"lift":false,"kind":"a","days":["mo"]}`},
+		{"never right", "1\n2\n3\n4\n", "cancel", ``},
+		{"end of input", "8001\n", "cancel", ``},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var screen strings.Builder
+			a := &app{in: strings.NewReader(tt.typed), out: io.Discard, err: &screen}
+			answer, err := a.askForm(t.Context(), form)
+			require.NoError(t, err)
+			assert.Equal(t, tt.action, answer.Action, screen.String())
+			if tt.content != "" {
+				assert.JSONEq(t, tt.content, string(answer.Content))
+			}
+			assert.Regexp(t, `(?s)^Where to\?\nZip: `, screen.String())
+		})
+	}
+}
+
+// A form without fields asks for a word; silence is no consent.
+func TestAskForConsent(t *testing.T) {
+	for typed, action := range map[string]string{"y\n": "accept", "YES\n": "accept", "n\n": "decline", "\n": "decline", "": "decline"} {
+		a := &app{in: strings.NewReader(typed), out: io.Discard, err: io.Discard}
+		answer, err := a.askForm(t.Context(), tool.Form{Message: "Sure?"})
+		require.NoError(t, err)
+		assert.Equal(t, action, answer.Action, "%q", typed)
+	}
+}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"encoding/base64"
+	"mime"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// pieceAttrs are the attributes of everything that holds content: an output
+// of a tool, a message of a prompt, a resource.
+const pieceAttrs = "mime text file data uri"
+
+// outputs reads the output blocks of a tool.
+func (b block) outputs(spec *argv.Spec, p *params) {
+	printed, structured := hcl.Range{}, hcl.Range{}
+	for _, nested := range b.blocks {
+		if nested.Type != "output" {
+			continue
+		}
+		blk := b.open(nested, schema("type base64 schema "+pieceAttrs))
+		piece := blk.piece(p, "text", "json", "image", "audio", "resource")
+		blk.boolean("base64", &piece.Base64)
+		switch {
+		case piece.Printed():
+			blk.alone("Two outputs of what is printed", &printed)
+		case piece.Base64:
+			b.fail(blk.where("base64"), "Out of place", "Remove it.", "base64 is about what the command prints, and this output is something else.")
+		}
+		if piece.JSON {
+			blk.alone("Two structured results", &structured)
+			spec.Returns = blk.objectSchema("schema")
+		} else if blk.has("schema") {
+			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`, "schema describes a structured result.")
+		}
+		spec.Outputs = append(spec.Outputs, piece)
+	}
+}
+
+// alone reports a block of which there may be one.
+func (b block) alone(summary string, first *hcl.Range) {
+	if first.Filename != "" {
+		b.fail(b.at, summary, "Keep one of them.", "There is one at %s already.", pos(*first))
+		return
+	}
+	*first = b.at
+}
+
+// piece reads what a block with pieceAttrs and type says.
+func (b block) piece(p *params, types ...string) argv.Content {
+	piece := argv.Content{Kind: tool.KindText, Pos: pos(b.at)}
+	kind := "text"
+	if b.has("type") {
+		b.oneOf("type", &kind, types...)
+	}
+	piece.Kind = tool.ContentKind(kind)
+	if kind == "json" {
+		piece.Kind, piece.JSON = tool.KindText, true
+	}
+	b.sources(&piece, p)
+	b.mediaType(&piece)
+	if piece.URI = b.expression("uri", p); piece.URI == nil && piece.Kind == tool.KindResource {
+		b.fail(b.at, "Resource without a URI", `Add uri = "...".`, "A resource is named by a URI.")
+	} else if piece.URI != nil && piece.Kind != tool.KindResource {
+		b.fail(b.attrs["uri"].NameRange, "Out of place", `Write type = "resource".`, "Only a resource has a URI.")
+	}
+	return piece
+}
+
+// sources reads what a piece is made of.
+func (b block) sources(piece *argv.Content, p *params) {
+	piece.Text, piece.File = b.expression("text", p), b.expression("file", p)
+	var data string
+	if b.text("data", &data) {
+		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(data), ""))
+		if err != nil {
+			b.fail(b.where("data"), "Not base64", "Write the bytes in standard base64.", "data cannot be decoded: %s.", err)
+		}
+		piece.Data = append([]byte{}, decoded...)
+	}
+	first := ""
+	for _, name := range []string{"text", "file", "data"} {
+		if b.has(name) && first != "" {
+			b.fail(b.attrs[name].NameRange, "Two contents", "Keep one of them.", "This has %s already.", first)
+		} else if b.has(name) {
+			first = name
+		}
+	}
+	switch binary := piece.Kind == tool.KindImage || piece.Kind == tool.KindAudio; {
+	case binary && piece.Text != nil:
+		b.fail(b.attrs["text"].NameRange, "Text as "+string(piece.Kind), "Use file or data.", "Text is no %s.", piece.Kind)
+	case piece.Kind == tool.KindText && piece.Data != nil:
+		b.fail(b.attrs["data"].NameRange, "Bytes as text", "Use text.", "data is for images, sounds and resources.")
+	}
+}
+
+// mediaType reads mime and checks that it fits.
+func (b block) mediaType(piece *argv.Content) {
+	b.text("mime", &piece.MIME)
+	if b.has("mime") {
+		if parsed, _, err := mime.ParseMediaType(piece.MIME); err != nil || !strings.Contains(parsed, "/") {
+			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.", piece.MIME)
+			return
+		}
+	}
+	switch piece.Kind {
+	case tool.KindImage, tool.KindAudio:
+		if want := string(piece.Kind) + "/"; !b.has("mime") {
+			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.", piece.Kind)
+		} else if !strings.HasPrefix(piece.MIME, want) {
+			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.", piece.MIME, piece.Kind)
+		}
+	case tool.KindText:
+		if b.has("mime") {
+			b.fail(b.attrs["mime"].NameRange, "Out of place", "Remove it.", "A text has no media type.")
+		}
+	}
+}
+
+// expression compiles an attribute that may refer to parameters and answers.
+func (b block) expression(name string, p *params) *argv.Expr {
+	a := b.attrs[name]
+	if a == nil {
+		return nil
+	}
+	c := b.compiler(p)
+	c.use(a.Expr)
+	e, ok := c.expr(a.Expr)
+	if !ok {
+		return &argv.Expr{}
+	}
+	return &e
+}

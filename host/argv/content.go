@@ -1,0 +1,63 @@
+package argv
+
+import "github.com/toolhost/toolhost/host/tool"
+
+// Content declares one piece of a result, a prompt or a resource: what it is,
+// and what it is made of. At most one of Text, File and Data is set; a piece
+// with none of them is what the command prints.
+type Content struct {
+	Kind tool.ContentKind
+	// JSON is true for a text that is JSON and the structured result as well.
+	JSON bool
+	// MIME is the media type of an image, a sound or a resource.
+	MIME string
+	// Text is a text with places for values.
+	Text *Expr
+	// File names a file of the workspace, which is read when the piece is
+	// made.
+	File *Expr
+	// Data is what the piece holds.
+	Data []byte
+	// Base64 is true when the command prints base64.
+	Base64 bool
+	// URI names a resource, or a link.
+	URI *Expr
+	// Pos is where the piece was declared, for messages.
+	Pos string
+}
+
+// Printed reports whether the piece is what the command prints.
+func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Data == nil }
+
+// Params lists the parameters that the piece names.
+func (c *Content) Params() []string {
+	var names []string
+	for _, e := range []*Expr{c.Text, c.File, c.URI} {
+		if e != nil {
+			names = append(names, e.Params()...)
+		}
+	}
+	return names
+}
+
+// Text is what an expression stands for as one text, with the values of
+// parameters as they were given. A null is the empty text.
+func (e *Expr) Text(values map[string]any) string {
+	f := fill{values: values}
+	text, _ := f.text(*e)
+	return text
+}
+
+// CheckPaths checks the values that are paths.
+func CheckPaths(params []Param, values map[string]any, paths Paths) error {
+	f := fill{values: values, run: new(Run)}
+	for i := range params {
+		if err := f.checkPaths(&params[i], paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compact gives a value as compact JSON, for parameters that are objects.
+func compact(value any) string { return string(tool.MustMarshal(value)) }

@@ -1,0 +1,56 @@
+package argv
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// SchemaParams are the properties of an object schema as parameters that
+// expressions can refer to, in the order of their names. What is no text,
+// number, bool or list of these is handed on as compact JSON.
+func SchemaParams(raw json.RawMessage) []Param {
+	var object struct {
+		Properties map[string]struct {
+			Type  json.RawMessage `json:"type"`
+			Items struct {
+				Type json.RawMessage `json:"type"`
+			} `json:"items"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	params := make([]Param, 0, len(object.Properties))
+	for name, property := range object.Properties {
+		p := Param{Name: name, Type: paramType(property.Type)}
+		if p.Type == TypeList {
+			p.Item = paramType(property.Items.Type)
+		}
+		if !slices.Contains(object.Required, name) {
+			p.Default = json.RawMessage("null")
+		}
+		params = append(params, p)
+	}
+	slices.SortFunc(params, func(a, b Param) int { return strings.Compare(a.Name, b.Name) })
+	return params
+}
+
+// paramType is the type of a parameter for a schema's type keyword; what has
+// no counterpart is a string.
+func paramType(raw json.RawMessage) Type {
+	var name string
+	if json.Unmarshal(raw, &name) != nil {
+		return TypeString
+	}
+	switch name {
+	case "integer", "number":
+		return Type(name)
+	case "boolean":
+		return TypeBool
+	case "array":
+		return TypeList
+	}
+	return TypeString
+}
