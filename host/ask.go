@@ -110,6 +110,7 @@ func (s *services) Sample(ctx context.Context, request tool.SampleRequest) (*too
 }
 
 func (s *services) sample(ctx context.Context, key string, request tool.SampleRequest) (*tool.SampleResponse, error) {
+	request = *s.call.host.redact.redactor.Load().sample(request)
 	if own := s.call.host.options.Sample; own != nil {
 		response, err := own(ctx, request)
 		if !errors.Is(err, ErrNoModel) {

@@ -58,14 +58,6 @@ func newRedactor(secrets []string) *redactor {
 	return &redactor{strings.NewReplacer(plain...), strings.NewReplacer(escaped...)}
 }
 
-// string gives a text without secrets.
-func (d *redactor) string(text string) string {
-	if d == nil {
-		return text
-	}
-	return d.text.Replace(text)
-}
-
 // result gives r without secrets. r itself is not changed, because a tool may
 // keep it.
 func (d *redactor) result(r *tool.Result) *tool.Result {
@@ -154,5 +146,18 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 	if len(q.Form.Schema) > 0 {
 		clean.Form.Schema = json.RawMessage(d.json.Replace(string(q.Form.Schema)))
 	}
+	if q.Form.Sample != nil {
+		clean.Form.Sample = d.sample(*q.Form.Sample)
+	}
+	clean.Also = make([]*tool.InputRequired, len(q.Also))
+	for i := range q.Also {
+		clean.Also[i] = d.input(q.Also[i])
+	}
 	return &clean
+}
+
+// sample gives a question to a model without secrets.
+func (d *redactor) sample(request tool.SampleRequest) *tool.SampleRequest {
+	request.System, request.Prompt = d.string(request.System), d.string(request.Prompt)
+	return &request
 }

@@ -30,7 +30,7 @@ func (s *services) Log(ctx context.Context, level slog.Level, message string, at
 	attrs = append([]slog.Attr{slog.String("tool", s.call.outcome.Tool), slog.String("request_id", s.call.outcome.RequestID)}, attrs...)
 	s.call.host.logger.LogAttrs(ctx, level, message, attrs...)
 	if log := s.call.request.Log; log != nil {
-		log(level, s.call.host.redact.string(message))
+		log(level, s.call.host.redact.redactor.Load().string(message))
 	}
 }
 
