@@ -21,7 +21,8 @@ import (
 // finished is a run that has ended, in whatever way.
 type finished struct {
 	*proc.Result
-	report protocol.Report
+	report   protocol.Report
+	metadata map[string]any
 }
 
 // run has the child run something; args are its arguments behind the Taskfile.
@@ -45,11 +46,13 @@ func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*f
 			command.SpillRoot = command.Dir
 		}
 	}
-	result, err := proc.Run(ctx, command)
-	if err != nil {
+	done := new(finished)
+	command.Prepare = t.prepare(&done.metadata)
+	if done.Result, err = proc.Run(ctx, command); err != nil {
 		return nil, err
 	}
-	return &finished{result, channel.read(result)}, nil
+	done.report = channel.read(done.Result)
+	return done, nil
 }
 
 // progressPause is the least time between two lines of output told as

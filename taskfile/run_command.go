@@ -91,7 +91,7 @@ func (t *Taskfile) result(name string, done *finished) (*tool.Result, error) {
 	result.Structured = tool.MustMarshal(out)
 	result.Artifacts = done.artifacts(t)
 	result.Truncated = done.Stdout.Truncated() || done.Stderr.Truncated()
-	result.Failed = failure
+	result.Failed, result.Metadata = failure, done.metadata
 	return result, nil
 }
 

@@ -78,7 +78,7 @@ func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
 	}
 	result := tool.Text(strings.TrimPrefix(text, "\n"))
 	result.Artifacts = done.artifacts(k.taskfile)
-	result.Truncated = done.Stdout.Truncated() || done.Stderr.Truncated()
+	result.Truncated, result.Metadata = done.Stdout.Truncated() || done.Stderr.Truncated(), done.metadata
 	return result, nil
 }
 

@@ -29,8 +29,9 @@ type Options struct {
 	// Binary gives the absolute path of toolhost-task. Nil looks for it
 	// beside the running program, then on PATH outside the workspace.
 	Binary func() (string, error)
-	// Prepare may change the child process before it starts, to confine it.
-	Prepare func(*exec.Cmd) error
+	// Prepare may change the child process before it starts, to confine it. It
+	// returns what the result's metadata says of it.
+	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
 	// OutputCap is how many bytes of each stream a result shows. Zero is
 	// proc.DefaultCap.
 	OutputCap int
@@ -99,8 +100,23 @@ func (t *Taskfile) command(args ...string) (proc.Command, error) {
 		Argv:    argv,
 		Dir:     root,
 		Env:     proc.Environ(map[string]string{"PWD": root}, t.options.Env...),
-		Prepare: t.options.Prepare,
+		Prepare: t.prepare(nil),
 	}, nil
+}
+
+// prepare fits Prepare to package proc. What it says goes into about, unless
+// that is nil.
+func (t *Taskfile) prepare(about *map[string]any) func(*exec.Cmd) error {
+	if t.options.Prepare == nil {
+		return nil
+	}
+	return func(cmd *exec.Cmd) error {
+		said, err := t.options.Prepare(cmd)
+		if about != nil {
+			*about = said
+		}
+		return err
+	}
 }
 
 // shown is a path as results name it: relative to the workspace if it lies

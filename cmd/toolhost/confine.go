@@ -4,36 +4,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins"
 )
 
-// confine is how the children of command tools and of the Taskfile are
-// confined: as the sandbox block of agent.hcl says, and not at all without
-// one. It returns what the results' metadata say of it.
-func (p *project) confine(cfg *config.Config) func(*exec.Cmd, argv.Access) (map[string]any, error) {
-	block := cfg.Sandbox
-	if block == nil {
-		return nil
-	}
-	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
-		level, err := sandbox.Apply(cmd, sandbox.Policy{
-			Level:       sandbox.Level(block.Level),
-			Workspace:   p.workspace.Root(),
-			ReadWrite:   append(append(append([]string{}, cfg.Workspace.Allow...), block.Write...), access.Write...),
-			ReadOnly:    append(append(p.ownFiles(cfg), block.Read...), access.Read...),
-			MaskSecrets: block.Mask,
-			Network:     access.Network,
-			Image:       block.Image,
-		})
-		return map[string]any{"sandbox": string(level)}, err
-	}
-}
+// sandboxEnv is the environment variable by which the operator, with the value
+// off, has everything run unconfined, where there is no agent.hcl to say it.
+const sandboxEnv = "TOOLHOST_SANDBOX"
 
-// confineSettings is how shipped plugins confine the processes that they
-// start.
+// confineSettings is how child processes are confined: as the sandbox block of
+// agent.hcl says, and without one by the strongest level that works here, with
+// no network.
 func (p *project) confineSettings(cfg *config.Config) sandbox.Settings {
 	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg)}
 	if block := cfg.Sandbox; block != nil {
@@ -46,9 +32,64 @@ func (p *project) confineSettings(cfg *config.Config) sandbox.Settings {
 	return s
 }
 
-// sandboxEnv is the environment variable by which the operator, with the value
-// off, has everything run unconfined, where there is no agent.hcl to say it.
-const sandboxEnv = "TOOLHOST_SANDBOX"
+// granting adds what one tool, plugin or Taskfile is granted for itself. Its
+// word on the network counts: that of the sandbox block is worked into it.
+func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
+	s.Network = access.Network
+	s.Read, s.Write = slices.Concat(s.Read, access.Read), slices.Concat(s.Write, access.Write)
+	return s
+}
+
+// confine is how a command tool's processes are confined. It returns what the
+// results' metadata say of it. The standard wrappers that only read can change
+// nothing, and none of them needs caches.
+func (p *project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
+	settings, root, trees := p.confineSettings(cfg), p.workspace.Root(), cfg.Workspace.Allow
+	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
+		policy := granting(settings, access).Policy(root, trees...)
+		switch {
+		case standard && risk == tool.ReadOnly:
+			policy = settings.ReadingPolicy(root, trees...)
+		case standard:
+			policy.NoCache = true
+		}
+		return policy.ConfineTelling(cmd)
+	}
+}
+
+// confineTasks is how the commands of the Taskfile are confined.
+func (p *project) confineTasks(cfg *config.Config) func(*exec.Cmd) (map[string]any, error) {
+	access := argv.Access{}
+	if cfg.Taskfile != nil {
+		access = cfg.Taskfile.Access
+	} else if cfg.Sandbox != nil {
+		access.Network = cfg.Sandbox.Network
+	}
+	return granting(p.confineSettings(cfg), access).ConfineTelling(p.workspace.Root(), cfg.Workspace.Allow...)
+}
+
+// confinePlugin is how the processes of the project's own plugins are
+// confined. The shipped ones are toolhost's code, and confine what they start.
+// No image holds a plugin: at level docker, plugins get the strongest level
+// that works without one.
+func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
+	access := make(map[string]argv.Access)
+	for _, plugin := range cfg.Plugins {
+		access[plugin.Name] = plugin.Access
+	}
+	settings := p.confineSettings(cfg)
+	if settings.Level == sandbox.Docker {
+		settings.Level = sandbox.Auto
+	}
+	return func(l plugins.Launch) error {
+		if l.Spec.Shipped {
+			return nil
+		}
+		policy := granting(settings, access[l.Plugin]).Policy(p.workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
+		policy.UnixSockets = true
+		return policy.Confine(l.Cmd)
+	}
+}
 
 // ownFiles are the files that say what agents may do, and what background
 // tasks did. A confined command may not change them although they lie in the
@@ -58,24 +99,8 @@ func (p *project) ownFiles(cfg *config.Config) []string {
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
 	}
-	if path, err := filepath.Abs(cfg.Path); err == nil {
+	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
 		files = append(files, path)
 	}
 	return files
-}
-
-// confineTasks is confine for the commands of the Taskfile.
-func (p *project) confineTasks(cfg *config.Config) func(*exec.Cmd) error {
-	confine := p.confine(cfg)
-	if confine == nil {
-		return nil
-	}
-	access := argv.Access{}
-	if cfg.Taskfile != nil {
-		access = cfg.Taskfile.Access
-	}
-	return func(cmd *exec.Cmd) error {
-		_, err := confine(cmd, access)
-		return err
-	}
 }

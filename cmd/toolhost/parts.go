@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/builtin/editfile"
@@ -53,7 +54,7 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 		return nil, err
 	}
 	set.Hide = hides(rules)
-	made := &parts{toolset: set, manager: p.newManager()}
+	made := &parts{toolset: set, manager: p.newManager(cfg)}
 	if made.model, err = newModel(cfg); err != nil {
 		return nil, usage(err)
 	}
@@ -144,29 +145,23 @@ func (p *project) builtins(cfg *config.Config) ([]tool.Tool, error) {
 // agent.hcl takes the place of a standard one of its name, except in the fixed
 // toolset.
 func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
-	var specs []argv.Spec
-	own := make(map[string]bool)
+	var own []argv.Spec
 	if m.toolset.Name != "agent" {
-		for _, spec := range cfg.Tools {
-			own[spec.Name] = true
-		}
+		own = cfg.Tools
 	}
-	for _, spec := range standard.Specs() {
-		if !own[spec.Name] {
-			specs = append(specs, spec)
-		}
-	}
-	if m.toolset.Name != "agent" {
-		specs = append(specs, cfg.Tools...)
-	}
-	confine := p.confine(cfg)
+	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
+		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
+	})
 	var limit *proc.Limit
 	if cfg.Limits.Processes > 0 {
 		limit = proc.NewLimit(cfg.Limits.Processes)
 	}
-	tools := make([]tool.Tool, 0, len(specs))
-	for _, spec := range specs {
-		t, err := command.New(spec, command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Prepare: confine, Secrets: cfg.Secrets})
+	tools := make([]tool.Tool, 0, len(standards)+len(own))
+	for i, spec := range slices.Concat(standards, own) {
+		t, err := command.New(spec, command.Deps{
+			Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets,
+			Prepare: p.confine(cfg, i < len(standards), spec.Risk),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -175,16 +170,17 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	return tools, nil
 }
 
-func (p *project) newManager() *plugins.Manager {
+func (p *project) newManager(cfg *config.Config) *plugins.Manager {
 	return plugins.NewManager(plugins.Options{
 		Logger:      p.app.logger,
 		CacheDir:    cacheDir("plugins"),
 		HistoryDir:  cacheDir("history"),
-		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: p.config.Workspace.Allow, Protect: p.config.Workspace.Protect},
+		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: cfg.Workspace.Allow, Protect: cfg.Workspace.Protect},
 		HostVersion: version(),
 		Redact:      p.recorder.Redactor().String,
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
+		Prepare:     p.confinePlugin(cfg),
 	})
 }
 

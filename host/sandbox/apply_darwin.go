@@ -16,7 +16,7 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		return tool.Errorf(tool.Unsupported, "macOS has no sandbox level %s", level).
 			Suggest("Use level full or auto.")
 	}
-	g, err := p.grants(level)
+	g, err := p.grants()
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func applyDocker(cmd *exec.Cmd, p Policy) error {
 		return tool.Errorf(tool.Unavailable, "sandbox level docker does not work on this machine: the docker command is not installed").
 			Suggest("Install docker, or choose another level in agent.hcl.")
 	}
-	g, err := p.grants(Docker)
+	g, err := p.grants()
 	if err != nil {
 		return err
 	}

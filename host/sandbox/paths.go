@@ -29,7 +29,7 @@ type grants struct {
 	cache                       string
 }
 
-func (p *Policy) grants(level Level) (g grants, err error) {
+func (p *Policy) grants() (g grants, err error) {
 	writable := slices.Clone(p.ReadWrite)
 	if p.Workspace != "" {
 		writable = append(writable, p.Workspace)
@@ -44,7 +44,7 @@ func (p *Policy) grants(level Level) (g grants, err error) {
 	}
 	g.readOnly = existing(p.ReadOnly)
 	g.secrets = append(Secrets(homeDirectory()), existing(p.MaskSecrets)...)
-	g.cache, err = p.cache(g.writable, level)
+	g.cache, err = p.cache(g.writable)
 	return g, err
 }
 
@@ -60,7 +60,10 @@ func existing(paths []string) (found []string) {
 
 // cache makes the directory for caches, through no symlink that leads out of
 // the workspace, and gives its path: "" when there is no place for one.
-func (p *Policy) cache(writable []string, level Level) (string, error) {
+func (p *Policy) cache(writable []string) (string, error) {
+	if p.NoCache {
+		return "", nil
+	}
 	dir, root := p.CacheDir, p.CacheDir
 	if dir == "" {
 		if p.Workspace == "" {

@@ -73,6 +73,9 @@ type Policy struct {
 	// CacheDir is where build tools keep their caches, an absolute path in a
 	// writable place. Empty is .agent/cache/sandbox in the workspace.
 	CacheDir string
+	// NoCache has no directory made for caches. It is for programs that build
+	// nothing.
+	NoCache bool
 	// Image is the container image of level docker.
 	Image string
 	// Limits bounds what it uses.

@@ -39,39 +39,49 @@ func (s Settings) Policy(root string, trees ...string) Policy {
 	}
 }
 
-// Confine gives what confines a command that works in root and in the further
-// trees, before it starts. It fits proc.Command.Prepare and
-// search.Options.Prepare. The error is Apply's.
-func (s Settings) Confine(root string, trees ...string) func(*exec.Cmd) error {
-	policy := s.Policy(root, trees...)
-	return func(cmd *exec.Cmd) error {
-		_, err := Apply(cmd, policy)
-		return err
+// ReadingPolicy is the policy for a program that only looks at the trees: it
+// changes nothing at all, and reaches no network. Level docker is not for
+// programs of toolhost's own choice, which an image need not have; Auto takes
+// its place.
+func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
+	level := s.Level
+	if level == Docker {
+		level = Auto
 	}
-}
-
-// ConfineTelling is Confine for tools whose results name the level: it gives
-// what a result's metadata says of it.
-func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (metadata map[string]any, err error) {
-	policy := s.Policy(root, trees...)
-	return func(cmd *exec.Cmd) (map[string]any, error) {
-		level, err := Apply(cmd, policy)
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{"sandbox": string(level)}, nil
-	}
-}
-
-// ConfineReading is Confine for a program that only looks at the trees: it can
-// change nothing at all, and reaches no network.
-func (s Settings) ConfineReading(root string, trees ...string) func(*exec.Cmd) error {
-	policy := Policy{
-		Level: s.Level, Image: s.Image,
+	return Policy{
+		Level: level, NoCache: true,
 		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
 	}
-	return func(cmd *exec.Cmd) error {
-		_, err := Apply(cmd, policy)
-		return err
+}
+
+// Confine is the Confine of the policy for root and trees.
+func (s Settings) Confine(root string, trees ...string) func(*exec.Cmd) error {
+	return s.Policy(root, trees...).Confine
+}
+
+// ConfineReading is the Confine of the reading policy for root and trees.
+func (s Settings) ConfineReading(root string, trees ...string) func(*exec.Cmd) error {
+	return s.ReadingPolicy(root, trees...).Confine
+}
+
+// ConfineTelling is the ConfineTelling of the policy for root and trees.
+func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (metadata map[string]any, err error) {
+	return s.Policy(root, trees...).ConfineTelling
+}
+
+// Confine is Apply for those that need not know the level. It fits
+// proc.Command.Prepare and search.Options.Prepare.
+func (p Policy) Confine(cmd *exec.Cmd) error {
+	_, err := Apply(cmd, p)
+	return err
+}
+
+// ConfineTelling is Apply for tools whose results name the level: it gives
+// what a result's metadata says of it.
+func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err error) {
+	level, err := Apply(cmd, p)
+	if err != nil {
+		return nil, err
 	}
+	return map[string]any{"sandbox": string(level)}, nil
 }
