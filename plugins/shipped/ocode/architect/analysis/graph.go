@@ -1,0 +1,221 @@
+package analysis
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Graph is what imports what in a project. Tests, vendored files and
+// generated ones of other languages than Go are left out: they say little
+// about how the project is built.
+type Graph struct {
+	// Nodes are the components, sorted by ID.
+	Nodes []Node
+	// Edges are sorted by From, then To, without doubles.
+	Edges []Edge
+	// External are what is imported from outside the project and its
+	// language's standard library, most used first.
+	External []External
+	// Cycles are the groups of components that need each other.
+	Cycles []Cycle
+}
+
+// Node is one component: a package of Go and Java, a file of the other
+// languages.
+type Node struct {
+	// ID is a slash path relative to the project's root.
+	ID       string
+	Language string
+	Files    int
+	Code     int64
+}
+
+// Edge says that From imports To.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Imports counts the files of From that do so.
+	Imports int `json:"imports"`
+}
+
+// External is a package that does not belong to the project.
+type External struct {
+	Name     string `json:"name"`
+	Language string `json:"language"`
+	// Users counts the components that import it.
+	Users int `json:"users"`
+}
+
+// graphBuilder collects nodes and edges while files are resolved.
+type graphBuilder struct {
+	files    map[string]*File
+	nodes    map[string]*Node
+	edges    map[[2]string]int
+	external map[[2]string]map[string]bool // language, name: users
+}
+
+func newGraph(p *Project) Graph {
+	b := &graphBuilder{
+		files: make(map[string]*File, len(p.Files)), nodes: make(map[string]*Node),
+		edges: make(map[[2]string]int), external: make(map[[2]string]map[string]bool),
+	}
+	var own []*File
+	for i := range p.Files {
+		f := &p.Files[i]
+		if !f.inGraph() {
+			continue
+		}
+		b.files[f.Path] = f
+		own = append(own, f)
+		b.addNode(f)
+	}
+	resolvers := map[family]resolver{
+		goFamily:     newGoResolver(p, b),
+		pythonFamily: newPythonResolver(b),
+		scriptFamily: newScriptResolver(p, b),
+		javaFamily:   newJavaResolver(b),
+		rustFamily:   newRustResolver(p, b),
+	}
+	for _, f := range own {
+		b.connect(f, resolvers[f.source.family])
+	}
+	return b.graph()
+}
+
+// inGraph reports whether a file takes part in the graph.
+func (f *File) inGraph() bool {
+	if f.source.family == noFamily || f.Test || f.Vendored || strings.Contains("/"+f.Path, "/testdata/") {
+		return false
+	}
+	return !f.Generated || f.source.family == goFamily
+}
+
+// component is the node that a file belongs to.
+func (f *File) component() string {
+	if f.source.family == goFamily || f.source.family == javaFamily {
+		return path.Dir(f.Path)
+	}
+	return f.Path
+}
+
+func (b *graphBuilder) addNode(f *File) {
+	id := f.component()
+	n := b.nodes[id]
+	if n == nil {
+		n = &Node{ID: id, Language: f.source.family.String()}
+		b.nodes[id] = n
+	}
+	n.Files++
+	n.Code += f.Code
+}
+
+// resolver finds what an import means.
+type resolver interface {
+	// resolve gives the components that an import of f means, or the name of
+	// the external package; neither for the standard library and for what
+	// cannot be found.
+	resolve(f *File, i imported) (components []string, external string)
+}
+
+func (b *graphBuilder) connect(f *File, r resolver) {
+	from := f.component()
+	seen := make(map[string]bool)
+	for _, i := range f.source.imports {
+		components, external := r.resolve(f, i)
+		for _, to := range components {
+			if to != from && !seen[to] {
+				seen[to] = true
+				b.edges[[2]string{from, to}]++
+			}
+		}
+		if external != "" {
+			key := [2]string{f.source.family.String(), external}
+			if b.external[key] == nil {
+				b.external[key] = make(map[string]bool)
+			}
+			b.external[key][from] = true
+		}
+	}
+}
+
+// graph puts what was collected in order.
+func (b *graphBuilder) graph() Graph {
+	g := Graph{}
+	for _, n := range b.nodes {
+		g.Nodes = append(g.Nodes, *n)
+	}
+	slices.SortFunc(g.Nodes, func(x, y Node) int { return strings.Compare(x.ID, y.ID) })
+	for ends, n := range b.edges {
+		g.Edges = append(g.Edges, Edge{From: ends[0], To: ends[1], Imports: n})
+	}
+	sortEdges(g.Edges)
+	for key, users := range b.external {
+		g.External = append(g.External, External{Language: key[0], Name: key[1], Users: len(users)})
+	}
+	slices.SortFunc(g.External, func(x, y External) int {
+		if x.Users != y.Users {
+			return cmp.Compare(y.Users, x.Users)
+		}
+		return strings.Compare(x.Name+"\x00"+x.Language, y.Name+"\x00"+y.Language)
+	})
+	g.Cycles = cycles(g)
+	return g
+}
+
+func sortEdges(edges []Edge) {
+	slices.SortFunc(edges, func(x, y Edge) int {
+		if c := strings.Compare(x.From, y.From); c != 0 {
+			return c
+		}
+		return strings.Compare(x.To, y.To)
+	})
+}
+
+// collapse joins the components below each directory that is depth levels
+// down.
+func (g Graph) collapse(depth int) Graph {
+	joined := make(map[string]*Node)
+	var order []string
+	for _, n := range g.Nodes {
+		id := upTo(n.ID, depth)
+		if joined[id] == nil {
+			joined[id] = &Node{ID: id, Language: n.Language}
+			order = append(order, id)
+		}
+		joined[id].Files += n.Files
+		joined[id].Code += n.Code
+		if joined[id].Language != n.Language {
+			joined[id].Language = "several"
+		}
+	}
+	imports := make(map[[2]string]int)
+	for _, e := range g.Edges {
+		if from, to := upTo(e.From, depth), upTo(e.To, depth); from != to {
+			imports[[2]string{from, to}] += e.Imports
+		}
+	}
+	out := Graph{External: g.External, Cycles: g.Cycles}
+	slices.Sort(order)
+	for _, id := range order {
+		out.Nodes = append(out.Nodes, *joined[id])
+	}
+	for ends, n := range imports {
+		out.Edges = append(out.Edges, Edge{From: ends[0], To: ends[1], Imports: n})
+	}
+	sortEdges(out.Edges)
+	return out
+}
+
+// upTo cuts a path off below depth levels.
+func upTo(name string, depth int) string {
+	for i := range len(name) {
+		if name[i] == '/' {
+			if depth--; depth == 0 {
+				return name[:i]
+			}
+		}
+	}
+	return name
+}

@@ -1,0 +1,40 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+)
+
+// page is a report in text.
+type page struct{ strings.Builder }
+
+// title begins a section; it stands apart from what is before.
+func (w *page) title(format string, args ...any) {
+	if w.Len() > 0 {
+		w.WriteByte('\n')
+	}
+	w.line(format, args...)
+}
+
+func (w *page) line(format string, args ...any) {
+	fmt.Fprintf(w, format, args...)
+	w.WriteByte('\n')
+}
+
+// rest says how many rows of a list were left out, if any.
+func (w *page) rest(total, shown int) {
+	if total > shown {
+		w.line("  ... and %d more", total-shown)
+	}
+}
+
+// first gives at most n elements of a list.
+func first[T any](list []T, n int) []T { return list[:min(n, len(list))] }
+
+// plural gives "1 file" and "2 files".
+func plural[T int | int64](n T, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
