@@ -47,7 +47,7 @@ type File struct {
 	// Path is a slash path relative to the project's root.
 	Path     string `json:"path"`
 	Language string `json:"language,omitempty"`
-	Size int64 `json:"bytes"`
+	Size     int64  `json:"bytes"`
 	Counts
 	Test bool `json:"-"`
 	// Vendored is true for code of others and for test data.

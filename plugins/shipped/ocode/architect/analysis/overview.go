@@ -115,11 +115,11 @@ func (o *overview) text(w *page) {
 	w.line("Tests: %s. Of others, or test data: %d. Generated: %d.", plural(o.Tests, "file", "files"), o.Vendored, o.Generated)
 	w.title("Languages")
 	for _, l := range first(o.Languages, maxListed) {
-		share := "  " + l.Type
-		if l.Percent > 0 {
-			share = fmt.Sprintf("%5.1f%%", l.Percent)
+		share := fmt.Sprintf("%5.1f%%", l.Percent)
+		if l.Type == "data" || l.Type == "prose" {
+			share = " " + l.Type
 		}
-		w.line("  %-7s %s: %s, %s", share, l.Name, plural(l.Code, "line", "lines"), plural(l.Files, "file", "files"))
+		w.line("  %-6s  %s: %s, %s", share, l.Name, plural(l.Code, "line", "lines"), plural(l.Files, "file", "files"))
 	}
 	w.rest(len(o.Languages), maxListed)
 	o.textManifests(w)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-enry/go-enry/v2"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
@@ -104,19 +105,16 @@ var errLarge = errors.New("file too large to read")
 
 // read fills in what the file's name and content tell.
 func (f *File) read(ws *workspace.Workspace, root string, count *counter) error {
-	full := path.Join(root, f.Path)
-	info, err := ws.Stat(full)
-	if err != nil {
-		return err
-	}
-	f.Size = info.Size()
 	f.Vendored = enry.IsVendor(f.Path)
 	f.Test = isTest(f.Path)
-	if f.Size > MaxFileSize {
-		return errLarge
+	data, info, err := ws.ReadFile(path.Join(root, f.Path), MaxFileSize)
+	if info != nil {
+		f.Size = info.Size()
 	}
-	data, _, err := ws.ReadFile(full, MaxFileSize+1)
-	if err != nil || enry.IsBinary(data) {
+	switch {
+	case errors.Is(err, &tool.Error{Code: tool.TooLarge}):
+		return errLarge
+	case err != nil || enry.IsBinary(data):
 		return err
 	}
 	f.Language = language(f.Path, data)
@@ -140,9 +138,13 @@ func language(name string, data []byte) string {
 	return enry.GetLanguage(path.Base(name), data[:min(len(data), classified)])
 }
 
-// isTest reports whether a file holds tests, by the names that the common
-// frameworks look for.
-func isTest(name string) bool { return enry.IsTest(name) || strings.HasPrefix(name, "tests/") }
+// isTest reports whether a file holds tests, by the names of files and
+// directories that the common frameworks look for.
+func isTest(name string) bool {
+	return enry.IsTest(name) || slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
+		return dir == "test" || dir == "tests" || dir == "__tests__"
+	})
+}
 
 // lines counts the lines of a text, a last one without an end too.
 func lines(data []byte) int64 {
