@@ -4,14 +4,15 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/toolhost
 PLUGINS := files
+PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect
 
 .PHONY: all build plugins run test race lint fuzz bench cross clean
 
 all: build
 
-# build makes the two programs side by side, as they are to be installed.
+# build makes the three programs side by side, as they are to be installed.
 build:
-	$(GO) build -o $(BIN)/ ./cmd/toolhost ./cmd/toolhost-task
+	$(GO) build -o $(BIN)/ $(PROGRAMS)
 
 # plugins makes the shipped plugins as binaries of their own.
 plugins:
@@ -43,9 +44,9 @@ bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
 
 cross:
-	GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
-	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
-	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/toolhost ./cmd/toolhost-task
+	GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null $(PROGRAMS)
+	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null $(PROGRAMS)
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null $(PROGRAMS)
 
 clean:
 	rm -rf $(BIN)

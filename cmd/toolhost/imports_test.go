@@ -75,6 +75,7 @@ var (
 	libGoPlugin = external("github.com/hashicorp/go-plugin")
 	libGoTask   = external("github.com/go-task/task")
 	libMCP      = external("github.com/modelcontextprotocol/go-sdk")
+	libAnalysis = external("github.com/go-enry/go-enry", "github.com/boyter/scc")
 	libSQLite   = external("modernc.org/sqlite")
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
@@ -96,6 +97,7 @@ func TestImports(t *testing.T) {
 		{"config runs nothing", within("config"), either(theHost, theManager, within("host/proc"), external("os/exec"))},
 		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
+		{"only toolhost-architect links go-enry and scc", except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
 	}
 	packages := listPackages(t)
 	for _, rule := range rules {
