@@ -62,10 +62,16 @@ type wire struct {
 
 func dial(t *testing.T, h *host.Host) *wire {
 	t.Helper()
+	return dialWith(t, h, mcpserve.Options{})
+}
+
+func dialWith(t *testing.T, h *host.Host, o mcpserve.Options) *wire {
+	t.Helper()
+	o.Name, o.Version = "toolhost", "test"
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	w := &wire{t: t, in: inW, out: bufio.NewReaderSize(outR, 1<<20), done: make(chan error, 1)}
-	s := mcpserve.New(h, mcpserve.Options{Name: "toolhost", Version: "test"})
+	s := mcpserve.New(h, o)
 	go func() {
 		err := s.ServeStdio(context.Background(), inR, outW)
 		_ = outW.Close()
