@@ -100,9 +100,11 @@ func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	p.mu.Lock()
 	old := p.description
 	p.description = d
-	p.sha256 = b.sha256
+	if b != nil {
+		p.sha256 = b.sha256
+	}
 	p.mu.Unlock()
-	if !p.spec.Shipped {
+	if !p.spec.Shipped && b != nil {
 		if err := p.manager.cache.store(p.spec, b, d); err != nil {
 			p.manager.logger.Warn("the plugin's tools were not cached", "plugin", p.spec.Name, "error", err)
 		}

@@ -34,6 +34,8 @@ func servePlugin(kind string) {
 		serveBare()
 	case "configured":
 		sdk.Serve(configuredPlugin())
+	case "services":
+		sdk.Serve(servicesPlugin())
 	case "greedy":
 		sdk.Serve(sdk.Plugin{Name: "greedy", Tools: []sdk.Tool{
 			asking("fetch", "fetched", sdk.FileRead, sdk.Network), asking("look", "looked", sdk.FileRead)}})
@@ -115,6 +117,31 @@ func configuredPlugin() sdk.Plugin {
 func echo(what string) sdk.Tool {
 	return sdk.Func(sdk.Definition{Name: "echo", Description: "Echoes. Returns: it.", Risk: sdk.ReadOnly},
 		func(context.Context, *sdk.Call, struct{}) (string, error) { return what, nil })
+}
+
+// servicesPlugin uses two services and declares one.
+func servicesPlugin() sdk.Plugin {
+	free := func(name string, fn func(context.Context, *sdk.Call, struct{}) (string, error)) sdk.Tool {
+		return sdk.Func(sdk.Definition{Name: name, Description: "Uses a service. Returns: text.", Risk: sdk.ReadOnly}, fn)
+	}
+	return sdk.Plugin{Name: "services", Services: []sdk.Service{sdk.ServiceState}, Tools: []sdk.Tool{
+		free("hello", func(context.Context, *sdk.Call, struct{}) (string, error) { return "hi", nil }),
+		free("count", func(ctx context.Context, call *sdk.Call, _ struct{}) (n string, err error) {
+			err = call.State(sdk.SessionScope).Update(ctx, "n", func(old []byte) ([]byte, error) {
+				i, _ := strconv.Atoi(string(old))
+				n = strconv.Itoa(i + 1)
+				return []byte(n), nil
+			})
+			return n, err
+		}),
+		free("sample", func(ctx context.Context, call *sdk.Call, _ struct{}) (string, error) {
+			r, err := call.Sample(ctx, sdk.SampleRequest{Prompt: "?"})
+			if err != nil {
+				return "", err
+			}
+			return r.Text, nil
+		}),
+	}}
 }
 
 func asking(name, answer string, permissions ...sdk.Permission) sdk.Tool {

@@ -30,6 +30,7 @@ type instance struct {
 	runner *guardedRunner
 	gp     *goplugin.Client
 	client *pluginclient.Client
+	conn   *grpc.ClientConn // of a plugin that was attached to, else nil
 
 	ready    chan struct{} // closed when the start has succeeded or failed
 	failure  *tool.Error   // of the start; set before ready is closed
@@ -69,6 +70,9 @@ func (in *instance) start() *tool.Error {
 	if timeout <= 0 {
 		timeout = DefaultStartTimeout
 	}
+	if _, ok := in.plugin.attachment(); ok {
+		timeout = attachedStartTimeout
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	watchdog := context.AfterFunc(ctx, func() {
@@ -89,6 +93,9 @@ func (in *instance) start() *tool.Error {
 }
 
 func (in *instance) bringUp(ctx context.Context, timeout time.Duration) error {
+	if at, ok := in.plugin.attachment(); ok {
+		return in.attach(ctx, at)
+	}
 	dir, err := in.plugin.manager.sockets.path()
 	if err != nil {
 		return err
@@ -105,14 +112,20 @@ func (in *instance) bringUp(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	in.client = raw.(*pluginclient.Client)
+	in.use(raw)
 	return in.introduce(ctx)
 }
 
+func (in *instance) use(raw any) { in.client = raw.(*pluginclient.Client) }
+
 func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.ClientConfig {
+	versions := make(map[int]goplugin.PluginSet)
+	for _, v := range handshake.Versions() {
+		versions[v] = goplugin.PluginSet{handshake.ServiceName: in.dispenser(v)}
+	}
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
-		VersionedPlugins: map[int]goplugin.PluginSet{1: {handshake.ServiceName: dispenser{grace: in.plugin.manager.options.CancelGrace}}},
+		VersionedPlugins: versions,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc:       in.runner.adopt,
 		SkipHostEnv:      true,
@@ -142,10 +155,16 @@ func dialOptions() []grpc.DialOption {
 // usesTCP is true where plugins do not listen on unix sockets.
 func usesTCP() bool { return runtime.GOOS == "windows" }
 
-// dispenser makes the client of protocol version 1.
+// dispenser makes the client of one version of the protocol.
 type dispenser struct {
 	goplugin.NetRPCUnsupportedPlugin
-	grace time.Duration
+	version int
+	grace   time.Duration
+	shipped bool
+}
+
+func (in *instance) dispenser(version int) dispenser {
+	return dispenser{version: version, grace: in.plugin.manager.options.CancelGrace, shipped: in.plugin.spec.Shipped}
 }
 
 func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
@@ -153,7 +172,11 @@ func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
 }
 
 func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return pluginclient.New(conn, d.grace), nil
+	client := pluginclient.New(conn, d.version, d.grace)
+	if d.shipped {
+		client = client.Trusted()
+	}
+	return client, nil
 }
 
 // introduce asks the plugin what it is, hands it its configuration and notes
@@ -207,9 +230,9 @@ func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 	case r.launchError != nil:
 		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s cannot be run: %v", name, r.launchError),
 			"Check that the program exists, is executable, and is built for this machine.")
-	case line != nil && line.version != ProtocolVersion:
-		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s speaks version %d of the plugin protocol, and this toolhost speaks version %d",
-			name, line.version, ProtocolVersion), "Use a version of the plugin or of toolhost that matches the other.")
+	case line != nil && (line.version < handshake.OldestVersion || line.version > ProtocolVersion):
+		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s speaks version %d of the plugin protocol, and this toolhost speaks versions %d to %d",
+			name, line.version, handshake.OldestVersion, ProtocolVersion), "Use a version of the plugin or of toolhost that matches the other.")
 	case line == nil && exited:
 		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s ended before it was ready: %s", name, r.exitStatus()),
 			"Check that the program is a toolhost plugin; its last words are in the message, if there were any.")
@@ -261,6 +284,9 @@ func (in *instance) release() {
 		defer late.Stop()
 		if in.gp != nil {
 			in.gp.Kill()
+		}
+		if in.conn != nil {
+			in.conn.Close()
 		}
 		in.runner.stop()
 		in.runner.cleanUp()

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,33 @@ const ProtocolVersion = handshake.ProtocolVersion
 // DefaultStartTimeout is how long a plugin may take from its start to being
 // configured.
 const DefaultStartTimeout = 10 * time.Second
+
+// Attachment is where a plugin that runs already can be reached.
+type Attachment = handshake.Attachment
+
+// AttachVariable is the environment variable by which an operator names plugins
+// that run already; see ParseAttach.
+const AttachVariable = handshake.AttachVariable
+
+// ParseAttach reads what AttachVariable holds: a JSON object with an
+// Attachment by the name of each plugin. Empty text is none.
+func ParseAttach(text string) (map[string]Attachment, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var all map[string]Attachment
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, tool.Errorf(tool.InvalidArgument, "%s is not what a plugin prints when it is run with the argument attach: %w", AttachVariable, err).
+			Suggest("Copy the value between the quotes whole.")
+	}
+	for name, a := range all {
+		if !filepath.IsAbs(a.Socket) || a.Protocol < handshake.OldestVersion || a.Protocol > ProtocolVersion {
+			return nil, tool.Errorf(tool.InvalidArgument, "%s: plugin %s needs the absolute path of a socket, and a protocol from %d to %d",
+				AttachVariable, name, handshake.OldestVersion, ProtocolVersion).Suggest("Copy the value between the quotes whole.")
+		}
+	}
+	return all, nil
+}
 
 // Options say how plugins are run. The zero value works, without shipped
 // plugins and without a schema cache.
@@ -61,6 +89,9 @@ type Options struct {
 	// MaxBackoff is the longest that a plugin rests which fails again and
 	// again. Zero means 30 seconds.
 	MaxBackoff time.Duration
+	// Attach names plugins that run already, by their names in the
+	// configuration: they are connected to and neither started nor ended.
+	Attach map[string]Attachment
 	// Redact takes secrets out of what plugins print, before it is logged, kept
 	// or shown. Nil leaves it be.
 	Redact func(string) string

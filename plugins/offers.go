@@ -24,6 +24,10 @@ func (p *plugin) remote(t pluginclient.Tool) tool.Tool {
 // says.
 func (p *plugin) remoteTool(d *tool.Definition) *remoteTool {
 	own := d.Name
+	if _, attached := p.attachment(); attached {
+		longer := *d
+		longer.Timeout, d = attachedCallTimeout, &longer
+	}
 	if p.spec.CallTimeout > 0 || p.spec.Prefix != "" {
 		changed := *d
 		changed.Name = p.spec.Prefix + d.Name

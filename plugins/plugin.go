@@ -309,7 +309,10 @@ func (p *plugin) status() Status {
 		s.Version, s.Tools = p.shipped.Version, len(p.shipped.Tools)
 	}
 	if s.State == Running {
-		s.PID, s.StartedAt = p.current.runner.pid(), p.current.readyAt
+		s.PID, s.StartedAt, s.Protocol = p.current.runner.pid(), p.current.readyAt, p.current.client.Version()
+		if at, ok := p.attachment(); ok {
+			s.PID = at.PID
+		}
 	}
 	return s
 }

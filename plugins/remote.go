@@ -44,6 +44,9 @@ func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, 
 		return known, nil
 	}
 	entry, fresh := p.manager.cache.fresh(p.spec)
+	if _, attached := p.attachment(); attached {
+		entry, fresh = nil, false
+	}
 	if fresh {
 		p.recall(entry)
 		return entry.Description, nil
@@ -74,6 +77,9 @@ func (p *plugin) recall(e *cacheEntry) {
 func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	if p.shipped != nil {
 		out := &Description{Name: p.shipped.Name, Version: p.shipped.Version, ConfigSchema: p.shipped.ConfigSchema}
+		for _, s := range p.shipped.Services {
+			out.Services = append(out.Services, string(s))
+		}
 		for _, t := range p.shipped.Tools {
 			out.Tools = append(out.Tools, t.Definition())
 		}
@@ -83,7 +89,7 @@ func (p *plugin) describe(ctx context.Context) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Description{Name: d.Name, Version: d.Version, ConfigSchema: d.ConfigSchema}
+	out := &Description{Name: d.Name, Version: d.Version, ConfigSchema: d.ConfigSchema, Services: d.Services}
 	for _, t := range d.Tools {
 		out.Tools = append(out.Tools, t.Definition)
 	}

@@ -332,6 +332,9 @@ func (r *guardedRunner) hasExited() bool {
 func (r *guardedRunner) peakMemory() int64 {
 	select {
 	case <-r.exited:
+		if r.cmd == nil {
+			return 0
+		}
 		return peakMemory(r.cmd.ProcessState)
 	default:
 		return 0
@@ -342,6 +345,9 @@ func (r *guardedRunner) peakMemory() int64 {
 func (r *guardedRunner) exitStatus() string {
 	select {
 	case <-r.exited:
+		if r.cmd == nil {
+			return "the connection ended"
+		}
 		return r.cmd.ProcessState.String()
 	default:
 		return "the connection broke"

@@ -34,6 +34,9 @@ type Status struct {
 	SHA256 string `json:"sha256,omitempty"`
 	// Tools counts the tools, where they are known.
 	Tools int `json:"tools"`
+	// Protocol is the version of the protocol that was agreed upon with the
+	// process that runs, 0 when there is none.
+	Protocol int `json:"protocol,omitempty"`
 	// PID is the process, 0 when there is none.
 	PID int `json:"pid,omitempty"`
 	// StartedAt is when the process became ready.
@@ -53,8 +56,10 @@ type Status struct {
 
 // Description is what a plugin says of itself.
 type Description struct {
-	Name         string             `json:"name"`
-	Version      string             `json:"version"`
-	ConfigSchema json.RawMessage    `json:"config_schema,omitempty"`
-	Tools        []*tool.Definition `json:"tools"`
+	Name         string          `json:"name"`
+	Version      string          `json:"version"`
+	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	// Services are those of the host that the tools use.
+	Services []string           `json:"services,omitempty"`
+	Tools    []*tool.Definition `json:"tools"`
 }

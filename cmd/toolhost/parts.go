@@ -54,7 +54,10 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 		return nil, err
 	}
 	set.Hide = hides(rules)
-	made := &parts{toolset: set, manager: p.newManager(cfg)}
+	made := &parts{toolset: set}
+	if made.manager, err = p.newManager(cfg); err != nil {
+		return nil, err
+	}
 	if made.model, err = newModel(cfg); err != nil {
 		return nil, usage(err)
 	}
@@ -170,8 +173,13 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	return tools, nil
 }
 
-func (p *project) newManager(cfg *config.Config) *plugins.Manager {
+func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
+	attach, err := plugins.ParseAttach(os.Getenv(plugins.AttachVariable))
+	if err != nil {
+		return nil, usage(err)
+	}
 	return plugins.NewManager(plugins.Options{
+		Attach:      attach,
 		Logger:      p.app.logger,
 		CacheDir:    cacheDir("plugins"),
 		HistoryDir:  cacheDir("history"),
@@ -181,7 +189,7 @@ func (p *project) newManager(cfg *config.Config) *plugins.Manager {
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
 		Prepare:     p.confinePlugin(cfg),
-	})
+	}), nil
 }
 
 // pluginSpec is a plugin block for the manager. Its configuration is checked

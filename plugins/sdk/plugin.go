@@ -37,10 +37,26 @@ type Plugin struct {
 	// the host. It serves all tools that are no [ErrorRenderer] themselves.
 	// May be nil.
 	RenderError func(call *Call, err *Error) *Result
+	// Services are those of the host that the tools use, beside progress and
+	// log, which all may: a call to another is refused. They are shown to the
+	// user before the plugin first runs.
+	Services []Service
 	// Logger is told of panics. Nil logs to standard error, which the host
 	// passes on to its own log.
 	Logger *slog.Logger
 }
+
+// Service is something that the host does for a tool during a call.
+type Service string
+
+// The services that a plugin declares in [Plugin.Services].
+const (
+	ServiceEmit     Service = "emit"      // Call.Emit: an event in the session's record
+	ServiceAsk      Service = "ask"       // Call.Ask: a question to the user
+	ServiceSample   Service = "sample"    // Call.Sample: a question to a language model
+	ServiceState    Service = "state"     // Call.State: what is kept between calls
+	ServiceCallTool Service = "call_tool" // Call.CallTool: another tool, under the user's policy
+)
 
 // Env is what a plugin learns when it is configured.
 type Env struct {
@@ -115,6 +131,7 @@ func (p Plugin) server() (*pluginserver.Server, error) {
 		ConfigSchema: p.ConfigSchema,
 		Tools:        p.Tools,
 		RenderError:  p.RenderError,
+		Services:     serviceNames(p.Services),
 		Logger:       p.Logger,
 	}
 	if s.Logger == nil {
@@ -126,6 +143,14 @@ func (p Plugin) server() (*pluginserver.Server, error) {
 		}
 	}
 	return pluginserver.New(s)
+}
+
+func serviceNames(services []Service) []string {
+	var names []string
+	for _, s := range services {
+		names = append(names, string(s))
+	}
+	return names
 }
 
 func env(s pluginserver.Setup) Env {

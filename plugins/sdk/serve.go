@@ -20,7 +20,9 @@ import (
 // nothing printed to standard output before.
 //
 // Run with the one argument "describe", the program prints the plugin's
-// description as JSON instead. Started in any other way than by toolhost, it
+// description as JSON instead. With "attach" it waits for a toolhost that finds
+// it through the environment variable which it prints, and can be run under a
+// debugger. Started in any other way than by toolhost, it
 // says so and exits with status 1.
 //
 // From the start of Serve on os.Stdout is standard error, since the real one
@@ -46,9 +48,11 @@ func serve(p Plugin, args []string) (code int) {
 	case len(args) == 1 && args[0] == "describe":
 		fmt.Fprintln(std.out, string(server.Describe()))
 		return 0
+	case len(args) == 1 && args[0] == "attach":
+		return attach(p.Name, server, std)
 	case os.Getenv(cookie.MagicCookieKey) != cookie.MagicCookieValue:
 		fmt.Fprintf(os.Stderr, "%s is a plugin of toolhost: name it in a plugin block of agent.hcl.\n"+
-			"Run it with the argument \"describe\" to see what it offers.\n", p.Name)
+			"Run it with the argument \"describe\" to see what it offers, or \"attach\" to debug it.\n", p.Name)
 		return 1
 	}
 	go watchHost()
@@ -58,11 +62,13 @@ func serve(p Plugin, args []string) (code int) {
 }
 
 func serveConfig(server *pluginserver.Server, std *stdio) *goplugin.ServeConfig {
+	versions := make(map[int]goplugin.PluginSet)
+	for _, v := range handshake.Versions() {
+		versions[v] = goplugin.PluginSet{handshake.ServiceName: &service{server: server}}
+	}
 	return &goplugin.ServeConfig{
-		HandshakeConfig: handshake.Config(),
-		VersionedPlugins: map[int]goplugin.PluginSet{
-			1: {handshake.ServiceName: &service{server: server}},
-		},
+		HandshakeConfig:  handshake.Config(),
+		VersionedPlugins: versions,
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(opts, serverOptions(std)...)...)
 		},

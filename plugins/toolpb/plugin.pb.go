@@ -1,4 +1,6 @@
-// The protocol between toolhost and its plugins, version 1.
+// The protocol between toolhost and its plugins, versions 1 and 2. They have the
+// messages in common; what differs is said where it does. Which one holds is
+// agreed upon in the handshake.
 //
 // A plugin is a program that toolhost starts and talks to over gRPC, after the
 // handshake of hashicorp/go-plugin on the plugin's standard output. Text that
@@ -123,7 +125,11 @@ type Description struct {
 	ConfigSchema []byte  `protobuf:"bytes,3,opt,name=config_schema,json=configSchema,proto3" json:"config_schema,omitempty"`
 	Tools        []*Tool `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	// What this plugin can do beyond the first release of the protocol.
-	Features      []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
+	Features []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
+	// The services that the tools use: emit, ask, sample, state and call_tool.
+	// From version 2 on the host answers requests for no others. Under version 1
+	// it answers all.
+	Services      []string `protobuf:"bytes,6,rep,name=services,proto3" json:"services,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -189,6 +195,13 @@ func (x *Description) GetTools() []*Tool {
 func (x *Description) GetFeatures() []string {
 	if x != nil {
 		return x.Features
+	}
+	return nil
+}
+
+func (x *Description) GetServices() []string {
+	if x != nil {
+		return x.Services
 	}
 	return nil
 }
@@ -2994,13 +3007,14 @@ const file_toolhost_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x1ftoolhost/plugin/v1/plugin.proto\x12\x12toolhost.plugin.v1\"\x11\n" +
 	"\x0fDescribeRequest\"U\n" +
 	"\x10DescribeResponse\x12A\n" +
-	"\vdescription\x18\x01 \x01(\v2\x1f.toolhost.plugin.v1.DescriptionR\vdescription\"\xac\x01\n" +
+	"\vdescription\x18\x01 \x01(\v2\x1f.toolhost.plugin.v1.DescriptionR\vdescription\"\xc8\x01\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12#\n" +
 	"\rconfig_schema\x18\x03 \x01(\fR\fconfigSchema\x12.\n" +
 	"\x05tools\x18\x04 \x03(\v2\x18.toolhost.plugin.v1.ToolR\x05tools\x12\x1a\n" +
-	"\bfeatures\x18\x05 \x03(\tR\bfeatures\"\xcf\x03\n" +
+	"\bfeatures\x18\x05 \x03(\tR\bfeatures\x12\x1a\n" +
+	"\bservices\x18\x06 \x03(\tR\bservices\"\xcf\x03\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +

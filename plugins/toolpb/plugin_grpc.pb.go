@@ -1,4 +1,6 @@
-// The protocol between toolhost and its plugins, version 1.
+// The protocol between toolhost and its plugins, versions 1 and 2. They have the
+// messages in common; what differs is said where it does. Which one holds is
+// agreed upon in the handshake.
 //
 // A plugin is a program that toolhost starts and talks to over gRPC, after the
 // handshake of hashicorp/go-plugin on the plugin's standard output. Text that

@@ -8,8 +8,40 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 )
 
-// ProtocolVersion is the newest version of the protocol that this code speaks.
-const ProtocolVersion = 1
+// ProtocolVersion is the newest version of the protocol that this code speaks,
+// OldestVersion the oldest.
+const (
+	ProtocolVersion = 2
+	OldestVersion   = 1
+)
+
+// DeclaredServices is the version from which on a plugin says which services
+// it uses, and is answered for no others.
+const DeclaredServices = 2
+
+// Versions are all that this code speaks, the oldest first.
+func Versions() []int {
+	var all []int
+	for v := OldestVersion; v <= ProtocolVersion; v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
+// AttachVariable is the environment variable of the host that names plugins
+// which run already, as JSON: an Attachment by the plugin's name.
+const AttachVariable = "TOOLHOST_ATTACH"
+
+// Attachment is where a plugin that runs already, under a debugger say, can be
+// reached.
+type Attachment struct {
+	// Socket is the absolute path of its unix socket.
+	Socket string `json:"socket"`
+	// Protocol is the version of the protocol that it speaks.
+	Protocol int `json:"protocol"`
+	// PID is its process.
+	PID int `json:"pid"`
+}
 
 // ServiceName is the name under which go-plugin knows the one service.
 const ServiceName = "toolhost"

@@ -29,7 +29,7 @@ func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	}
 	streamCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	s := &session{call: call, slots: make(chan struct{}, maxRequests)}
+	s := &session{client: c, call: call, slots: make(chan struct{}, maxRequests)}
 	s.sendMu.Lock() // a cancel waits until the start is sent
 	halt := context.AfterFunc(ctx, func() { s.cancel(ctx, c.grace, stop) })
 	defer halt()
@@ -41,6 +41,7 @@ func (c *Client) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 
 // session is one call's stream, seen from the host.
 type session struct {
+	client *Client
 	stream toolpb.Plugin_CallClient
 	call   *tool.Call
 	slots  chan struct{}

@@ -6,12 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/fromproto"
+	"github.com/toolhost/toolhost/plugins/internal/handshake"
 	"github.com/toolhost/toolhost/plugins/internal/toproto"
 	"github.com/toolhost/toolhost/plugins/toolpb"
 )
@@ -40,13 +43,36 @@ func broken(err error) error { return &connectionError{cause: err} }
 
 // Client is one connection to a plugin.
 type Client struct {
-	rpc   toolpb.PluginClient
-	grace time.Duration
+	rpc      toolpb.PluginClient
+	grace    time.Duration
+	version  int
+	trusted  bool
+	services atomic.Pointer[[]string] // what the plugin declared last
 }
 
-// New makes a client. Grace is how long a cancelled call may take to answer.
-func New(conn grpc.ClientConnInterface, grace time.Duration) *Client {
-	return &Client{rpc: toolpb.NewPluginClient(conn), grace: grace}
+// New makes a client for a version of the protocol. Grace is how long a
+// cancelled call may take to answer.
+func New(conn grpc.ClientConnInterface, version int, grace time.Duration) *Client {
+	return &Client{rpc: toolpb.NewPluginClient(conn), version: version, grace: grace}
+}
+
+// Trusted has the client answer every service, declared or not: for plugins
+// that are part of the host.
+func (c *Client) Trusted() *Client {
+	c.trusted = true
+	return c
+}
+
+// Version is the version of the protocol that was agreed upon.
+func (c *Client) Version() int { return c.version }
+
+// answers reports whether the plugin may ask for a service.
+func (c *Client) answers(service string) bool {
+	if c.trusted || c.version < handshake.DeclaredServices {
+		return true
+	}
+	declared := c.services.Load()
+	return declared != nil && slices.Contains(*declared, service)
 }
 
 // Description is what a plugin says of itself.
@@ -56,6 +82,7 @@ type Description struct {
 	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
 	Tools        []Tool          `json:"tools"`
 	Features     []string        `json:"features,omitempty"`
+	Services     []string        `json:"services,omitempty"`
 }
 
 // Tool is a definition and what else the tool offers.
@@ -84,7 +111,7 @@ func (c *Client) Describe(ctx context.Context) (*Description, error) {
 	if err != nil {
 		return nil, broken(err)
 	}
-	return description(resp.GetDescription()), nil
+	return c.description(resp.GetDescription()), nil
 }
 
 // Configure configures the plugin and gives the description that then holds.
@@ -103,15 +130,18 @@ func (c *Client) Configure(ctx context.Context, s Setup) (*Description, error) {
 	if e := fromproto.Error(resp.GetError()); e != nil {
 		return nil, e
 	}
-	return description(resp.GetDescription()), nil
+	return c.description(resp.GetDescription()), nil
 }
 
-func description(d *toolpb.Description) *Description {
+func (c *Client) description(d *toolpb.Description) *Description {
+	services := d.GetServices()
+	c.services.Store(&services)
 	out := &Description{
 		Name:         d.GetName(),
 		Version:      d.GetVersion(),
 		ConfigSchema: d.GetConfigSchema(),
 		Features:     d.GetFeatures(),
+		Services:     services,
 	}
 	for _, t := range d.GetTools() {
 		out.Tools = append(out.Tools, Tool{

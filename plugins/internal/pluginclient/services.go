@@ -14,6 +14,10 @@ import (
 
 // serve does for the plugin what req asks.
 func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb.ServiceResponse, error) {
+	if name := serviceName(req); name != "" && !s.client.answers(name) {
+		return nil, tool.Errorf(tool.PermissionDenied, "the plugin uses the service %s without having declared it", name).
+			Suggest("The plugin's author has to name it among the plugin's services.")
+	}
 	switch r := req.GetService().(type) {
 	case *toolpb.ServiceRequest_Emit:
 		return s.emit(ctx, r.Emit)
@@ -28,6 +32,24 @@ func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolp
 	}
 	return nil, tool.Errorf(tool.Unsupported, "this host does not know the service that the plugin asks for").
 		Suggest("Use a newer toolhost, or an older version of the plugin.")
+}
+
+// serviceName is what a plugin calls the service in its description, "" for
+// one that this host does not know.
+func serviceName(req *toolpb.ServiceRequest) string {
+	switch req.GetService().(type) {
+	case *toolpb.ServiceRequest_Emit:
+		return "emit"
+	case *toolpb.ServiceRequest_Ask:
+		return "ask"
+	case *toolpb.ServiceRequest_Sample:
+		return "sample"
+	case *toolpb.ServiceRequest_State:
+		return "state"
+	case *toolpb.ServiceRequest_CallTool:
+		return "call_tool"
+	}
+	return ""
 }
 
 func (s *session) emit(ctx context.Context, r *toolpb.Emit) (*toolpb.ServiceResponse, error) {

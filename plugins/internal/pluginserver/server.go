@@ -43,7 +43,9 @@ type Plugin struct {
 	Configure func(context.Context, Setup) ([]tool.Tool, error)
 	// RenderError may be nil. It serves tools that are no ErrorRenderer.
 	RenderError func(*tool.Call, *tool.Error) *tool.Result
-	Logger      *slog.Logger
+	// Services are those of the host that the tools use.
+	Services []string
+	Logger   *slog.Logger
 }
 
 // Server serves one plugin.
@@ -78,9 +80,10 @@ func (s *Server) Describe() json.RawMessage {
 		Name         string             `json:"name"`
 		Version      string             `json:"version"`
 		Protocol     []int              `json:"protocol_versions"`
+		Services     []string           `json:"services,omitempty"`
 		ConfigSchema json.RawMessage    `json:"config_schema,omitempty"`
 		Tools        []*tool.Definition `json:"tools"`
-	}{p.Name, p.Version, []int{handshake.ProtocolVersion}, p.ConfigSchema, definitions})
+	}{p.Name, p.Version, handshake.Versions(), p.Services, p.ConfigSchema, definitions})
 	var out bytes.Buffer
 	_ = json.Indent(&out, data, "", "  ")
 	return out.Bytes()
@@ -133,6 +136,7 @@ func (s *server) description() *toolpb.Description {
 		Name:         s.plugin.Name,
 		Version:      s.plugin.Version,
 		ConfigSchema: s.plugin.ConfigSchema,
+		Services:     s.plugin.Services,
 	}
 	for _, t := range s.order {
 		p := toproto.Tool(t)

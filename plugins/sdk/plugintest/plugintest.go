@@ -82,7 +82,7 @@ func TryStart(t testing.TB, p sdk.Plugin, options Options) (*Plugin, error) {
 		t.Fatalf("plugintest: %v", err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return introduce(t, pluginclient.New(conn, handshake.CancelGrace), options)
+	return introduce(t, pluginclient.New(conn, handshake.OldestVersion, handshake.CancelGrace), options)
 }
 
 // introduce does what toolhost does before a plugin's first call.

@@ -130,7 +130,8 @@ func plugin() sdk.Plugin {
 		}
 	}
 	return sdk.Plugin{
-		Name: "greeter", Version: "0.1.0", Tools: tools(false), ConfigSchema: sdk.Schema[config](),
+		Services: []sdk.Service{sdk.ServiceEmit, sdk.ServiceAsk, sdk.ServiceSample, sdk.ServiceState, sdk.ServiceCallTool},
+		Name:     "greeter", Version: "0.1.0", Tools: tools(false), ConfigSchema: sdk.Schema[config](),
 		Configure: func(_ context.Context, env sdk.Env) ([]sdk.Tool, error) {
 			var c config
 			if err := env.Decode(&c); err != nil {
@@ -278,7 +279,7 @@ func TestDescribeCommand(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(plugintest.DescribeProgram(t, program), &d))
 	assert.Equal(t, "greeter", d.Name)
-	assert.Equal(t, []int{sdk.ProtocolVersion}, d.Protocol)
+	assert.Equal(t, []int{1, sdk.ProtocolVersion}, d.Protocol)
 	require.Len(t, d.Tools, 2)
 	assert.JSONEq(t, `{"type":"object","properties":{
 		"name":{"type":"string","description":"Whom to greet."},

@@ -66,9 +66,13 @@ func programConfig(path string, options Options, printed *bytes.Buffer) *goplugi
 	for name, value := range options.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
+	versions := make(map[int]goplugin.PluginSet)
+	for _, v := range handshake.Versions() {
+		versions[v] = goplugin.PluginSet{handshake.ServiceName: dispenser{version: v}}
+	}
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  handshake.Config(),
-		VersionedPlugins: map[int]goplugin.PluginSet{1: {handshake.ServiceName: dispenser{}}},
+		VersionedPlugins: versions,
 		Cmd:              cmd,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         runtime.GOOS == "windows",
@@ -81,12 +85,13 @@ func programConfig(path string, options Options, printed *bytes.Buffer) *goplugi
 
 type dispenser struct {
 	goplugin.NetRPCUnsupportedPlugin
+	version int
 }
 
 func (dispenser) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return os.ErrInvalid }
 
-func (dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return pluginclient.New(conn, handshake.CancelGrace), nil
+func (d dispenser) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return pluginclient.New(conn, d.version, handshake.CancelGrace), nil
 }
 
 // DescribeProgram runs the program with the argument "describe" and gives what
