@@ -16,7 +16,7 @@ func (a *app) pluginCommand() *cobra.Command {
 		Use:   "plugin",
 		Short: "Look at plugins",
 	}
-	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand())
+	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(), a.pluginTestCommand())
 	return c
 }
 

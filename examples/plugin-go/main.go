@@ -36,6 +36,7 @@ func plugin() sdk.Plugin {
 		Description: "Count the words of a text, or how often one word is in it. Returns: an object with the number, words.",
 		Risk:        sdk.ReadOnly,
 		Idempotent:  true,
+		Examples:    []sdk.Example{{Params: []byte(`{"text":"to be or not to be","word":"to"}`)}},
 	}, countWords)}}
 }
 
