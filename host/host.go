@@ -149,6 +149,10 @@ type Session struct {
 // Name is the session's name.
 func (s *Session) Name() string { return s.name }
 
+// ArtifactDir is the absolute path of the directory for files that the
+// session's calls leave, "" where none is kept.
+func (s *Session) ArtifactDir() string { return s.host.options.Recorder.ArtifactDir(s.name) }
+
 // Request asks for one call of a tool.
 type Request struct {
 	// Tool is the name in the catalog.

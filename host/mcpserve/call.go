@@ -54,9 +54,9 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 }
 
 // result turns an outcome into MCP's form.
-func (s *Server) result(_ *link, outcome *host.Outcome) *mcp.CallToolResult {
+func (s *Server) result(link *link, outcome *host.Outcome) *mcp.CallToolResult {
 	r := outcome.Result
-	out := &mcp.CallToolResult{IsError: outcome.Err != nil, Content: contents(r.Contents)}
+	out := &mcp.CallToolResult{IsError: outcome.Err != nil, Content: append(contents(r.Contents), s.runLinks(link, outcome)...)}
 	if len(r.Structured) > 0 {
 		out.StructuredContent = r.Structured
 	}

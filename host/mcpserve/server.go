@@ -82,6 +82,7 @@ func New(h *host.Host, options Options) *Server {
 			PageSize:     1000,
 		})
 	s.sdk.AddReceivingMiddleware(s.nameUnknown, keepSession)
+	s.offerRuns()
 	s.Refresh()
 	return s
 }

@@ -47,7 +47,7 @@ type Command struct {
 	// half and the last half of what is longer. Zero is DefaultCap.
 	Cap int
 	// SpillDir is where the whole of a longer stream is written, as files
-	// named SpillName-stdout.txt and SpillName-stderr.txt. Empty keeps none.
+	// named SpillName_stdout.txt and SpillName_stderr.txt. Empty keeps none.
 	// Files there of the same name are replaced.
 	SpillDir, SpillName string
 	// SpillRoot, when not empty, is a directory that SpillDir lies in, and

@@ -58,7 +58,7 @@ func (r *run) capture(stream string) *capture {
 	if r.SpillDir != "" {
 		name := stream + ".txt"
 		if r.SpillName != "" {
-			name = r.SpillName + "-" + name
+			name = r.SpillName + "_" + name
 		}
 		c.spill = spill{root: r.SpillRoot, path: filepath.Join(r.SpillDir, name), limit: r.SpillLimit}
 	}

@@ -146,7 +146,7 @@ func TestRunInTerminal(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{OutputCap: 1000}, workspace.Options{})
 		b.dir = filepath.Join(b.root, ".agent", "runs", "s")
 		g := b.ok(name, run("i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done"))
-		file := filepath.Join(b.dir, "logs", "tool_step_0001-stdout.txt")
+		file := filepath.Join(b.dir, "logs", "tool_step_0001_stdout.txt")
 		assert.Contains(t, g.Output, "left out; the whole output is in "+file)
 		assert.Contains(t, g.Output, "line 0\n")
 		assert.Contains(t, g.Output, "line 1999\n")
