@@ -58,12 +58,11 @@ func (r *reader) taskfile(b *hcl.Block) {
 }
 
 func (r *reader) limits(b *hcl.Block) {
-	blk := r.open(b, schema("output timeout file_size processes"))
+	blk := r.open(b, schema("output timeout processes"))
 	l := &r.cfg.Limits
 	l.Pos = pos(b.DefRange)
 	blk.size("output", &l.Output)
 	blk.duration("timeout", &l.Timeout)
-	blk.size("file_size", &l.FileSize)
 	blk.count("processes", &l.Processes)
 }
 

@@ -149,7 +149,6 @@ type Builtins struct {
 type Limits struct {
 	Output    int64         // bytes of a result, and of each stream of a command
 	Timeout   time.Duration // of one call
-	FileSize  int64         // bytes of a file that is read or written whole
 	Processes int           // child processes at a time
 	Pos       string
 }

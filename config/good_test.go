@@ -168,7 +168,7 @@ func TestOtherBlocks(t *testing.T) {
 	assert.Equal(t, []string{"read_file", "rg", "count"}, cfg.Toolsets[0].Tools)
 	assert.Equal(t, map[string]string{"read_file": "cat"}, cfg.Toolsets[0].Rename)
 	assert.Equal(t, "fallback", cfg.Builtins.Unescape)
-	assert.Equal(t, Limits{Output: 64 << 10, Timeout: 2 * time.Minute, FileSize: 10e6, Processes: 8, Pos: cfg.Limits.Pos}, cfg.Limits)
+	assert.Equal(t, Limits{Output: 64 << 10, Timeout: 2 * time.Minute, Processes: 8, Pos: cfg.Limits.Pos}, cfg.Limits)
 	assert.Equal(t, []string{"127.0.0.1", "10.0.0.0/8", "intranet.example"}, cfg.Web.Allow)
 	assert.Equal(t, int64(2<<20), cfg.Web.MaxSize)
 	assert.Equal(t, &Sandbox{Level: "full", Read: []string{"/opt"}, Write: []string{"/home/me/cache"},

@@ -58,8 +58,14 @@ func (a *app) open(ctx context.Context) (*project, error) {
 // loadConfig reads the agent.hcl that is meant. Without one the defaults hold.
 func (a *app) loadConfig() (*config.Config, error) {
 	path, err := a.configPath()
-	if err != nil || path == "" {
-		return new(config.Config), err
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		if len(a.flags.vars) > 0 {
+			return nil, usagef("Name the file with --config, or leave --var out.", "--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
+		}
+		return new(config.Config), nil
 	}
 	cfg, err := a.readConfigFile(path)
 	if err == nil && !a.trusted(cfg) {
@@ -97,8 +103,6 @@ func unsupported(cfg *config.Config) error {
 	switch {
 	case len(cfg.Servers) > 0:
 		return usagef("Remove the block.", "%s: mcp blocks have no effect in this version of toolhost", cfg.Servers[0].Pos)
-	case cfg.Limits.FileSize > 0:
-		return usagef("Remove the attribute.", "%s: file_size has no effect in this version of toolhost", cfg.Limits.Pos)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ limits {
   output    = "64 kilobytes"
   timeout   = "soon"
   processes = -1
-  file_size = 12
 }
 
 limits { output = "1MiB" }

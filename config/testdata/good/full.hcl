@@ -211,7 +211,6 @@ web {
 limits {
   output    = "64KiB"
   timeout   = "2m"
-  file_size = "10MB"
   processes = 8
 }
 
