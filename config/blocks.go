@@ -120,9 +120,9 @@ func (r *reader) toolset(b *hcl.Block) {
 			r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.", "%q is shipped with toolhost and is what its contract says.", shipped)
 		}
 	}
-	blk := r.open(b, schema("tools rename"))
+	blk := r.open(b, schema("tools rename resources prompts"))
 	blk.require("tools")
-	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange)}
+	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange), Resources: blk.offers("resources"), Prompts: blk.offers("prompts")}
 	places := blk.toolNames(&t)
 	renames := make(map[string]entry)
 	for _, e := range blk.entries("rename") {

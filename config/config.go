@@ -31,9 +31,12 @@ type Config struct {
 	Builtins Builtins
 	Limits   Limits
 	Web      Web
-	Model    *Model  // nil when the file has no such block
-	Policy   *Policy // nil when the file has no such block
-	Sandbox  *Sandbox
+	// Resources and Prompts are offered to MCP clients beside the tools.
+	Resources []argv.Resource
+	Prompts   []argv.Prompt
+	Model     *Model  // nil when the file has no such block
+	Policy    *Policy // nil when the file has no such block
+	Sandbox   *Sandbox
 
 	// Secrets are values from the environment and of sensitive variables, and
 	// what was made of them: never to be shown. The longest comes first.
@@ -134,6 +137,9 @@ type Toolset struct {
 	// Rename gives tools another name in this set.
 	Rename map[string]string
 	Pos    string
+	// Resources and Prompts are the names of those that the set has; none
+	// where the block does not name them.
+	Resources, Prompts []string
 	// ToolPos is the place of each of Tools.
 	ToolPos []string
 }

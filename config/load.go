@@ -216,6 +216,8 @@ func (r *reader) read() {
 	r.resolveLocals()
 	r.sandbox(byType["sandbox"])
 	r.each(byType["tool"], r.tool)
+	r.each(byType["resource"], r.resource)
+	r.each(byType["prompt"], r.prompt)
 	r.each(byType["plugin"], r.plugin)
 	r.each(byType["mcp"], r.server)
 	r.each(byType["agent"], r.agent)
@@ -229,7 +231,7 @@ func (r *reader) read() {
 }
 
 func topLevel() *hcl.BodySchema {
-	return schema("", "workspace", "variable name", "locals", "tool name", "plugin name", "mcp name", "agent role",
+	return schema("", "workspace", "variable name", "locals", "tool name", "resource name", "prompt name", "plugin name", "mcp name", "agent role",
 		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "builtin name")
 }
 

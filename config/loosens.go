@@ -27,6 +27,7 @@ func (c *Config) Loosens() []string {
 		t := &c.Tools[i]
 		add(t.Pos, "tool %q runs %s%s", t.Name, commandLine(t), granted(t.Access))
 	}
+	c.loosenedOffers(add)
 	for _, p := range c.Plugins {
 		add(p.Pos, "plugin %q runs %s%s", p.Name, p.Source, granted(p.Access))
 	}
@@ -49,6 +50,22 @@ func (c *Config) Loosens() []string {
 		add("", "environment variables are read: %s", strings.Join(slices.Sorted(slices.Values(c.EnvNames)), ", "))
 	}
 	return all
+}
+
+func (c *Config) loosenedOffers(add func(at, format string, args ...any)) {
+	for i := range c.Resources {
+		switch r := &c.Resources[i]; {
+		case r.Command != nil:
+			add(r.Pos, "resource %q runs %s%s", r.Name, commandLine(&argv.Spec{Command: r.Command}), granted(r.Access))
+		case r.Content.File != nil:
+			add(r.Pos, "resource %q shows clients %s", r.Name, show(r.Content.File))
+		default:
+			add(r.Pos, "resource %q is shown to clients", r.Name)
+		}
+	}
+	for i := range c.Prompts {
+		add(c.Prompts[i].Pos, "prompt %q is offered to users", c.Prompts[i].Name)
+	}
 }
 
 func (c *Config) loosenedWorkspace(add func(at, format string, args ...any)) {
@@ -121,6 +138,8 @@ func show(e *argv.Expr) string {
 		return "{" + e.Param + "}"
 	case e.When != nil:
 		return "{" + e.When.Param + "?" + show(&e.When.Then) + ":" + show(&e.When.Else) + "}"
+	case e.All:
+		return "{all parameters}"
 	case e.Concat == nil:
 		return e.Literal
 	}

@@ -16,6 +16,11 @@ import (
 // through here. It never fails as such: whatever goes wrong is in the outcome.
 func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
+	return c.through(ctx)
+}
+
+// through takes a call through all its steps.
+func (c *call) through(ctx context.Context) *Outcome {
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
@@ -91,6 +96,10 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 }
 
 func (c *call) resolve(ctx context.Context) error {
+	if c.entry != nil { // a resource or a prompt, found in its own list
+		c.outcome.Source = c.entry.Source
+		return nil
+	}
 	entry, err := c.host.Catalog().Lookup(c.request.Tool)
 	if tool.CodeOf(err) == tool.Denied {
 		c.outcome.Decision = Decision{Action: Deny, Reason: "no call of the tool is ever allowed"}

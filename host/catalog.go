@@ -16,6 +16,8 @@ type Toolset struct {
 	Name string
 	// Tools are the names to offer, in this order. Nil offers all.
 	Tools []string
+	// Resources and Prompts are the names of those to offer. Nil offers all.
+	Resources, Prompts []string
 	// Rename gives tools other names in this set, old name to new.
 	Rename map[string]string
 	// Hide leaves out tools, such as those that a policy always denies. It is
@@ -63,6 +65,9 @@ type Catalog struct {
 	byName   map[string]*Entry
 	problems []Problem
 	hidden   []string
+
+	resources []*Entry
+	prompts   []*Entry
 }
 
 // Entries lists the tools in the order of the toolset, or of the sources.
@@ -110,6 +115,9 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 	for i, source := range sources {
 		if errs[i] != nil {
 			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
+		}
+		if err := c.addOffers(source); err != nil {
+			return nil, err
 		}
 		prefix := ""
 		if p, ok := source.(prefixed); ok {

@@ -109,7 +109,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	m.tasks = p.newTaskfile(cfg)
 	m.sources = append(m.sources,
 		host.Tools("builtin", builtins...),
-		host.Tools("command", commands...),
+		commands,
 		host.Tools("taskfile", m.tasks.Tools()...),
 	)
 	if err := m.addShipped("files", map[string]any{"confine": p.confineSettings(cfg)}); err != nil {
@@ -147,7 +147,7 @@ func (p *project) builtins(cfg *config.Config) ([]tool.Tool, error) {
 // commands are the standard wrappers and the tools of agent.hcl. A tool of
 // agent.hcl takes the place of a standard one of its name, except in the fixed
 // toolset.
-func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+func (p *project) commands(m *parts, cfg *config.Config) (host.Source, error) {
 	var own []argv.Spec
 	if m.toolset.Name != "agent" {
 		own = cfg.Tools
@@ -159,18 +159,22 @@ func (p *project) commands(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	if cfg.Limits.Processes > 0 {
 		limit = proc.NewLimit(cfg.Limits.Processes)
 	}
+	deps := command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
 	tools := make([]tool.Tool, 0, len(standards)+len(own))
 	for i, spec := range slices.Concat(standards, own) {
-		t, err := command.New(spec, command.Deps{
-			Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets,
-			Prepare: p.confine(cfg, i < len(standards), spec.Risk),
-		})
+		deps.Prepare = p.confine(cfg, i < len(standards), spec.Risk)
+		t, err := command.New(spec, deps)
 		if err != nil {
 			return nil, err
 		}
 		tools = append(tools, t)
 	}
-	return tools, nil
+	source := host.Tools("command", tools...)
+	if m.toolset.Name == "agent" {
+		return source, nil
+	}
+	resources, prompts, err := p.ownOffers(cfg, deps)
+	return host.Offering(source, resources, prompts), err
 }
 
 func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {

@@ -152,15 +152,24 @@ func (c *command) lookUp() (string, error) {
 	return path, err
 }
 
-// resolve makes the argument list of a call and checks it. Questions that the
-// spec declares are put first, so that whoever decides sees all of it.
-func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[string]any, error) {
-	var params map[string]any
+// decode reads the parameters of a call. Numbers keep their digits.
+func decode(call *tool.Call) (map[string]any, error) {
+	params := make(map[string]any)
 	dec := json.NewDecoder(strings.NewReader(string(call.Params)))
 	dec.UseNumber()
 	if err := dec.Decode(&params); err != nil {
-		return nil, nil, tool.Errorf(tool.InvalidArgument, "cannot read the parameters of %s: %w", call.Tool, err).
+		return nil, tool.Errorf(tool.InvalidArgument, "cannot read the parameters of %s: %w", call.Tool, err).
 			Suggest("Give a JSON object.")
+	}
+	return params, nil
+}
+
+// resolve makes the argument list of a call and checks it. Questions that the
+// spec declares are put first, so that whoever decides sees all of it.
+func (c *command) resolve(ctx context.Context, call *tool.Call) (*argv.Run, map[string]any, error) {
+	params, err := decode(call)
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := Answers(ctx, call, c.spec.Asks, params); err != nil {
 		return nil, nil, err

@@ -41,6 +41,8 @@ type Content struct {
 	MIMEType string `json:"mime_type,omitempty"`
 	// URI names a resource or link.
 	URI string `json:"uri,omitempty"`
+	// Role is who says it, "user" or "assistant", in a prompt.
+	Role string `json:"role,omitempty"`
 	// Name labels a link.
 	Name string `json:"name,omitempty"`
 }

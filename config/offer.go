@@ -1,0 +1,215 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// resource reads a resource block.
+func (r *reader) resource(b *hcl.Block) {
+	r.name("resource", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("title description watch base64 risk permissions "+pieceAttrs+" "+accessAttrs, "param name", "command"))
+	res := argv.Resource{Name: b.Labels[0], Pos: pos(b.DefRange), Access: blk.access()}
+	blk.text("title", &res.Title)
+	blk.text("description", &res.Description)
+	names := blk.resourceURI(&res)
+	p := blk.variables(&res, names)
+	res.Content = argv.Content{Kind: tool.KindResource, Pos: res.Pos}
+	blk.sources(&res.Content, p)
+	blk.mediaType(&res.Content)
+	blk.boolean("base64", &res.Content.Base64)
+	blk.resourceCommand(&res, p)
+	res.Risk = blk.risk("risk", tool.ReadOnly)
+	res.Permissions = blk.permissions("permissions")
+	if blk.boolean("watch", &res.Watch) && res.Watch && (res.Content.File == nil || len(names) > 0) {
+		r.fail(blk.where("watch"), "Nothing to watch", "Remove watch, or give the resource a file and a URI without variables.",
+			"Only a file can be watched for changes.")
+	}
+	r.cfg.Resources = append(r.cfg.Resources, res)
+}
+
+// resourceURI reads the URI, which no other resource may have, and gives its
+// variables.
+func (b block) resourceURI(res *argv.Resource) []string {
+	b.require("uri")
+	if !b.text("uri", &res.URI) {
+		return nil
+	}
+	template, err := argv.ParseURITemplate(res.URI)
+	if err != nil {
+		b.fail(b.where("uri"), "Invalid URI", `Write a URI such as "note://{id}".`, "%q cannot be used: %s.", res.URI, err)
+		return nil
+	}
+	plain := strings.NewReplacer("{+", "", "{", "", "}", "").Replace(res.URI)
+	if u, err := url.Parse(plain); err != nil || u.Scheme == "" {
+		b.fail(b.where("uri"), "Invalid URI", `Begin it with a scheme: "note://today".`, "%q is no URI.", res.URI)
+	}
+	b.once("URI", res.URI, b.where("uri"))
+	return template.Names()
+}
+
+// variables reads the param blocks of a resource: one for each variable of its
+// URI that something is said about.
+func (b block) variables(res *argv.Resource, names []string) *params {
+	p := &params{byName: make(map[string]int), used: make(map[string]bool)}
+	for _, name := range names {
+		p.byName[name] = len(p.list)
+		p.list, p.at = append(p.list, argv.Param{Name: name, Type: argv.TypeString}), append(p.at, b.at)
+	}
+	for _, nested := range b.blocks {
+		if nested.Type != "param" {
+			continue
+		}
+		name := nested.Labels[0]
+		param := p.find(name)
+		if param == nil {
+			hint := didYouMean(name, names)
+			if hint == "" {
+				hint = "Write {" + name + "} into the URI, or remove the block."
+			}
+			b.fail(nested.LabelRanges[0], "No variable of the URI", hint, "The URI has no variable %q.", name)
+			continue
+		}
+		blk := b.open(nested, schema("description enum pattern min max path complete"))
+		blk.textParam(param)
+		blk.suggestions(name, &res.Complete)
+	}
+	res.Params = p.list
+	return p
+}
+
+// textParam reads what can be said of a parameter that is a text.
+func (b block) textParam(p *argv.Param) {
+	p.Type, p.Pos = argv.TypeString, pos(b.at)
+	b.text("description", &p.Description)
+	b.texts("enum", &p.Enum)
+	b.pattern("pattern", &p.Pattern)
+	p.Min, p.Max = b.bound("min"), b.bound("max")
+	p.Path = b.kind("path", argv.Read, argv.Write, argv.Remove)
+	b.consistent(p)
+}
+
+// suggestions reads the values that are suggested for an argument.
+func (b block) suggestions(name string, to *map[string][]string) {
+	var values []string
+	if !b.texts("complete", &values) {
+		return
+	}
+	if *to == nil {
+		*to = make(map[string][]string)
+	}
+	(*to)[name] = values
+}
+
+// resourceCommand reads the command block of a resource, or requires content.
+func (b block) resourceCommand(res *argv.Resource, p *params) {
+	i := slices.IndexFunc(b.blocks, func(nested *hcl.Block) bool { return nested.Type == "command" })
+	content := !res.Content.Printed()
+	switch {
+	case i < 0 && !content:
+		b.fail(b.at, "Resource without content", "Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.", res.Name)
+	case i >= 0 && content:
+		b.fail(b.blocks[i].DefRange, "Two contents", "Keep the command or the attribute.", "The resource has text, file or data already.")
+	case i < 0 && b.has("base64"):
+		b.fail(b.attrs["base64"].NameRange, "Out of place", "Use data.", "base64 is about what a command prints.")
+	}
+	if i >= 0 {
+		res.Command = b.command(b.blocks[i], p)
+	}
+}
+
+// prompt reads a prompt block.
+func (r *reader) prompt(b *hcl.Block) {
+	r.name("prompt", b.Labels[0], b.LabelRanges[0])
+	blk := r.open(b, schema("title description", "argument name", "ask name", "message"))
+	made := argv.Prompt{Name: b.Labels[0], Pos: pos(b.DefRange)}
+	blk.text("title", &made.Title)
+	blk.text("description", &made.Description)
+	p := blk.arguments(&made)
+	p.asks = blk.asks(p)
+	made.Asks = p.asks
+	for _, nested := range blk.blocks {
+		if nested.Type == "message" {
+			made.Messages = append(made.Messages, r.message(nested, p))
+		}
+	}
+	if len(made.Messages) == 0 {
+		r.fail(b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.", made.Name)
+	}
+	for i, name := range p.names() {
+		if !p.used[name] && !p.misspelt {
+			r.warn(p.at[i], "Unused argument", "Use it as param."+name+", or remove it.", "The prompt makes no use of %q.", name)
+		}
+	}
+	r.cfg.Prompts = append(r.cfg.Prompts, made)
+}
+
+func (b block) arguments(made *argv.Prompt) *params {
+	p := &params{byName: make(map[string]int), used: make(map[string]bool)}
+	for _, nested := range b.blocks {
+		if nested.Type != "argument" {
+			continue
+		}
+		name := nested.Labels[0]
+		b.name("argument", name, nested.LabelRanges[0])
+		if i, taken := p.byName[name]; taken {
+			b.fail(nested.LabelRanges[0], "Two arguments of one name", "Rename or remove one of them.", "%q stands at %s already.", name, pos(p.at[i]))
+			continue
+		}
+		blk := b.open(nested, schema("title description required default enum pattern min max path complete"))
+		a := argv.Argument{Param: argv.Param{Name: name, Type: argv.TypeString}}
+		blk.text("title", &a.Title)
+		a.Default = blk.json("default")
+		blk.textParam(&a.Param)
+		required := a.Default == nil
+		if blk.boolean("required", &required); !required && a.Default == nil {
+			a.Default = []byte("null")
+		} else if required && a.Default != nil {
+			b.fail(blk.where("required"), "Required with a default", "Remove required or default.", "An argument with a default may be missing.")
+		}
+		blk.suggestions(name, &made.Complete)
+		p.byName[name] = len(p.list)
+		p.list, p.at = append(p.list, a.Param), append(p.at, nested.DefRange)
+		made.Arguments = append(made.Arguments, a)
+	}
+	return p
+}
+
+func (r *reader) message(b *hcl.Block, p *params) argv.Message {
+	blk := r.open(b, schema("role type "+pieceAttrs))
+	m := argv.Message{Role: "user"}
+	blk.oneOf("role", &m.Role, "user", "assistant")
+	m.Content = blk.piece(p, "text", "image", "audio", "resource")
+	if m.Printed() {
+		r.fail(b.DefRange, "Message without content", `Add text = "...", or file or data.`, "The message says nothing.")
+	}
+	return m
+}
+
+// offers reads the names of resources or prompts that a toolset has.
+func (b block) offers(name string) []string {
+	known := []string{}
+	if name == "resources" {
+		for i := range b.cfg.Resources {
+			known = append(known, b.cfg.Resources[i].Name)
+		}
+	} else {
+		for i := range b.cfg.Prompts {
+			known = append(known, b.cfg.Prompts[i].Name)
+		}
+	}
+	chosen := []string{}
+	b.texts(name, &chosen)
+	for _, c := range chosen {
+		if !slices.Contains(known, c) {
+			b.fail(b.where(name), "Unknown name", didYouMean(c, known), "%q is none of the %s of this file.", c, name)
+		}
+	}
+	return chosen
+}

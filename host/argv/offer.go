@@ -1,0 +1,120 @@
+package argv
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Resource declares what clients read by a URI.
+type Resource struct {
+	Name, Title, Description string
+	// URI names it; {name} in it stands for one segment, {+name} for anything.
+	URI string
+	// Params are the variables of URI.
+	Params []Param
+	// Complete suggests values for them.
+	Complete map[string][]string
+	// Command prints the content; nil when Content says what it is.
+	Command *Template
+	Content Content
+	// Watch tells clients when the file of Content changes.
+	Watch       bool
+	Risk        tool.Risk
+	Permissions []tool.Permission
+	Access      Access
+	// Pos is where the resource was declared, for messages.
+	Pos string
+}
+
+// Prompt declares messages for users to choose.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []Argument
+	// Complete suggests values for the arguments.
+	Complete map[string][]string
+	Asks     []Ask
+	Messages []Message
+	// Pos is where the prompt was declared, for messages.
+	Pos string
+}
+
+// Argument is an argument of a prompt: always a text.
+type Argument struct {
+	Param
+	Title string
+}
+
+// Message is a message of a prompt.
+type Message struct {
+	// Role is "user" or "assistant".
+	Role string
+	Content
+}
+
+// URITemplate is a URI with variables, ready to be matched.
+type URITemplate struct {
+	names   []string
+	pattern *regexp.Regexp
+}
+
+// ParseURITemplate reads a URI with {name} and {+name}.
+func ParseURITemplate(text string) (*URITemplate, error) {
+	t := new(URITemplate)
+	var pattern strings.Builder
+	pattern.WriteString("^")
+	for rest := text; rest != ""; {
+		literal, after, found := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
+			return nil, fmt.Errorf("a } has no {")
+		}
+		pattern.WriteString(regexp.QuoteMeta(literal))
+		if !found {
+			break
+		}
+		name, more, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, fmt.Errorf("a { has no }")
+		}
+		part := "([^/?#]+)"
+		if plain, ok := strings.CutPrefix(name, "+"); ok {
+			name, part = plain, "(.+)"
+		}
+		if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+			return nil, fmt.Errorf("{%s} is no variable: write {name}, or {+name} for a text with slashes", name)
+		}
+		if slices.Contains(t.names, name) {
+			return nil, fmt.Errorf("{%s} stands in it twice", name)
+		}
+		t.names = append(t.names, name)
+		pattern.WriteString(part)
+		rest = more
+	}
+	var err error
+	t.pattern, err = regexp.Compile(pattern.String() + "$")
+	return t, err
+}
+
+// Names are the variables, in order.
+func (t *URITemplate) Names() []string { return t.names }
+
+// Match gives the values of the variables in a URI, percent-decoded.
+func (t *URITemplate) Match(uri string) (map[string]string, bool) {
+	parts := t.pattern.FindStringSubmatch(uri)
+	if parts == nil {
+		return nil, false
+	}
+	values := make(map[string]string, len(t.names))
+	for i, name := range t.names {
+		value, err := url.PathUnescape(parts[i+1])
+		if err != nil {
+			return nil, false
+		}
+		values[name] = value
+	}
+	return values, true
+}

@@ -1,0 +1,64 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Resource is what clients read by its URI. It is a tool that is offered in
+// another way: a call with the values of its URI's variables as parameters
+// gives the contents. The name in its Definition, "resource:NAME", is for
+// policies and the record.
+type Resource interface {
+	Tool
+	// Resource describes the resource to clients.
+	Resource() *ResourceDefinition
+	// Match gives the parameters for a URI, and false when the URI is none of
+	// this resource.
+	Match(uri string) (params json.RawMessage, ok bool)
+}
+
+// ResourceDefinition is what clients see of a resource.
+type ResourceDefinition struct {
+	Name, Title, Description string
+	// URI names the resource. One with variables is a template of RFC 6570,
+	// and the resource stands for all that match.
+	URI      string
+	Template bool
+	MIMEType string
+}
+
+// Watched is offered by resources whose content changes with files.
+type Watched interface {
+	// Watch lists the absolute paths of the files.
+	Watch() []string
+}
+
+// Prompt is a template of messages that users choose. It is a tool that is
+// offered in another way: a call with the arguments as parameters gives the
+// messages as contents with a Role. The name in its Definition is
+// "prompt:NAME".
+type Prompt interface {
+	Tool
+	// Prompt describes the prompt to clients.
+	Prompt() *PromptDefinition
+}
+
+// PromptDefinition is what clients see of a prompt.
+type PromptDefinition struct {
+	Name, Title, Description string
+	Arguments                []PromptArgument
+}
+
+// PromptArgument is an argument of a prompt.
+type PromptArgument struct {
+	Name, Title, Description string
+	Required                 bool
+}
+
+// Completer is offered by resources and prompts that can suggest values.
+type Completer interface {
+	// Complete gives the values of an argument that begin with what has been
+	// typed, sorted. An argument that it does not know has none.
+	Complete(ctx context.Context, argument, typed string) ([]string, error)
+}
