@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -29,7 +30,7 @@ type asking struct {
 // the configuration; else the face has to put it.
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	if answer, ok := s.answered(key); ok {
-		return answer, nil
+		return answer, fits(form, answer)
 	}
 	switch {
 	case form.Sample != nil:
@@ -45,6 +46,22 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 	}
 	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s", s.call.outcome.Tool, form.Message).
 		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
+}
+
+// fits refuses an answer that its form does not allow, wherever it comes from.
+func fits(form tool.Form, answer tool.Answer) error {
+	if len(form.Schema) == 0 || !answer.Accepted() {
+		return nil
+	}
+	compiled, err := schema.Compile(form.Schema)
+	if err != nil {
+		return tool.Errorf(tool.Internal, "the form of the question cannot be read: %w", err).Suggest("Tell the author of the tool.")
+	}
+	if _, _, violations := compiled.Decode(answer.Content); len(violations) > 0 {
+		return tool.Errorf(tool.InvalidArgument, "the answer does not fit the form: %s", violations[0]).
+			Suggest("Fill in the form as its schema says and answer again.")
+	}
+	return nil
 }
 
 func (s *services) answered(key string) (tool.Answer, bool) {

@@ -29,92 +29,100 @@ import (
 
 // asked is a call's questions so far.
 type asked struct {
-	ID      string                 `json:"id,omitempty"`
-	Step    int                    `json:"step,omitempty"`
-	Call    string                 `json:"call"` // digest of tool, arguments and session
-	Key     string                 `json:"key"`  // the open question
-	Form    json.RawMessage        `json:"form,omitempty"`
-	Before  map[string]tool.Answer `json:"before,omitempty"`
-	Expires int64                  `json:"expires"`
+	ID      string                     `json:"id,omitempty"`
+	Step    int                        `json:"step,omitempty"`
+	Call    string                     `json:"call"` // digest of tool, arguments and session
+	Open    map[string]json.RawMessage `json:"open"` // the open questions with their forms
+	Before  map[string]tool.Answer     `json:"before,omitempty"`
+	Expires int64                      `json:"expires"`
 
 	answers map[string]tool.Answer
 }
 
-// canAsk reports whether the client can put a form to its user. One that
-// names no mode means forms.
-func canAsk(request *mcp.CallToolRequest) bool {
-	params := request.Session.InitializeParams()
-	if params == nil || params.Capabilities == nil || params.Capabilities.Elicitation == nil {
-		return false
-	}
-	e := params.Capabilities.Elicitation
-	return e.Form != nil || e.URL == nil
-}
-
-// isStateless reports whether a session is of a revision that knows no
-// requests from the server to the client.
-func isStateless(session *mcp.ServerSession) bool {
-	params := session.InitializeParams()
-	return params == nil || params.ProtocolVersion >= statelessRevision
-}
-
-// ask makes the input-required result for the question of an outcome.
-func (s *Server) ask(link *link, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (*mcp.CallToolResult, error) {
-	form := formOf(request, outcome)
+// ask gives the questions of an outcome as input requests.
+func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcome) *open {
 	state := asked{
 		ID: outcome.RequestID, Step: outcome.Step,
-		Call: digest(link, request), Key: outcome.Input.Key, Before: before.answers,
+		Call: digest(link, in), Open: make(map[string]json.RawMessage), Before: before.answers,
 		Expires: time.Now().Add(s.options.AskTimeout).Unix(),
 	}
-	if !host.IsApproval(outcome.Input) {
-		state.Form = outcome.Input.Form.Schema
+	requests := make(mcp.InputRequestMap)
+	for _, q := range questions(outcome.Input) {
+		requests[q.Key] = requestOf(in, outcome, q)
+		state.Open[q.Key] = nil
+		if !host.IsApproval(q) {
+			state.Open[q.Key] = q.Form.Schema
+		}
 	}
-	return &mcp.CallToolResult{
-		InputRequests: mcp.InputRequestMap{outcome.Input.Key: form},
-		RequestState:  s.sign(state),
-	}, nil
+	return &open{requests, s.sign(state)}
 }
 
-// elicit puts the question of an outcome to the user of a client of an older
-// revision, and waits for the answer.
-func (s *Server) elicit(ctx context.Context, request *mcp.CallToolRequest, before asked, outcome *host.Outcome) (asked, error) {
+// questions are all that can be answered at the same time.
+func questions(input *tool.InputRequired) []*tool.InputRequired {
+	return append([]*tool.InputRequired{input}, input.Also...)
+}
+
+func requestOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
+	switch {
+	case q.Form.Sample != nil:
+		return sampling(*q.Form.Sample)
+	case q.Form.Roots:
+		return &mcp.ListRootsParams{}
+	}
+	return formOf(in, outcome, q)
+}
+
+// putNow puts the questions of an outcome to a client of an older revision,
+// one after the other, and waits for the answers.
+func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome *host.Outcome) (asked, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
-	response, err := request.Session.Elicit(waiting, formOf(request, outcome))
-	switch {
-	case ctx.Err() != nil:
-		return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
-	case waiting.Err() != nil:
-		return asked{}, tool.Errorf(tool.Denied, "the user did not answer within %s: %s", s.options.AskTimeout, outcome.Input.Form.Message).
-			Suggest("Nothing was run. Call again when the user is there to answer.")
-	case err != nil:
-		return asked{}, tool.Errorf(tool.Unavailable, "the client could not ask the user: %w", err).
-			Suggest("Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client.")
-	}
 	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: make(map[string]tool.Answer)}
 	maps.Copy(next.answers, before.answers)
-	next.answers[outcome.Input.Key] = answer(outcome.Input.Key, response)
+	for _, q := range questions(outcome.Input) {
+		response, err := put(waiting, in, outcome, q)
+		switch {
+		case ctx.Err() != nil:
+			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
+		case waiting.Err() != nil:
+			return asked{}, tool.Errorf(tool.Denied, "the user did not answer within %s: %s", s.options.AskTimeout, q.Form.Message).
+				Suggest("Nothing was run. Call again when the user is there to answer.")
+		case err != nil:
+			return asked{}, tool.Errorf(tool.Unavailable, "the client could not ask the user: %w", err).
+				Suggest("Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client.")
+		}
+		next.answers[q.Key] = answer(q.Key, response)
+	}
 	return next, nil
 }
 
-// formOf is the question of an outcome as MCP's elicitation.
-func formOf(request *mcp.CallToolRequest, outcome *host.Outcome) *mcp.ElicitParams {
-	schema := outcome.Input.Form.Schema
-	if host.IsApproval(outcome.Input) {
+// put sends one question to a client that can be sent requests.
+func put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse, error) {
+	if q.Form.Roots {
+		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})
+	}
+	return in.session.Elicit(ctx, formOf(in, outcome, q))
+}
+
+// formOf is a question of an outcome as MCP's elicitation.
+func formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
+	schema := q.Form.Schema
+	if host.IsApproval(q) {
 		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)
 	}
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: question(request, outcome), RequestedSchema: schema}
+	return &mcp.ElicitParams{Mode: "form", Message: question(in, outcome, q), RequestedSchema: schema}
 }
 
 // question is the text that the user sees, with the plan for an approval.
-func question(request *mcp.CallToolRequest, outcome *host.Outcome) string {
-	text := outcome.Input.Form.Message
-	if host.IsApproval(outcome.Input) {
-		text += "\n\nParameters: " + cut(policy.CanonicalJSON(request.Params.Arguments))
+func question(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) string {
+	text := q.Form.Message
+	if !host.IsApproval(q) {
+		return text
 	}
+	text += "\n\nParameters: " + cut(policy.CanonicalJSON(in.arguments))
 	if outcome.Plan == nil {
 		return text
 	}
@@ -138,27 +146,42 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:mostShown], "") + fmt.Sprintf("\n[%d more bytes are not shown]", len(text)-mostShown)
 }
 
-// resume reads the answers that a request carries.
-func (s *Server) resume(link *link, request *mcp.CallToolRequest) (asked, error) {
-	if request.Params.RequestState == "" {
-		return asked{}, nil
+// resume reads the answers that a request carries. Questions that it leaves
+// open are put again. Without a state there are no questions that it could
+// have answered; what it brings is taken for what a tool is going to ask, but
+// never for an approval.
+func (s *Server) resume(link *link, in *inquiry) (asked, error) {
+	if in.state == "" {
+		return asked{answers: answers(in.responses, func(key string) bool { return !host.IsApproval(&tool.InputRequired{Key: key}) })}, nil
 	}
-	state, ok := s.verify(request.Params.RequestState)
-	if !ok || state.Call != digest(link, request) || time.Now().Unix() > state.Expires {
+	state, ok := s.verify(in.state)
+	if !ok || state.Call != digest(link, in) || time.Now().Unix() > state.Expires {
 		return asked{}, tool.Errorf(tool.Denied, "the answer does not belong to a question that is open for this call").
-			Suggest("Call the tool again without requestState and answer the new question.")
+			Suggest("Call again without requestState and answer the new question.")
 	}
-	state.answers = state.Before
-	if state.answers == nil {
-		state.answers = make(map[string]tool.Answer)
+	state.answers = make(map[string]tool.Answer)
+	maps.Copy(state.answers, state.Before)
+	maps.Copy(state.answers, answers(in.responses, func(key string) bool {
+		_, open := state.Open[key]
+		return open
+	}))
+	for key, form := range state.Open {
+		if err := checkAnswer(form, state.answers[key]); err != nil {
+			return asked{}, err
+		}
 	}
-	response, _ := request.Params.InputResponses[state.Key].(*mcp.ElicitResult)
-	if response == nil {
-		return asked{}, tool.Errorf(tool.InvalidArgument, "inputResponses has no answer to %q", state.Key).
-			Suggest("Answer every entry of inputRequests.")
+	return state, nil
+}
+
+// answers reads the responses that count.
+func answers(responses mcp.InputResponseMap, counts func(key string) bool) map[string]tool.Answer {
+	given := make(map[string]tool.Answer)
+	for key, response := range responses {
+		if counts(key) {
+			given[key] = answer(key, response)
+		}
 	}
-	state.answers[state.Key] = answer(state.Key, response)
-	return state, checkAnswer(state.Form, state.answers[state.Key])
+	return given
 }
 
 // checkAnswer refuses an answer that does not fit its form.
@@ -177,8 +200,20 @@ func checkAnswer(form json.RawMessage, given tool.Answer) error {
 	return nil
 }
 
-// answer turns an elicitation's result into the host's form.
-func answer(key string, response *mcp.ElicitResult) tool.Answer {
+// answer turns a client's response into the host's form.
+func answer(key string, response mcp.InputResponse) tool.Answer {
+	switch r := response.(type) {
+	case *mcp.CreateMessageWithToolsResult:
+		return tool.Answer{Action: "accept", Content: tool.MustMarshal(tool.SampleResponse{Text: textOf(r.Content), Model: r.Model})}
+	case *mcp.ListRootsResult:
+		return tool.Answer{Action: "accept", Content: tool.MustMarshal(rootsOf(r))}
+	case *mcp.ElicitResult:
+		return elicited(key, r)
+	}
+	return tool.Answer{Action: "cancel"}
+}
+
+func elicited(key string, response *mcp.ElicitResult) tool.Answer {
 	if host.IsApproval(&tool.InputRequired{Key: key}) {
 		always, _ := response.Content["always"].(bool)
 		return host.Approval(response.Action == "accept", always)
@@ -200,7 +235,9 @@ func asksForSecret(input *tool.InputRequired) bool {
 			WriteOnly bool   `json:"writeOnly"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(input.Form.Schema, &form)
+	for _, q := range questions(input) {
+		_ = json.Unmarshal(q.Form.Schema, &form)
+	}
 	for name, field := range form.Properties {
 		if field.WriteOnly || field.Format == "password" || namesSecret(name) || namesSecret(field.Title) {
 			return true
@@ -226,9 +263,9 @@ func secretRefused(outcome *host.Outcome) *tool.Error {
 }
 
 // digest binds a question to its tool, arguments and session.
-func digest(link *link, request *mcp.CallToolRequest) string {
+func digest(link *link, in *inquiry) string {
 	sum := sha256.New()
-	for _, part := range []string{link.session.Name(), request.Params.Name, policy.CanonicalJSON(request.Params.Arguments)} {
+	for _, part := range []string{link.session.Name(), in.method, in.name, policy.CanonicalJSON(in.arguments)} {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}

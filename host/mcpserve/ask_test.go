@@ -97,16 +97,23 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			other := &web{t: t, url: tt.url}
 			m := other.reply(tt.name, tt.arguments, key, tt.state, yes)
-			assert.Equal(t, true, m["result"].(map[string]any)["isError"])
-			assert.Contains(t, textOf(t, m), "does not belong to a question")
+			assert.Equal(t, float64(-32602), m["error"].(map[string]any)["code"])
+			assert.Contains(t, protocolError(m), "does not belong to a question")
 		})
 	}
 	assert.Zero(t, *runs, "nothing ran before the answer")
-	assert.Contains(t, textOf(t, w.reply("write", params, "else", q.RequestState, yes)), "no answer")
+	again := w.reply("write", params, "else", q.RequestState, yes)
+	assert.Equal(t, "input_required", again["result"].(map[string]any)["resultType"], "what was not answered is asked again")
 	assert.Contains(t, textOf(t, w.reply("write", params, key, q.RequestState, `{"action":"decline"}`)), "did not approve")
 	assert.Zero(t, *runs)
 	assert.Equal(t, "done", textOf(t, w.reply("write", `{"n":1, "path":"a"}`, key, q.RequestState, yes)), "the order of keys says nothing")
 	assert.Equal(t, 1, *runs)
+}
+
+// protocolError is the message of an error that is no result.
+func protocolError(m map[string]any) string {
+	e, _ := m["error"].(map[string]any)
+	return fmt.Sprint(e["message"])
 }
 
 func flip(two string) string {
@@ -125,7 +132,7 @@ func TestAQuestionExpires(t *testing.T) {
 	w := &web{t: t, url: listener.URL}
 	q, key := w.ask("write", `{}`)
 	require.Eventually(t, func() bool {
-		return strings.Contains(textOf(t, w.reply("write", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
+		return strings.Contains(protocolError(w.reply("write", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
 	}, 5*time.Second, 50*time.Millisecond)
 	w.reply("write", `{}`, key, q.RequestState, `{"action":"accept","content":{}}`)
 	assert.Zero(t, *runs)
@@ -158,7 +165,7 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 
 	q, key := w.ask("twice", `{}`)
 	m := w.reply("twice", `{}`, key, q.RequestState, `{"action":"accept","content":{"name":1}}`)
-	assert.Contains(t, textOf(t, m), "does not fit the form")
+	assert.Contains(t, protocolError(m), "does not fit the form")
 
 	old := dial(t, newHost(t, host.Options{}, twice()))
 	old.send(fmt.Sprintf(hello, "2025-06-18", elicitation))

@@ -21,36 +21,14 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	asked, err := s.resume(link, request)
-	if err != nil {
-		return errorResult(tool.AsError(err)), nil
+	outcome, open, err := s.converse(ctx, link, fromCall(request), link.session.Call)
+	switch {
+	case err != nil:
+		return nil, err
+	case open != nil:
+		return &mcp.CallToolResult{InputRequests: open.requests, RequestState: open.state}, nil
 	}
-	report, stop := s.progress(ctx, request)
-	defer stop()
-	for {
-		outcome := link.session.Call(ctx, host.Request{
-			Tool:         request.Params.Name,
-			Params:       request.Params.Arguments,
-			ID:           asked.ID,
-			Step:         asked.Step,
-			Answers:      asked.answers,
-			CanAsk:       canAsk(request),
-			ApproveLater: true,
-			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
-			Progress:     report,
-		})
-		switch {
-		case outcome.Input == nil:
-			return s.result(link, outcome), nil
-		case asksForSecret(outcome.Input):
-			return errorResult(secretRefused(outcome)), nil
-		case isStateless(request.Session):
-			return s.ask(link, request, asked, outcome)
-		}
-		if asked, err = s.elicit(ctx, request, asked, outcome); err != nil {
-			return errorResult(tool.AsError(err)), nil
-		}
-	}
+	return s.result(link, outcome), nil
 }
 
 // result turns an outcome into MCP's form.

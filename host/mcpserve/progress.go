@@ -15,16 +15,15 @@ import (
 // is dropped. A call that says nothing for a while is reported to be running
 // still, so that a client's time limit does not end it. Stop sends the last
 // report and ends the reporting.
-func (s *Server) progress(ctx context.Context, request *mcp.CallToolRequest) (report func(tool.Progress), stop func()) {
-	token := request.Params.GetProgressToken()
-	if token == nil {
+func (s *Server) progress(ctx context.Context, in *inquiry) (report func(tool.Progress), stop func()) {
+	if in.token == nil {
 		return nil, func() {}
 	}
 	r := &reporter{
 		pending: make(chan tool.Progress, 1), quit: make(chan struct{}), done: make(chan struct{}), started: time.Now(),
 		send: func(p *mcp.ProgressNotificationParams) {
-			p.ProgressToken = token
-			_ = request.Session.NotifyProgress(ctx, p)
+			p.ProgressToken = in.token
+			_ = in.session.NotifyProgress(ctx, p)
 		},
 	}
 	go r.run(ctx, s.options.Heartbeat)

@@ -1,0 +1,195 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// inquiry is what the requests have in common that may lead to questions: the
+// call of a tool, the reading of a resource, the getting of a prompt.
+type inquiry struct {
+	method       string
+	name         string // of the tool or prompt, or the resource's URI
+	arguments    json.RawMessage
+	session      *mcp.ServerSession
+	capabilities *mcp.ClientCapabilities
+	responses    mcp.InputResponseMap
+	state        string
+	token        any // for progress; nil for none
+}
+
+func fromCall(r *mcp.CallToolRequest) *inquiry {
+	p := r.Params
+	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+}
+
+func fromRead(r *mcp.ReadResourceRequest) *inquiry {
+	p := r.Params
+	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+}
+
+func fromGet(r *mcp.GetPromptRequest) *inquiry {
+	p := r.Params
+	arguments := json.RawMessage(`{}`)
+	if p.Arguments != nil {
+		arguments = tool.MustMarshal(p.Arguments)
+	}
+	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+}
+
+// open are questions that go out as an input-required result.
+type open struct {
+	requests mcp.InputRequestMap
+	state    string
+}
+
+// converse does what was asked for. Questions that come up go to the user (or
+// to the client's model, or to the client itself), until there is an outcome;
+// a client of the newest revision gets them as open, to call again with the
+// answers. The error is one of the protocol.
+func (s *Server) converse(ctx context.Context, link *link, in *inquiry, do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
+	asked, err := s.resume(link, in)
+	if err != nil {
+		return nil, nil, invalid(err)
+	}
+	report, stop := s.progress(ctx, in)
+	defer stop()
+	log, flush := s.logTo(ctx, in)
+	defer flush()
+	for {
+		outcome := do(ctx, host.Request{
+			Tool:         in.name,
+			Params:       in.arguments,
+			ID:           asked.ID,
+			Step:         asked.Step,
+			Answers:      asked.answers,
+			CanAsk:       in.canAsk(),
+			CanSample:    in.canSample() && isStateless(in.session),
+			CanRoots:     in.canRoots(),
+			Sample:       s.sampler(in),
+			ApproveLater: true,
+			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
+			Progress:     report,
+			Log:          log,
+		})
+		switch {
+		case outcome.Input == nil:
+			return outcome, nil, in.lacks(outcome)
+		case asksForSecret(outcome.Input):
+			return failed(outcome, secretRefused(outcome)), nil, nil
+		case isStateless(in.session):
+			return nil, s.ask(link, in, asked, outcome), nil
+		}
+		if asked, err = s.putNow(ctx, in, asked, outcome); err != nil {
+			return failed(outcome, tool.AsError(err)), nil, nil
+		}
+	}
+}
+
+// failed is an outcome whose questions could not be answered.
+func failed(outcome *host.Outcome, err *tool.Error) *host.Outcome {
+	done := *outcome
+	done.Input, done.Err, done.Result = nil, err, host.ErrorResult(err)
+	return &done
+}
+
+// invalid is an error in what a client sent with its answers.
+func invalid(err error) error {
+	e := tool.AsError(err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
+}
+
+// lacks is the protocol's error for a call that failed because the client did
+// not declare what it would take. Older revisions have none.
+func (in *inquiry) lacks(outcome *host.Outcome) error {
+	if outcome.Err == nil || !isStateless(in.session) {
+		return nil
+	}
+	var needs mcp.ClientCapabilities
+	switch outcome.Err.Details[host.NeedsDetail] {
+	case "elicitation":
+		needs.Elicitation = &mcp.ElicitationCapabilities{}
+	case "sampling":
+		needs.Sampling = &mcp.SamplingCapabilities{}
+	case "roots":
+		needs.RootsV2 = &mcp.RootCapabilities{}
+	default:
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code:    mcp.CodeMissingRequiredClientCapabilities,
+		Message: outcome.Err.Message + ". " + outcome.Err.Suggestion,
+		Data:    tool.MustMarshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: &needs}),
+	}
+}
+
+// canAsk reports whether the client can put a form to its user. One that
+// names no mode means forms.
+func (in *inquiry) canAsk() bool {
+	if in.capabilities == nil || in.capabilities.Elicitation == nil {
+		return false
+	}
+	e := in.capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+func (in *inquiry) canSample() bool {
+	return in.capabilities != nil && in.capabilities.Sampling != nil
+}
+
+func (in *inquiry) canRoots() bool {
+	c := in.capabilities
+	return c != nil && (c.RootsV2 != nil || c.Roots.ListChanged)
+}
+
+// isStateless reports whether a session is of a revision that knows no
+// requests from the server to the client.
+func isStateless(session *mcp.ServerSession) bool {
+	params := session.InitializeParams()
+	return params == nil || params.ProtocolVersion >= statelessRevision
+}
+
+// mostLogs bounds the log lines of a call that wait to be sent.
+const mostLogs = 256
+
+// logTo passes a tool's log lines on to the client, which says from what level
+// on it wants them. Lines that come faster than they can be sent are dropped.
+func (s *Server) logTo(ctx context.Context, in *inquiry) (log func(slog.Level, string), flush func()) {
+	lines := make(chan *mcp.LoggingMessageParams, mostLogs)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for line := range lines {
+			_ = in.session.Log(ctx, line)
+		}
+	}()
+	log = func(level slog.Level, message string) {
+		select {
+		case lines <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
+		default:
+		}
+	}
+	return log, func() {
+		close(lines)
+		<-done
+	}
+}
+
+func mcpLevel(level slog.Level) mcp.LoggingLevel {
+	switch {
+	case level >= slog.LevelError:
+		return "error"
+	case level >= slog.LevelWarn:
+		return "warning"
+	case level >= slog.LevelInfo:
+		return "info"
+	}
+	return "debug"
+}
