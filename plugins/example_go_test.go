@@ -55,3 +55,13 @@ func TestGoExample(t *testing.T) {
 	})
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }
+
+// The example in Node has the protocol as a file of its own, so that it can be
+// copied elsewhere.
+func TestNodeExampleHasTheProtocolOfToday(t *testing.T) {
+	ours, err := os.ReadFile("proto/toolhost/plugin/v1/plugin.proto")
+	require.NoError(t, err)
+	theirs, err := os.ReadFile("../examples/plugin-node/plugin.proto")
+	require.NoError(t, err)
+	assert.Equal(t, string(ours), string(theirs))
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -268,7 +269,11 @@ func checkConcurrent(ctx context.Context, k *kit) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(failures...)
+	failures = slices.DeleteFunc(failures, func(err error) bool { return err == nil })
+	if len(failures) > 0 {
+		return fmt.Errorf("%d of %d failed, the first so: %w", len(failures), concurrentCalls, failures[0])
+	}
+	return nil
 }
 
 func checkCancel(ctx context.Context, k *kit) error {

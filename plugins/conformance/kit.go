@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -144,6 +145,7 @@ func (k *kit) check(ctx context.Context, c check) {
 	limit := 6 * k.options.Timeout
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	k.revive(ctx)
 	err := c.run(ctx, k)
 	result := Check{Name: c.name, Wants: c.wants, Took: time.Since(began)}
 	var reason skipped
@@ -155,10 +157,39 @@ func (k *kit) check(ctx context.Context, c check) {
 		result.Outcome, result.Detail = Skip, err.Error()
 		k.report.Skipped++
 	default:
-		result.Outcome, result.Detail = Fail, err.Error()
+		result.Outcome, result.Detail = Fail, shorten(err.Error())
 		k.report.Failed++
 	}
 	k.report.Checks = append(k.report.Checks, result)
+}
+
+// revive starts the plugin again when an earlier check was the end of it, so
+// that each check speaks for itself.
+func (k *kit) revive(ctx context.Context) {
+	if k.main == nil || k.main.alive() {
+		return
+	}
+	p, err := k.start(ctx, "1,2")
+	if err != nil {
+		return
+	}
+	k.main.kill()
+	k.main = p
+	if k.plugin != nil {
+		ctx, cancel := k.step(ctx)
+		defer cancel()
+		_, _ = k.configure(ctx, p)
+	}
+}
+
+// maxDetail bounds what is told of a failure, in bytes.
+const maxDetail = 1000
+
+func shorten(s string) string {
+	if len(s) <= maxDetail {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxDetail], "") + "..."
 }
 
 // step bounds one step of a check.

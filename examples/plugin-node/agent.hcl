@@ -1,0 +1,4 @@
+plugin "slug" {
+  source = "./main.js"
+  config { separator = "-" }
+}
