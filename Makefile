@@ -4,13 +4,13 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/toolhost
 PLUGINS := files
-PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect
+PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
 
 .PHONY: all build plugins run test race lint fuzz bench cross clean
 
 all: build
 
-# build makes the three programs side by side, as they are to be installed.
+# build makes the programs side by side, as they are to be installed.
 build:
 	$(GO) build -o $(BIN)/ $(PROGRAMS)
 

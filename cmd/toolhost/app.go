@@ -12,18 +12,20 @@ import (
 	"golang.org/x/term"
 
 	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
 // app is one run of the program: its streams and what was asked for on the
 // command line for all subcommands.
 type app struct {
-	in       io.Reader
-	out, err io.Writer
-	flags    globalFlags
-	painter  painter
-	logger   *slog.Logger
-	redactor *atomic.Pointer[record.Redactor] // of the log
+	in        io.Reader
+	out, err  io.Writer
+	flags     globalFlags
+	painter   painter
+	logger    *slog.Logger
+	telemetry *telemetry.Relay                 // nil for none
+	redactor  *atomic.Pointer[record.Redactor] // of the log
 }
 
 // globalFlags are the flags that every subcommand has.
@@ -42,6 +44,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	a.telemetry.Close(ctx)
 	if err == nil {
 		return exitOK
 	}

@@ -77,6 +77,7 @@ var (
 	libMCP      = external("github.com/modelcontextprotocol/go-sdk")
 	libAnalysis = external("github.com/go-enry/go-enry", "github.com/boyter/scc")
 	libSQLite   = external("modernc.org/sqlite")
+	libOTel     = external("go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters")
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
 	theManager  = exactly("plugins")
@@ -96,6 +97,7 @@ func TestImports(t *testing.T) {
 		{"the MCP SDK stays in its two packages", except(ours, either(within("host/mcpserve", "host/mcpclient", "cmd", "examples"), within("plugins/shipped/ocode"))), libMCP},
 		{"config runs nothing", within("config"), either(theHost, theManager, within("host/proc"), external("os/exec"))},
 		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
+		{"only toolhost-otel links OpenTelemetry", except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "host/telemetry/otlp")), libOTel},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
 		{"only toolhost-architect links go-enry and scc", except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
 	}

@@ -24,6 +24,7 @@ func (p *project) callContext(ctx context.Context, call *tool.Call) context.Cont
 // call started it, or else in the one that called last. Before the first call
 // there is no record.
 func (p *project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
+	p.app.telemetry.Note(ctx, event, details)
 	payload := map[string]any{"plugin": plugin}
 	maps.Copy(payload, details)
 	session := p.session.Load()

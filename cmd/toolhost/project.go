@@ -48,6 +48,7 @@ func (a *app) open(ctx context.Context) (*project, error) {
 	if err := p.openWorkspace(); err != nil {
 		return nil, err
 	}
+	a.startTelemetry(ctx, p.workspace.Root())
 	if err := p.openHost(ctx); err != nil {
 		p.close()
 		return nil, err
@@ -199,6 +200,7 @@ func (p *project) openHost(ctx context.Context) error {
 		State:       p.store.Scope,
 		Judge:       p.judge,
 		CallContext: p.callContext,
+		Trace:       p.app.tracing(),
 		Remember:    p.remember,
 		Approvals:   elsewhere{p},
 		Sample:      p.sample,

@@ -21,7 +21,7 @@ func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.C
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	outcome, open, err := s.converse(ctx, link, fromCall(request), link.session.Call)
+	outcome, open, err := s.converse(traced(ctx, request), link, fromCall(request), link.session.Call)
 	switch {
 	case err != nil:
 		return nil, err

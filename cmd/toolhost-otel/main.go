@@ -1,0 +1,37 @@
+// Toolhost-otel sends traces and metrics of toolhost's calls to an
+// OpenTelemetry collector. toolhost starts it when OTEL_EXPORTER_OTLP_ENDPOINT
+// is set and tells it on standard input; it is of no use by itself.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/telemetry/otlp"
+)
+
+func main() {
+	// It ends with its input, so that nothing is lost when a terminal
+	// interrupts it together with toolhost.
+	signal.Ignore(os.Interrupt)
+	if err := otlp.Serve(context.Background(), os.Stdin, otlp.Options{Version: version(), Complain: complain}); err != nil {
+		complain(err)
+		os.Exit(1)
+	}
+}
+
+// complain writes an error on one line: toolhost puts lines into its log.
+func complain(err error) {
+	fmt.Fprintln(os.Stderr, strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+package telemetry
+
+import "time"
+
+// Line is what the host tells the program that sends telemetry: one JSON
+// object a line. It has one of Begin, End and Note.
+type Line struct {
+	// ID is the part's number, and Parent that of the part it is in, 0 for
+	// none.
+	ID     uint64 `json:"id"`
+	Parent uint64 `json:"parent,omitempty"`
+	// At is when it happened.
+	At    time.Time `json:"at"`
+	Begin *Begin    `json:"begin,omitempty"`
+	End   *End      `json:"end,omitempty"`
+	Note  *Note     `json:"note,omitempty"`
+}
+
+// Begin is the beginning of a part of a call.
+type Begin struct {
+	// Part is host.TraceCall and so on. The other fields are for the call.
+	Part        string `json:"part"`
+	TraceParent string `json:"traceparent,omitempty"`
+	Tool        string `json:"tool,omitempty"`
+	Session     string `json:"session,omitempty"`
+	RequestID   string `json:"request_id,omitempty"`
+	Step        int    `json:"step,omitempty"`
+}
+
+// End is the end of a part; the fields are for the call.
+type End struct {
+	Tool   string `json:"tool,omitempty"`
+	Source string `json:"source,omitempty"`
+	// Outcome is "success", "error", "input_required" or "dry_run".
+	Outcome  string        `json:"outcome,omitempty"`
+	Code     string        `json:"code,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"`
+	Decision string        `json:"decision,omitempty"`
+	Rule     string        `json:"rule,omitempty"`
+	Sandbox  string        `json:"sandbox,omitempty"`
+}
+
+// Note is something that happened meanwhile.
+type Note struct {
+	Event   string            `json:"event"`
+	Details map[string]string `json:"details,omitempty"`
+}
