@@ -20,6 +20,7 @@ const statelessRevision = "2026-07-28"
 const (
 	DefaultSessions    = 256
 	DefaultSessionIdle = 30 * time.Minute
+	DefaultPatience    = 20 * time.Second
 )
 
 // HTTPOptions say who may use a server over HTTP, and how much of it. The
@@ -44,6 +45,9 @@ type HTTPOptions struct {
 	// SessionIdle is how long a session lives without a request. Zero means
 	// DefaultSessionIdle.
 	SessionIdle time.Duration
+	// Patience is how long a client may take to send a message, and to read
+	// each piece of an answer. Zero means DefaultPatience.
+	Patience time.Duration
 	// Logger receives refused requests. Nil discards.
 	Logger *slog.Logger
 }
@@ -77,6 +81,9 @@ func NewHTTP(server *Server, o HTTPOptions) *HTTP {
 	if o.SessionIdle <= 0 {
 		o.SessionIdle = DefaultSessionIdle
 	}
+	if o.Patience <= 0 {
+		o.Patience = DefaultPatience
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -102,7 +109,7 @@ func (h *HTTP) Close() {
 
 // ServeHTTP implements http.Handler.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	patient, done := patiently(w, r)
+	patient, done := patiently(w, r, h.options.Patience)
 	defer done()
 	if no := h.serve(patient, r); no != nil {
 		h.options.Logger.InfoContext(r.Context(), "a request is refused", "status", no.status, "reason", no.message, "from", r.RemoteAddr)

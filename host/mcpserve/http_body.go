@@ -15,8 +15,6 @@ import (
 // large ones can take the memory or the time of others.
 
 const (
-	// bodyTime is how long a body may take to arrive.
-	bodyTime = 20 * time.Second
 	// bodyFree is the size up to which a body is not counted, in bytes.
 	bodyFree = 64 << 10
 	// bodyBudget bounds the bodies that are held at one time, in bytes.
@@ -71,12 +69,12 @@ func (h *HTTP) readBody(w http.ResponseWriter, r *http.Request) (release func(),
 		return nil, refuseTooLarge(w)
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime))
+	_ = control.SetReadDeadline(time.Now().Add(h.options.Patience))
 	meter := &meteredReader{from: http.MaxBytesReader(w, r.Body, MaxMessage), budget: &h.bodies}
 	data, err := io.ReadAll(meter)
 	if err != nil {
 		meter.release()
-		return nil, refuseBody(w, err)
+		return nil, refuseBody(w, err, h.options.Patience)
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	r.Body = heldBody{bytes.NewReader(data), data}
@@ -115,7 +113,7 @@ func refuseTooLarge(w http.ResponseWriter) *refusal {
 }
 
 // refuseBody says why a body could not be read.
-func refuseBody(w http.ResponseWriter, err error) *refusal {
+func refuseBody(w http.ResponseWriter, err error, patience time.Duration) *refusal {
 	w.Header().Set("Connection", "close")
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuseTooLarge(w)
@@ -125,32 +123,32 @@ func refuseBody(w http.ResponseWriter, err error) *refusal {
 		no.header = map[string]string{"Retry-After": "1"}
 		return no
 	}
-	return refuse(http.StatusRequestTimeout, fmt.Sprintf("the message did not arrive whole within %s", bodyTime), "Send it again, faster or in smaller calls.")
+	return refuse(http.StatusRequestTimeout, fmt.Sprintf("the message did not arrive whole within %s", patience), "Send it again, faster or in smaller calls.")
 }
 
-const (
-	// writeTime is how long a client may take to read one piece.
-	writeTime = 20 * time.Second
-	// writePiece is the size of such a piece, in bytes.
-	writePiece = 64 << 10
-)
+// writePiece is how much of an answer a client is given time for at once, in
+// bytes.
+const writePiece = 64 << 10
 
 // patientWriter gives a client that reads slowly time for every piece, and
 // gives up one that reads nothing.
-type patientWriter struct{ http.ResponseWriter }
+type patientWriter struct {
+	http.ResponseWriter
+	patience time.Duration
+}
 
 // patiently makes w a patientWriter until done is called. An answer over
 // HTTP/2 is left to its own flow control: there a deadline would end a silent
 // stream.
-func patiently(w http.ResponseWriter, r *http.Request) (_ http.ResponseWriter, done func()) {
+func patiently(w http.ResponseWriter, r *http.Request, patience time.Duration) (_ http.ResponseWriter, done func()) {
 	if r.ProtoMajor >= 2 {
 		return w, func() {}
 	}
-	return &patientWriter{w}, func() {
+	return &patientWriter{w, patience}, func() {
 		var deadline time.Time
 		server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 		if ok && server.WriteTimeout > 0 { // the server sets it anew for the next request
-			deadline = time.Now().Add(writeTime)
+			deadline = time.Now().Add(patience)
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(deadline)
 	}
@@ -163,7 +161,7 @@ func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 func (w *patientWriter) Write(p []byte) (written int, err error) {
 	control := http.NewResponseController(w.ResponseWriter)
 	for first := true; first || len(p) > 0 && err == nil; first = false {
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+		_ = control.SetWriteDeadline(time.Now().Add(w.patience))
 		var n int
 		n, err = w.ResponseWriter.Write(p[:min(len(p), writePiece)])
 		written, p = written+n, p[n:]

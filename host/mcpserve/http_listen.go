@@ -30,7 +30,7 @@ func (h *HTTP) ListenAndServe(ctx context.Context, listener net.Listener, secure
 		Handler: connections.serving(h.routes()), TLSConfig: secure,
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnState: connections.note, ConnContext: connections.context,
-		WriteTimeout: writeTime, // of an answer's beginning; patientWriter prolongs it piece by piece
+		WriteTimeout: h.options.Patience, // of an answer's beginning; patientWriter prolongs it piece by piece
 		ErrorLog:     slog.NewLogLogger(h.options.Logger.Handler(), slog.LevelDebug),
 		Protocols:    new(http.Protocols),
 	}
