@@ -71,11 +71,14 @@ func (r *run) capture(stream string) *capture {
 	return c
 }
 
-func (r *run) start() error {
+func (r *run) start() error { return r.startWith(r.plumb) }
+
+// startWith starts the command with the streams that plumb connects.
+func (r *run) startWith(plumb func() ([]*os.File, error)) error {
 	if err := r.build(); err != nil {
 		return err
 	}
-	theirs, err := r.plumb()
+	theirs, err := plumb()
 	defer closeAll(theirs)
 	if err != nil {
 		return startError(r.cmd, r.Argv[0], err)
