@@ -1,0 +1,215 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Resource is something that a server lets be read.
+type Resource struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mime_type,omitempty"`
+	// Template is true when URI is a URI template (RFC 6570).
+	Template bool `json:"template,omitempty"`
+}
+
+// Prompt is a text with blanks that a server offers.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+}
+
+// PromptArgument is a blank of a prompt.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// PromptMessage is one message of a prompt that was filled in.
+type PromptMessage struct {
+	// Role is "user" or "assistant".
+	Role    string       `json:"role"`
+	Content tool.Content `json:"content"`
+}
+
+// Names gives the names of the servers, in the order in which they were added.
+func (c *Client) Names() []string {
+	names := []string{}
+	for _, s := range c.all() {
+		names = append(names, s.spec.Name)
+	}
+	return names
+}
+
+// find gives the server of that name. The error is a *tool.Error of code
+// not_found.
+func (c *Client) find(name string) (*server, error) {
+	c.mu.Lock()
+	s := c.servers[name]
+	c.mu.Unlock()
+	if s != nil {
+		return s, nil
+	}
+	names := c.Names()
+	err := tool.Errorf(tool.NotFound, "there is no MCP server named %q", name)
+	switch near := schema.Nearest(name, names); {
+	case near != "":
+		return nil, err.Suggest("Did you mean %q?", near)
+	case len(names) == 0:
+		return nil, err.Suggest("Declare one in an mcp block of agent.hcl.")
+	}
+	return nil, err.Suggest("The servers are %s.", strings.Join(names, ", "))
+}
+
+// connected gives the connection to the server of that name.
+func (c *Client) connected(ctx context.Context, name string) (*link, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return s.acquire(ctx)
+}
+
+// Tools describes the tools of a server under the server's own names,
+// connecting if they are not known. Include, exclude and prefix of the spec do
+// not apply to the names, include and exclude do to the choice.
+func (c *Client) Tools(ctx context.Context, name string) ([]*tool.Definition, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := s.known(); !known {
+		if _, err := s.acquire(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	found := s.listing
+	s.mu.Unlock()
+	defs := []*tool.Definition{}
+	for i := range found.Tools {
+		if t := &found.Tools[i]; s.spec.selects(t.Name) {
+			defs = append(defs, s.definition(t.Name, t))
+		}
+	}
+	return defs, nil
+}
+
+// Call calls a tool of a server by the server's own name for it, with
+// arguments as a JSON object. What the server asks meanwhile goes to the
+// services of call.
+func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage, call *tool.Call) (*tool.Result, error) {
+	s, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if !s.spec.selects(toolName) {
+		return nil, tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", name, toolName).Suggest("List the tools of the server.")
+	}
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	inner := *call
+	inner.Params = arguments
+	return s.call(ctx, toolName, &inner)
+}
+
+// Resources lists what a server lets be read: resources, then templates.
+func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all := []Resource{}
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
+		return all, nil
+	}
+	for r, err := range l.session.Resources(ctx, nil) {
+		if err != nil {
+			return nil, l.callError(ctx, "the list of resources", err)
+		}
+		all = append(all, Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+	}
+	for r, err := range l.session.ResourceTemplates(ctx, nil) {
+		if err != nil {
+			if l.answered("", err) != nil {
+				break // many servers have resources and no templates
+			}
+			return nil, l.callError(ctx, "the list of resource templates", err)
+		}
+		all = append(all, Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Template: true})
+	}
+	return all, nil
+}
+
+// ReadResource reads a resource of a server.
+func (c *Client) ReadResource(ctx context.Context, name, uri string) ([]tool.Content, error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return nil, l.callError(ctx, "the resource "+uri, err)
+	}
+	l.server.succeeded()
+	parts := []tool.Content{}
+	for _, part := range result.Contents {
+		parts = append(parts, resource(part))
+	}
+	return parts, nil
+}
+
+// Prompts lists the prompts of a server.
+func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all := []Prompt{}
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
+		return all, nil
+	}
+	for p, err := range l.session.Prompts(ctx, nil) {
+		if err != nil {
+			return nil, l.callError(ctx, "the list of prompts", err)
+		}
+		prompt := Prompt{Name: p.Name, Description: p.Description}
+		for _, a := range p.Arguments {
+			prompt.Arguments = append(prompt.Arguments, PromptArgument{a.Name, a.Description, a.Required})
+		}
+		all = append(all, prompt)
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all, nil
+}
+
+// GetPrompt fills in a prompt of a server.
+func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage, error) {
+	l, err := c.connected(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt, Arguments: arguments})
+	if err != nil {
+		return nil, l.callError(ctx, fmt.Sprintf("the prompt %q", prompt), err)
+	}
+	l.server.succeeded()
+	messages := []PromptMessage{}
+	for _, m := range result.Messages {
+		messages = append(messages, PromptMessage{string(m.Role), content(m.Content)})
+	}
+	return messages, nil
+}

@@ -1,0 +1,158 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// elicit puts a server's form to the user of the call that it belongs to.
+func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name, request.Params.Message)}
+	if request.Params.RequestedSchema != nil {
+		form.Schema = tool.MustMarshal(request.Params.RequestedSchema)
+	}
+	f := l.server.calls.asking(ctx, l)
+	if f == nil {
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	key := f.questionKey(form)
+	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
+	if err != nil {
+		return nil, err
+	}
+	return elicitResult(answer.(tool.Answer))
+}
+
+// questionKey names a question so that the same one, asked anew by a server
+// that had to start over, has the same name.
+func (f *flight) questionKey(form tool.Form) string {
+	sum := sha256.Sum256(tool.MustMarshal(form))
+	key := "mcp." + hex.EncodeToString(sum[:8])
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[key]++
+	return fmt.Sprintf("%s.%d", key, f.asked[key])
+}
+
+func elicitResult(a tool.Answer) (*mcp.ElicitResult, error) {
+	out := &mcp.ElicitResult{Action: a.Action}
+	if !a.Accepted() {
+		return out, nil
+	}
+	out.Content = make(map[string]any)
+	if len(a.Content) > 0 {
+		if err := json.Unmarshal(a.Content, &out.Content); err != nil {
+			return nil, fmt.Errorf("the answer cannot be read: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// put hands a question to whoever follows the flight and waits for the answer.
+func (f *flight) put(ctx context.Context, ask func(context.Context, *tool.Call) (any, error)) (any, error) {
+	q := &question{ask: ask, answer: make(chan any, 1)}
+	ended := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the call was ended"}
+	select {
+	case f.questions <- q:
+	case <-f.done:
+		return nil, ended
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case answer := <-q.answer:
+		return answer, nil
+	case <-f.done:
+		return nil, ended
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// sample asks the language model of the call that the server's request belongs
+// to.
+func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	f := l.server.calls.asking(ctx, l)
+	if f == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
+	}
+	prompt, err := promptOf(request.Params.Messages)
+	if err != nil {
+		return nil, err
+	}
+	asked := tool.SampleRequest{System: request.Params.SystemPrompt, Prompt: prompt, MaxTokens: int(request.Params.MaxTokens)}
+	type outcome struct {
+		response *tool.SampleResponse
+		err      error
+	}
+	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
+		response, err := call.Sample(ctx, asked)
+		return outcome{response, err}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	o := answer.(outcome)
+	if o.err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: o.err.Error()}
+	}
+	return &mcp.CreateMessageResult{
+		Role: "assistant", Model: o.response.Model, StopReason: "endTurn", Content: &mcp.TextContent{Text: o.response.Text},
+	}, nil
+}
+
+// promptOf writes a conversation as one prompt. Only text can be passed on.
+func promptOf(messages []*mcp.SamplingMessage) (string, error) {
+	var parts []string
+	for _, m := range messages {
+		text, ok := m.Content.(*mcp.TextContent)
+		if !ok {
+			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "only text can be sampled from"}
+		}
+		if len(messages) == 1 {
+			return text.Text, nil
+		}
+		parts = append(parts, string(m.Role)+": "+text.Text)
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// progress passes a server's progress on to its call.
+func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
+	p := request.Params
+	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
+		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+	}
+}
+
+// levels are the log levels of MCP.
+func level(l mcp.LoggingLevel) slog.Level {
+	switch l {
+	case "debug":
+		return slog.LevelDebug
+	case "warning":
+		return slog.LevelWarn
+	case "error", "critical", "alert", "emergency":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}
+
+// log takes a server's log message.
+func (l *link) log(ctx context.Context, request *mcp.LoggingMessageRequest) {
+	text, ok := request.Params.Data.(string)
+	if !ok {
+		text = string(tool.MustMarshal(request.Params.Data))
+	}
+	l.server.client.logger.Log(ctx, level(request.Params.Level), l.server.client.hide(text), "server", l.server.spec.Name, "logger", request.Params.Logger)
+}

@@ -1,0 +1,239 @@
+package mcpclient
+
+import (
+	"context"
+	"log/slog"
+	"os/exec"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Defaults of Spec and Options.
+const (
+	DefaultStartTimeout = 30 * time.Second
+	DefaultMaxMessage   = 16 << 20
+)
+
+// Options say how servers are reached. The zero value works, without a cache.
+type Options struct {
+	// Logger receives what servers print and log, and what happens to them.
+	// Nil discards.
+	Logger *slog.Logger
+	// Version is told to the servers as toolhost's.
+	Version string
+	// Dir is the working directory of servers that are programs. Empty is the
+	// current one.
+	Dir string
+	// CacheDir keeps what servers said of their tools, so that listing them
+	// starts none. Empty keeps nothing.
+	CacheDir string
+	// Patience bounds how long Source.Tools waits for a server whose tools are
+	// not known yet; it starts on in the background and OnChange tells when
+	// they are. Zero waits as long as the start may take. A negative value
+	// starts nothing at all.
+	Patience time.Duration
+	// MaxMessage bounds one message of a server, in bytes. Zero is
+	// DefaultMaxMessage.
+	MaxMessage int
+	// Sampling offers servers to ask a language model, through Call.Sample of
+	// the call that is under way.
+	Sampling bool
+	// Secrets are values that no log line and no error may show.
+	Secrets []string
+	// Prepare changes the command of a server before it starts, such as to
+	// confine it. An error keeps the server from starting. Nil leaves it be.
+	Prepare func(cmd *exec.Cmd, spec Spec) error
+	// OnChange is told when a server turns out to have other tools than those
+	// that Source.Tools gave last. It must not block. Nil tells nobody.
+	OnChange func(name string)
+}
+
+// Spec declares one server. Its JSON form may travel to another process; the
+// durations are in nanoseconds there.
+type Spec struct {
+	// Name is the server's name in the configuration, unique in a Client.
+	Name string `json:"name"`
+	// Command is the program and its arguments. Command or URL is set, and
+	// only one of them.
+	Command []string `json:"command,omitempty"`
+	// Env are environment variables of the program, beside a few of the
+	// host's that every program needs.
+	Env map[string]string `json:"env,omitempty"`
+	// URL is the address of the server's streamable HTTP endpoint.
+	URL string `json:"url,omitempty"`
+	// Headers go with every request to URL, and to no other host.
+	Headers map[string]string `json:"headers,omitempty"`
+	// Prefix goes before the names of the server's tools.
+	Prefix string `json:"prefix,omitempty"`
+	// Include and Exclude are globs on the server's own tool names. An empty
+	// Include takes all.
+	Include []string `json:"include,omitempty"`
+	Exclude []string `json:"exclude,omitempty"`
+	// Risk overrides the risk of tools, by globs on the server's own names.
+	// The longest glob that matches counts. Without one the annotations of the
+	// tool decide, and a tool without annotations is dangerous.
+	Risk map[string]tool.Risk `json:"risk,omitempty"`
+	// Protocol pins the protocol version; empty negotiates.
+	Protocol string `json:"protocol,omitempty"`
+	// StartTimeout bounds connecting, zero is DefaultStartTimeout. CallTimeout
+	// bounds a call; zero is the host's default.
+	StartTimeout time.Duration `json:"start_timeout,omitempty"`
+	CallTimeout  time.Duration `json:"call_timeout,omitempty"`
+	// Network, Read and Write are what the sandbox grants to the program;
+	// Options.Prepare acts on them.
+	Network bool     `json:"network,omitempty"`
+	Read    []string `json:"read,omitempty"`
+	Write   []string `json:"write,omitempty"`
+}
+
+// check refuses what cannot be used.
+func (s *Spec) check() error {
+	wrong := func(what, next string) error {
+		return tool.Errorf(tool.InvalidArgument, "the MCP server %q %s", s.Name, what).Suggest("%s", next)
+	}
+	switch {
+	case s.Name == "":
+		return wrong("has no name", "Give it one.")
+	case len(s.Command) == 0 && s.URL == "":
+		return wrong("has neither a command nor a URL", "Give one of them.")
+	case len(s.Command) > 0 && s.URL != "":
+		return wrong("has a command and a URL", "Keep one of them.")
+	}
+	for glob, risk := range s.Risk {
+		if _, err := path.Match(glob, ""); err != nil || !risk.Valid() {
+			return wrong("has a risk that cannot be used: "+glob+" = "+string(risk), "The risks are read_only, safe_write and dangerous.")
+		}
+	}
+	return nil
+}
+
+// Client holds the connections to servers. It is safe for use by several
+// goroutines.
+type Client struct {
+	options Options
+	logger  *slog.Logger
+	secrets *strings.Replacer // nil when there are none
+	cache   listingCache
+
+	mu      sync.Mutex
+	servers map[string]*server
+	order   []*server
+	closed  bool
+}
+
+// New makes a client. It connects to nothing and touches no file.
+func New(options Options) *Client {
+	logger := options.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	if options.MaxMessage <= 0 {
+		options.MaxMessage = DefaultMaxMessage
+	}
+	return &Client{
+		options: options, logger: logger, secrets: hiding(options.Secrets),
+		cache: listingCache{dir: options.CacheDir}, servers: make(map[string]*server),
+	}
+}
+
+// hiding gives a replacer that takes secrets out of texts.
+func hiding(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			pairs = append(pairs, secret, "[redacted]")
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func (c *Client) hide(text string) string {
+	if c.secrets == nil {
+		return text
+	}
+	return c.secrets.Replace(text)
+}
+
+// Add declares a server. The error is a *tool.Error: invalid_argument for a
+// spec that cannot be used, conflict for a name that is taken.
+func (c *Client) Add(spec Spec) error {
+	if err := spec.check(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return closedError(spec.Name)
+	}
+	if c.servers[spec.Name] != nil {
+		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", spec.Name).Suggest("Give one of them another name.")
+	}
+	s := newServer(c, spec)
+	c.servers[spec.Name] = s
+	c.order = append(c.order, s)
+	return nil
+}
+
+// all gives the servers in the order in which they were added.
+func (c *Client) all() []*server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*server{}, c.order...)
+}
+
+// Sources gives the tools of the servers to a host, in the order in which the
+// servers were added.
+func (c *Client) Sources() []*Source {
+	var sources []*Source
+	for _, s := range c.all() {
+		sources = append(sources, &Source{s})
+	}
+	return sources
+}
+
+// Load connects to every server whose tools are not known yet, at the same
+// time, and returns when each is connected or has failed.
+func (c *Client) Load(ctx context.Context) {
+	var loading sync.WaitGroup
+	for _, s := range c.all() {
+		if _, known := s.known(); !known {
+			loading.Go(func() { _, _ = s.acquire(ctx) })
+		}
+	}
+	loading.Wait()
+}
+
+// Close ends all connections, and all servers that are programs with
+// everything that they started. It returns when none is left, within a few
+// seconds. The client is of no use afterwards.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, s := range c.all() {
+		ending.Go(s.close)
+	}
+	ending.Wait()
+	return nil
+}
+
+// Source is the tools of one server, as a host wants them.
+type Source struct{ server *server }
+
+// Name is "mcp" and the server's name.
+func (s *Source) Name() string { return "mcp " + s.server.spec.Name }
+
+// Tools lists the tools: from the connection where there is one, from the
+// cache where it holds what this server said, and otherwise by connecting; see
+// Options.Patience. A server that cannot be reached keeps the tools it last
+// had; calling them says why they are unavailable. The error is a *tool.Error
+// of code unavailable as a rule.
+func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) { return s.server.tools(ctx) }

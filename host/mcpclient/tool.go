@@ -1,0 +1,133 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// pingWait is how long a server whose call ran out of time may take to say
+// that it is alive.
+const pingWait = 5 * time.Second
+
+// endWait is how long a failed request waits to see the connection end.
+const endWait = 200 * time.Millisecond
+
+// remoteTool is a tool that runs in an upstream server.
+type remoteTool struct {
+	server     *server
+	name       string // by which the server knows it
+	definition *tool.Definition
+}
+
+// Definition implements tool.Tool.
+func (t *remoteTool) Definition() *tool.Definition { return t.definition }
+
+// Unavailable gives the reason why a call would fail now, nil when none is
+// known.
+func (t *remoteTool) Unavailable() *tool.Error {
+	t.server.mu.Lock()
+	defer t.server.mu.Unlock()
+	return t.server.lastError
+}
+
+// Call implements tool.Tool. It connects if need be.
+func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	return t.server.call(ctx, t.name, call)
+}
+
+// call calls a tool of the server, or goes on with a call that had asked the
+// user something.
+func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.Result, error) {
+	f := s.calls.resume(name, call)
+	if f == nil {
+		l, err := s.acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		f = s.calls.begin(l, name, call)
+	}
+	return f.follow(ctx, call)
+}
+
+// roundTrip makes the call on the connection and waits for the result. It runs
+// until the flight is over, however often the user is asked meanwhile.
+func (f *flight) roundTrip(ctx context.Context) (*tool.Result, error) {
+	params := &mcp.CallToolParams{Name: f.tool, Arguments: f.params}
+	params.SetProgressToken(f.token)
+	result, err := f.link.session.CallTool(ctx, params)
+	raw, large := f.link.wire.take(f.token)
+	switch {
+	case large:
+		return nil, f.link.tooLarge()
+	case err == nil:
+		f.link.server.succeeded()
+		return f.link.result(f.tool, result, raw), nil
+	}
+	return nil, f.link.callError(ctx, f.tool, err)
+}
+
+// callError says why a request failed.
+func (l *link) callError(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			go l.checkAlive()
+		}
+		return ctx.Err()
+	}
+	if answered := l.answered(what, err); answered != nil {
+		l.server.succeeded()
+		return answered
+	}
+	if l.server.isClosed() {
+		return closedError(l.server.spec.Name)
+	}
+	if errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || l.endsSoon() {
+		failure := l.endError("broke off during the call")
+		l.server.ended(l, "ended")
+		return failure
+	}
+	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err), unsure)
+}
+
+// endsSoon reports whether the connection has ended or is about to: a write
+// may fail before its end is seen.
+func (l *link) endsSoon() bool {
+	timer := time.NewTimer(endWait)
+	defer timer.Stop()
+	select {
+	case <-l.gone:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// checkAlive ends a server that does not even answer a ping: the next call
+// gets a fresh one.
+func (l *link) checkAlive() {
+	if l.isGone() || l.stopping.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, pingWait)
+	defer cancel()
+	err := l.ping(ctx)
+	if err != nil && l.ctx.Err() == nil && l.answered("a ping", err) == nil {
+		l.server.abandon(l, l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
+	}
+}
+
+// ping asks for the least that the server has to answer. The newest revision
+// has no ping.
+func (l *link) ping(ctx context.Context) error {
+	if about := l.session.InitializeResult(); about != nil && about.ProtocolVersion <= olderProtocol {
+		return l.session.Ping(ctx, nil)
+	}
+	_, err := l.session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt"}})
+	return err
+}
