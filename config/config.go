@@ -113,7 +113,11 @@ type Server struct {
 	// Include and Exclude are globs on the server's own tool names. An empty
 	// Include takes all.
 	Include, Exclude []string
-	Timeout          time.Duration
+	// Risk overrides what the server says of its tools, by globs on its own
+	// names for them.
+	Risk map[string]tool.Risk
+	// Timeout bounds one call, StartTimeout connecting; zero is the default.
+	Timeout, StartTimeout time.Duration
 	// Protocol pins the protocol version, "2025-11-25"; empty negotiates.
 	Protocol string
 	Access   Access

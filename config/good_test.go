@@ -154,6 +154,7 @@ func TestServers(t *testing.T) {
 		Name: "github", Command: []string{"github-mcp-server", "stdio"},
 		Env: map[string]string{"TOKEN": "tok-secret", "OTHER": "none"}, Prefix: "gh_",
 		Include: []string{"get_*"}, Exclude: []string{"get_secret"}, Timeout: 20 * time.Second,
+		Risk: map[string]tool.Risk{"get_*": tool.ReadOnly, "*": tool.Dangerous}, StartTimeout: 45 * time.Second,
 		Protocol: "2025-11-25", Access: argv.Access{Network: true}, Pos: servers[0].Pos,
 	}, servers[0])
 	assert.Equal(t, "https://example.com/mcp", servers[1].URL)

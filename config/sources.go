@@ -86,7 +86,7 @@ func (b block) prefix(to *string) {
 // server reads an mcp block.
 func (r *reader) server(b *hcl.Block) {
 	r.name("server", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("command env url headers prefix include exclude timeout protocol "+accessAttrs))
+	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol "+accessAttrs))
 	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	switch {
 	case blk.has("command") && blk.has("url"):
@@ -96,6 +96,8 @@ func (r *reader) server(b *hcl.Block) {
 	}
 	if blk.texts("command", &s.Command) && (len(s.Command) == 0 || s.Command[0] == "") {
 		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "command is empty.")
+	} else if len(s.Command) > 0 {
+		s.Command[0] = r.pluginSource(s.Command[0], blk.where("command"))
 	}
 	if blk.text("url", &s.URL) {
 		r.checkURL(s.URL, blk.where("url"))
@@ -111,7 +113,9 @@ func (r *reader) server(b *hcl.Block) {
 	blk.prefix(&s.Prefix)
 	blk.globs("include", &s.Include)
 	blk.globs("exclude", &s.Exclude)
+	blk.risks(&s.Risk)
 	blk.duration("timeout", &s.Timeout)
+	blk.duration("start_timeout", &s.StartTimeout)
 	blk.protocol(&s.Protocol)
 	r.cfg.Servers = append(r.cfg.Servers, s)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -26,6 +27,7 @@ type app struct {
 	logger    *slog.Logger
 	telemetry *telemetry.Relay                 // nil for none
 	redactor  *atomic.Pointer[record.Redactor] // of the log
+	upstream  time.Duration                    // how long tools of MCP servers are waited for
 }
 
 // globalFlags are the flags that every subcommand has.

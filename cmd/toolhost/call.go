@@ -68,6 +68,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	}
 	defer p.close()
 	defer p.tidy(ctx)
+	p.loadFor(ctx, name)
 	params, err := a.readParams(p.host, flags, name, pairs)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ func (a *app) describeCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTool,
 		RunE: func(c *cobra.Command, args []string) error {
+			a.upstream = upstreamWhole
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err

@@ -74,9 +74,13 @@ func (a *app) examine(ctx context.Context) []finding {
 			finding{Check: "workspace", OK: true, Detail: avoid},
 			finding{Check: "configuration", OK: true, Detail: firstOf(p.config.Path, "none; the defaults hold")})
 		for _, problem := range p.host.Catalog().Problems() {
+			if p.isUpstream(problem.Source) {
+				continue // upstreamFindings tells of it
+			}
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
 		findings = append(findings, p.pluginFindings()...)
+		findings = append(findings, p.upstreamFindings(ctx)...)
 	}
 	findings = append(findings, sandboxFinding(ctx))
 	for _, program := range optionalPrograms {

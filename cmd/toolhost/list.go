@@ -20,6 +20,8 @@ type listed struct {
 	Risk        tool.Risk         `json:"risk"`
 	Permissions []tool.Permission `json:"permissions"`
 	Description string            `json:"description"`
+	// Unavailable is why a call would fail now, where that is known.
+	Unavailable string `json:"unavailable,omitempty"`
 }
 
 func (a *app) listCommand() *cobra.Command {
@@ -29,6 +31,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the tools: name, source, risk, one line each",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.upstream = upstreamWhole
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err
@@ -49,7 +52,7 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	tools := []listed{}
 	for _, e := range catalog.Entries() {
 		def := e.Definition()
-		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description})
+		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description, unavailable(e)})
 	}
 	problems := []map[string]any{}
 	for _, p := range catalog.Problems() {
@@ -69,6 +72,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	if err := errors.Join(w.Flush(), out.Flush()); err != nil {
 		return err
 	}
+	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
 		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, p.Err.Message, p.Err.Suggestion)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
+	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/model"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
@@ -36,6 +37,8 @@ type parts struct {
 	manager *plugins.Manager
 	tasks   *taskfile.Taskfile
 	model   *model.Client // nil without a model block
+
+	upstream *mcpclient.Client // nil without mcp blocks
 }
 
 func (p *parts) close() {
@@ -44,6 +47,9 @@ func (p *parts) close() {
 	}
 	if p.model != nil {
 		p.model.Close()
+	}
+	if p.upstream != nil {
+		_ = p.upstream.Close()
 	}
 }
 
@@ -96,7 +102,7 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 }
 
 // addSources adds, in order of listing: builtins, commands, the files plugin,
-// the Taskfile and the project's plugins.
+// the Taskfile, the project's plugins and other MCP servers.
 func (p *project) addSources(m *parts, cfg *config.Config) error {
 	commands, err := p.commands(m, cfg)
 	if err != nil {
@@ -128,7 +134,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		}
 		m.sources = append(m.sources, host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix))
 	}
-	return nil
+	return p.addUpstream(m, cfg)
 }
 
 func (p *project) builtins(cfg *config.Config) ([]tool.Tool, error) {

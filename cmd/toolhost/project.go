@@ -35,6 +35,9 @@ type project struct {
 	session   atomic.Pointer[string] // of the last call
 
 	mu sync.Mutex // guards config and parts against a reload
+
+	swapping sync.Mutex    // one change of the tools at a time
+	upstream chan struct{} // holds a token when an MCP server has other tools
 }
 
 // open finds agent.hcl, reads it and builds the host. Nothing is started.
@@ -44,7 +47,7 @@ func (a *app) open(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	a.keepSecret(cfg.Secrets)
-	p := &project{app: a, config: cfg}
+	p := &project{app: a, config: cfg, upstream: make(chan struct{}, 1)}
 	if err := p.openWorkspace(); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func (a *app) readConfigFile(path string) (*config.Config, error) {
 	if diags.HasErrors() {
 		return nil, a.report(diags)
 	}
-	return cfg, unsupported(cfg)
+	return cfg, nil
 }
 
 // report shows mistakes in agent.hcl and gives the error that ends the
@@ -96,16 +99,6 @@ func (a *app) report(diags config.Diagnostics) error {
 		return err
 	}
 	return &exitError{code: exitUsage}
-}
-
-// unsupported refuses blocks that this version reads and does not act on:
-// leaving them out in silence could weaken what the file asks for.
-func unsupported(cfg *config.Config) error {
-	switch {
-	case len(cfg.Servers) > 0:
-		return usagef("Remove the block.", "%s: mcp blocks have no effect in this version of toolhost", cfg.Servers[0].Pos)
-	}
-	return nil
 }
 
 // configPath is the agent.hcl that is meant, "" where there is none.
@@ -214,6 +207,8 @@ func (p *project) openHost(ctx context.Context) error {
 
 // reload reads agent.hcl again and swaps the tools. An error leaves them.
 func (p *project) reload(ctx context.Context) error {
+	p.swapping.Lock()
+	defer p.swapping.Unlock()
 	cfg, err := p.app.loadConfig()
 	if err != nil {
 		return fmt.Errorf("%w; toolhost validate says what is wrong", err)

@@ -20,6 +20,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Short: "Print the tools as function schemas for a model API",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.upstream = upstreamWhole
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err

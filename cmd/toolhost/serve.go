@@ -75,6 +75,7 @@ type offer struct {
 // offer opens the project for the toolset of the flags and follows its
 // changes until ctx ends.
 func (a *app) offer(ctx context.Context) (*offer, error) {
+	a.upstream = upstreamMoment
 	p, err := a.open(ctx)
 	if err != nil {
 		return nil, err
@@ -86,6 +87,7 @@ func (a *app) offer(ctx context.Context) (*offer, error) {
 	go p.keepTidy(ctx)
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
 	go watch(ctx, p.taskFiles, server.Announce)
+	go a.followUpstream(ctx, p, server)
 	return &offer{p, server}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -97,6 +98,9 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	}
 	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) {
 		response, err := call.Sample(ctx, asked)
+		if errors.Is(err, tool.ErrInputRequired) {
+			return nil, err // the client's model is asked the way the user is
+		}
 		return outcome{response, err}, nil
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -23,8 +24,9 @@ type listingCache struct{ dir string }
 type cacheEntry struct {
 	Format  int         `json:"format"`
 	Stamps  []stamp     `json:"stamps"` // of the program's files
-	Listing *listing    `json:"listing"`
+	Listing *listing    `json:"listing,omitempty"`
 	Failure *tool.Error `json:"failure,omitempty"` // of the last attempt to connect
+	At      time.Time   `json:"at"`                // of Listing or Failure
 }
 
 // stamp tells one state of a file from another.
@@ -81,7 +83,7 @@ func (c listingCache) load(spec Spec, dir string) (e *cacheEntry, fresh bool) {
 		return nil, false
 	}
 	e = new(cacheEntry)
-	if json.Unmarshal(data, e) != nil || e.Format != cacheFormat || e.Listing == nil {
+	if json.Unmarshal(data, e) != nil || e.Format != cacheFormat || e.Listing == nil && e.Failure == nil {
 		return nil, false
 	}
 	return e, slices.Equal(e.Stamps, stamps(spec, dir))
@@ -100,7 +102,7 @@ func (c listingCache) store(spec Spec, dir string, l *listing, failure *tool.Err
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure}))
+	_, err = f.Write(tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure, time.Now()}))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

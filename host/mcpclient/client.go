@@ -4,10 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"os/exec"
-	"path"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -104,7 +105,7 @@ func (s *Spec) check() error {
 		return wrong("has a command and a URL", "Keep one of them.")
 	}
 	for glob, risk := range s.Risk {
-		if _, err := path.Match(glob, ""); err != nil || !risk.Valid() {
+		if !doublestar.ValidatePattern(glob) || !risk.Valid() {
 			return wrong("has a risk that cannot be used: "+glob+" = "+string(risk), "The risks are read_only, safe_write and dangerous.")
 		}
 	}
@@ -199,15 +200,28 @@ func (c *Client) Sources() []*Source {
 }
 
 // Load connects to every server whose tools are not known yet, at the same
-// time, and returns when each is connected or has failed.
-func (c *Client) Load(ctx context.Context) {
-	var loading sync.WaitGroup
+// time, and returns when each is connected or has failed. It reports whether
+// there was such a server.
+func (c *Client) Load(ctx context.Context) bool {
+	return c.connect(ctx, func(s *server) bool {
+		_, known := s.known()
+		return !known
+	})
+}
+
+// Connect is Load for all servers.
+func (c *Client) Connect(ctx context.Context) { c.connect(ctx, func(*server) bool { return true }) }
+
+func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bool) {
+	var connecting sync.WaitGroup
 	for _, s := range c.all() {
-		if _, known := s.known(); !known {
-			loading.Go(func() { _, _ = s.acquire(ctx) })
+		if wanted(s) {
+			any = true
+			connecting.Go(func() { _, _ = s.acquire(ctx) })
 		}
 	}
-	loading.Wait()
+	connecting.Wait()
+	return any
 }
 
 // Close ends all connections, and all servers that are programs with

@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"path"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
@@ -45,7 +46,7 @@ func (s *Spec) selects(name string) bool {
 
 func matchesAny(globs []string, name string) bool {
 	for _, glob := range globs {
-		if ok, err := path.Match(glob, name); ok && err == nil {
+		if doublestar.MatchUnvalidated(glob, name) {
 			return true
 		}
 	}
@@ -94,7 +95,7 @@ func (s *server) definition(name string, t *upstreamTool) *tool.Definition {
 func (s *server) risk(t *upstreamTool) tool.Risk {
 	best, risk := -1, tool.Risk("")
 	for glob, r := range s.spec.Risk {
-		if ok, _ := path.Match(glob, t.Name); ok && len(glob) > best {
+		if len(glob) > best && doublestar.MatchUnvalidated(glob, t.Name) {
 			best, risk = len(glob), r
 		}
 	}

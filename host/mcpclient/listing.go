@@ -169,6 +169,16 @@ func (s *server) load(ctx context.Context) error {
 	if patience < 0 {
 		return s.unknown("its tools are not known yet")
 	}
+	s.mu.Lock()
+	recent := s.recent
+	s.recent = nil
+	s.mu.Unlock()
+	if recent != nil {
+		if patience > 0 {
+			go func() { _, _ = s.acquire(context.WithoutCancel(ctx)) }()
+		}
+		return recent
+	}
 	waiting := ctx
 	if patience > 0 {
 		var cancel context.CancelFunc

@@ -12,6 +12,10 @@ import (
 // longer rest is refused.
 const longestWait = 500 * time.Millisecond
 
+// failureKept is how long a listing takes another process's word for it that a
+// server cannot be reached, rather than try itself.
+const failureKept = time.Minute
+
 // server is one declared server: what is known of it, the connection if there
 // is one, and its history.
 type server struct {
@@ -27,6 +31,7 @@ type server struct {
 	fresh     bool   // listing is of this very program
 	breaker   breaker
 	lastError *tool.Error
+	recent    *tool.Error // of another process, so lately that it still holds
 	closed    bool
 	starts    int
 	losses    int
@@ -48,6 +53,9 @@ func (s *server) known() (l *listing, ok bool) {
 		s.loaded = true
 		if entry, fresh := s.client.cache.load(s.spec, s.client.options.Dir); entry != nil {
 			s.listing, s.fresh, s.lastError = entry.Listing, fresh, entry.Failure
+			if fresh && entry.Failure != nil && time.Since(entry.At) < failureKept {
+				s.recent = entry.Failure
+			}
 		}
 	}
 	return s.listing, s.listing != nil && s.fresh
@@ -203,7 +211,7 @@ func (s *server) isClosed() bool {
 // others.
 func (s *server) learn(found *listing) {
 	s.mu.Lock()
-	s.listing, s.fresh, s.lastError = found, true, nil
+	s.listing, s.fresh, s.lastError, s.recent = found, true, nil, nil
 	changed := s.offered != "" && s.offered != found.digest()
 	s.mu.Unlock()
 	if err := s.client.cache.store(s.spec, s.client.options.Dir, found, nil); err != nil {
@@ -217,14 +225,18 @@ func (s *server) learn(found *listing) {
 // keepFailure notes in the cache why the server could not be reached, beside
 // what is known of it, so that a listing can tell without trying.
 func (s *server) keepFailure(err *tool.Error) {
+	if s.isClosed() {
+		return
+	}
 	s.mu.Lock()
 	known := s.listing
 	s.mu.Unlock()
-	if known != nil && !s.isClosed() {
+	if known != nil {
 		unpinned := *known
 		unpinned.Pinned = ""
-		_ = s.client.cache.store(s.spec, s.client.options.Dir, &unpinned, err)
+		known = &unpinned
 	}
+	_ = s.client.cache.store(s.spec, s.client.options.Dir, known, err)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

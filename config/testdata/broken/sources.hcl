@@ -29,4 +29,5 @@ mcp "idle" {
   command = []
   headers = { A = "b" }
   include = ["[x"]
+  risk    = { "[y" = "read_only", "*" = "mild" }
 }

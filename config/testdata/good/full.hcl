@@ -148,6 +148,8 @@ mcp "github" {
   prefix   = "gh_"
   include  = ["get_*"]
   exclude  = ["get_secret"]
+  risk     = { "get_*" = "read_only", "*" = "dangerous" }
+  start_timeout = "45s"
   timeout  = "20s"
   protocol = "2025-11-25"
   network  = "allow"
