@@ -8,10 +8,11 @@ import (
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 	"github.com/toolhost/toolhost/plugins/shipped/files"
+	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
 // Names lists the shipped plugins, sorted.
-func Names() []string { return []string{"agentbench", "cliagent", "files"} }
+func Names() []string { return []string{"agentbench", "cliagent", "files", "ocode"} }
 
 // Lookup gives the shipped plugin of a name. It fits plugins.Options.Shipped.
 func Lookup(name string) (sdk.Plugin, bool) {
@@ -22,6 +23,8 @@ func Lookup(name string) (sdk.Plugin, bool) {
 		return cliagent.Plugin(), true
 	case "files":
 		return files.Plugin(), true
+	case "ocode":
+		return ocode.Plugin(), true
 	}
 	return sdk.Plugin{}, false
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -147,22 +145,5 @@ func invalidParams(name string, violations []schema.Violation) *tool.Error {
 		With("violations", violations)
 }
 
-// integer is an int in any form that JSON Schema counts as an integer, such as
-// 3.0 or 1e2. What is beyond all use is cut to the largest exact float.
-type integer int
-
-// UnmarshalJSON implements json.Unmarshaler. A number may be quoted, as the
-// command line gives parameters that no schema shows.
-func (n *integer) UnmarshalJSON(data []byte) error {
-	text := strings.Trim(string(data), `"`)
-	if i, err := strconv.Atoi(text); err == nil {
-		*n = integer(i)
-		return nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return fmt.Errorf("%q is not an integer", text)
-	}
-	*n = integer(math.Max(-1<<31, math.Min(f, math.MaxInt32)))
-	return nil
-}
+// integer is an int in any form that JSON Schema counts as an integer.
+type integer = schema.Integer

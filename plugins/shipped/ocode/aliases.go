@@ -1,0 +1,86 @@
+package ocode
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// aliases are the names that version 1.x of the contract had for parameters.
+type aliases []alias
+
+// alias is one old name.
+type alias struct {
+	old, new string
+	// convert makes the new value of the old one, seeing all parameters; nil
+	// takes it as it is. False leaves the parameter alone.
+	convert func(old json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool)
+}
+
+// rename tells that a parameter was given by its old name.
+type rename struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+	// Note says what to do.
+	Note string `json:"note"`
+}
+
+// renamedKey carries what was renamed past the schema, from Normalize to Call.
+const renamedKey = "__renamed"
+
+// normalize gives the parameters by their present names. A present name that
+// is given too wins.
+func (a aliases) normalize(params json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	if len(a) == 0 || json.Unmarshal(params, &all) != nil {
+		return params
+	}
+	var renamed []rename
+	for _, one := range a {
+		if one.apply(all) {
+			renamed = append(renamed, rename{one.old, one.new, fmt.Sprintf("%s is the name of version 1.x; use %s.", one.old, one.new)})
+		}
+	}
+	if renamed == nil {
+		return params
+	}
+	all[renamedKey] = tool.MustMarshal(renamed)
+	return tool.MustMarshal(all)
+}
+
+func (a alias) apply(all map[string]json.RawMessage) bool {
+	value, given := all[a.old]
+	if _, taken := all[a.new]; !given || taken {
+		return false
+	}
+	if a.convert != nil {
+		var ok bool
+		if value, ok = a.convert(value, all); !ok {
+			return false
+		}
+	}
+	delete(all, a.old)
+	all[a.new] = value
+	return true
+}
+
+// separate takes out of the parameters what normalize put there.
+func separate(call *tool.Call) (*tool.Call, []rename) {
+	if !bytes.Contains(call.Params, []byte(renamedKey)) {
+		return call, nil
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(call.Params, &all) != nil || all[renamedKey] == nil {
+		return call, nil
+	}
+	var renamed []rename
+	if json.Unmarshal(all[renamedKey], &renamed) != nil {
+		return call, nil
+	}
+	delete(all, renamedKey)
+	own := *call
+	own.Params = tool.MustMarshal(all)
+	return &own, renamed
+}

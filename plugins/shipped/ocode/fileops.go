@@ -1,0 +1,175 @@
+package ocode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk/registry"
+)
+
+type fileOpsParams struct {
+	Operation   string `json:"operation"`
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
+func fileOps(deps Deps) tool.Tool {
+	return newTool(deps, spec[fileOpsParams]{
+		Definition: tool.Definition{
+			Name:  "file_ops",
+			Title: "Copy, move or remove",
+			Description: "Copies, moves or removes a file. A destination that is a directory is what the file goes into; a file there is replaced, and directories that are missing above it are made. " +
+				"Directories can be copied, moved, and removed when they are empty. A symbolic link is copied as what it points to, and moved and removed itself. " +
+				"Returns: what was done, and in metadata operation, source, destination and files.",
+			Category:    "file_operations",
+			Risk:        tool.Dangerous,
+			Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
+			Examples: []tool.Example{
+				{Params: json.RawMessage(`{"operation":"copy","source":"a.txt","destination":"b.txt"}`)},
+				{Params: json.RawMessage(`{"operation":"move","source":"a.txt","destination":"old/"}`)},
+				{Params: json.RawMessage(`{"operation":"remove","source":"a.txt"}`)},
+			},
+		},
+		parameters: []registry.Parameter{
+			{Name: "operation", Type: "string", Required: true, Enum: registry.Strings("copy", "move", "remove"), Description: "What to do."},
+			{Name: "source", Type: "string", Required: true, Description: "The file or directory, relative to the workspace."},
+			{Name: "destination", Type: "string", Description: "Where to copy or move it."},
+		},
+		facts: `"operation":{"type":"string","description":"What was done."},` +
+			`"source":{"type":"string","description":"The file or directory."},` +
+			`"destination":{"type":"string","description":"Where it is now, or its copy."},` +
+			`"replaced":{"type":"boolean","description":"Whether a file was there before."},` +
+			`"files":{"type":"integer","description":"How many files were copied."}`,
+		aliases: aliases{{"path", "source", nil}, {"src", "source", nil}, {"dest", "destination", nil}, {"dst", "destination", nil}},
+		run:     runFileOps,
+		plan:    planFileOps,
+	})
+}
+
+func runFileOps(ctx context.Context, deps Deps, _ *tool.Call, p fileOpsParams) (*outcome, error) {
+	if p.Operation == "remove" {
+		return p.remove(deps.Workspace)
+	}
+	to, err := p.target(deps.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	if p.Operation == "copy" {
+		return p.copy(ctx, deps.Workspace, to)
+	}
+	return p.move(deps.Workspace, to)
+}
+
+// remove removes a file or an empty directory.
+func (p fileOpsParams) remove(ws *workspace.Workspace) (*outcome, error) {
+	if p.Destination != "" {
+		return nil, invalid("Leave destination out.", "A destination has no meaning for remove: %s", p.Destination)
+	}
+	rel, err := ws.Rel(p.Source)
+	if err != nil {
+		return nil, pathError(err, p.Source)
+	}
+	err = ws.Remove(p.Source)
+	if tool.CodeOf(err) == tool.IsDirectory {
+		err = p.removeDir(ws)
+	}
+	if err != nil {
+		return nil, pathError(err, p.Source)
+	}
+	return &outcome{
+		output:   "Removed " + p.Source,
+		metadata: facts{"operation": p.Operation, "source": rel},
+		files:    []string{rel},
+	}, nil
+}
+
+func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
+	err := ws.RemoveDir(p.Source)
+	if tool.CodeOf(err) != tool.Conflict {
+		return err
+	}
+	how := fmt.Sprintf("Remove what is in it first, one file_ops call each, or all at once with the bash tool: rm -r -- '%s'", strings.ReplaceAll(p.Source, "'", `'\''`))
+	return tool.Errorf(tool.Conflict, "Directory not empty: %s. %s", p.Source, how).Suggest("%s", how).With("path", p.Source)
+}
+
+// target is where the source goes to.
+func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
+	if p.Destination == "" {
+		return "", invalid("Say where to, in destination.", "Destination is required for %s", p.Operation)
+	}
+	from, err := ws.Lstat(p.Source)
+	if err != nil {
+		return "", pathError(err, p.Source)
+	}
+	to := p.Destination
+	info, err := ws.Stat(to)
+	switch {
+	case err == nil && info.IsDir(), tool.CodeOf(err) == tool.NotFound && strings.HasSuffix(to, "/"):
+		to = path.Join(filepath.ToSlash(to), path.Base(path.Clean(filepath.ToSlash(p.Source))))
+	case err != nil && tool.CodeOf(err) != tool.NotFound:
+		return "", pathError(err, to)
+	}
+	there, err := ws.Lstat(to)
+	if err == nil && os.SameFile(from, there) {
+		return "", invalid("Choose another destination.", "Source and destination are the same file: %s and %s", p.Source, p.Destination)
+	}
+	return to, nil
+}
+
+func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error) {
+	from, target, err := p.names(ws, to)
+	if err != nil {
+		return nil, err
+	}
+	_, missing := ws.Lstat(to)
+	if dir := path.Dir(filepath.ToSlash(target)); missing != nil && dir != "." {
+		if _, err := ws.Mkdir(dir, true); err != nil {
+			return nil, pathError(err, p.Destination)
+		}
+	}
+	if err := ws.Rename(p.Source, to, true); err != nil {
+		return nil, pathError(err, p.blamed(err))
+	}
+	return p.done("Moved", from, target, missing == nil, nil, from, target), nil
+}
+
+// names gives source and target relative to the workspace.
+func (p fileOpsParams) names(ws *workspace.Workspace, to string) (from, target string, err error) {
+	if from, err = ws.Rel(p.Source); err != nil {
+		return "", "", pathError(err, p.Source)
+	}
+	if target, err = ws.Rel(to); err != nil {
+		return "", "", pathError(err, p.Destination)
+	}
+	return from, target, nil
+}
+
+// blamed is the path that an error is about.
+func (p fileOpsParams) blamed(err error) string {
+	if path, ok := tool.AsError(err).Details["path"].(string); ok {
+		return path
+	}
+	return p.Source
+}
+
+func (p fileOpsParams) done(did, from, to string, replaced bool, count *int, files ...string) *outcome {
+	o := &outcome{
+		output:   fmt.Sprintf("%s %s to %s", did, p.Source, to),
+		metadata: facts{"operation": p.Operation, "source": from, "destination": to, "replaced": replaced},
+		files:    files,
+	}
+	if replaced {
+		o.output += " (replaced the file that was there)"
+	}
+	if count != nil {
+		o.metadata["files"] = *count
+	}
+	return o
+}

@@ -1,0 +1,58 @@
+// Package ocode is the plugin of the ocode toolset: tools for files, text,
+// commands, development, memory, structured data, MCP servers and agents, with
+// one result object of success, output, error and metadata.
+package ocode
+
+import (
+	"os/exec"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+// Deps are what the tools work with. The zero value of a field means its
+// default, except that tools without a Workspace can be described only.
+type Deps struct {
+	Workspace *workspace.Workspace
+	// Granted are the permissions that the operator gives. Nil is all.
+	Granted []tool.Permission
+	// Shell is the program that runs commands, an absolute path outside the
+	// workspace; /bin/bash, else /bin/sh.
+	Shell string
+	// OutputCap is how many bytes of each stream of a command are shown;
+	// proc.DefaultCap.
+	OutputCap int
+	// Prepare confines a child process before it starts, and tells what the
+	// result's metadata says of it. Nil confines nothing.
+	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// PrepareReading is Prepare for programs that only look.
+	PrepareReading func(cmd *exec.Cmd) error
+}
+
+// New makes the tools.
+func New(deps Deps) []tool.Tool {
+	return []tool.Tool{
+		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps), grep(deps),
+	}
+}
+
+// require refuses what needs a permission that is not granted, in the
+// contract's words.
+func (d Deps) require(permissions ...tool.Permission) error {
+	if d.Granted == nil {
+		return nil
+	}
+	for _, p := range permissions {
+		if !slices.Contains(d.Granted, p) {
+			return notGranted(string(p))
+		}
+	}
+	return nil
+}
+
+func notGranted(permission string) *tool.Error {
+	return tool.Errorf(tool.Denied, "Permission denied: %s required", permission).
+		Suggest("The operator grants it in agent.hcl: permissions { grant = [..., %q] }.", permission).
+		With("permission", permission)
+}

@@ -1,0 +1,72 @@
+package ocode
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// Version is the plugin's version.
+const Version = "1.0.0"
+
+// Config is the plugin's configuration.
+type Config struct {
+	// Permissions is Deps.Granted.
+	Permissions *[]string `json:"permissions,omitempty" jsonschema:"The permissions that are granted; all when left out."`
+	// OutputCap is Deps.OutputCap.
+	OutputCap int `json:"output_cap,omitempty" jsonschema:"How many bytes of each output stream of a command are shown."`
+	// Confine is how commands are confined.
+	Confine sandbox.Settings `json:"confine,omitzero" jsonschema:"How commands are confined; the host fills it in."`
+}
+
+// Plugin is the tools as a plugin.
+func Plugin() sdk.Plugin {
+	return sdk.Plugin{
+		Name:         "ocode",
+		Version:      Version,
+		Tools:        New(Deps{}),
+		ConfigSchema: sdk.Schema[Config](),
+		Configure:    configure,
+		RenderError:  RenderError,
+	}
+}
+
+func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
+	var config Config
+	if err := env.Decode(&config); err != nil {
+		return nil, err
+	}
+	ws, err := open(env.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return New(Deps{
+		Workspace: ws, OutputCap: config.OutputCap, Granted: config.granted(),
+		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
+		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
+	}), nil
+}
+
+// granted is nil when nothing was said.
+func (c Config) granted() []tool.Permission {
+	if c.Permissions == nil {
+		return nil
+	}
+	granted := make([]tool.Permission, 0, len(*c.Permissions))
+	for _, p := range *c.Permissions {
+		granted = append(granted, tool.Permission(p))
+	}
+	return granted
+}
+
+func open(w sdk.Workspace) (*workspace.Workspace, error) {
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+	if w.Symlinks == "block" {
+		options.Symlinks = workspace.Block
+	}
+	return undo.OpenWorkspace(w.Root, options)
+}

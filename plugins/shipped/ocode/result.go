@@ -1,0 +1,107 @@
+package ocode
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// facts are the metadata of a result.
+type facts map[string]any
+
+// outcome is what a tool has to say. It may come with an error, for what a
+// failed call has to show all the same.
+type outcome struct {
+	output string
+	// warning makes the success a partial one.
+	warning  string
+	metadata facts
+	files    []string
+	// about is the host's metadata, of the call rather than its outcome.
+	about     map[string]any
+	truncated bool
+	artifacts []tool.Artifact
+}
+
+// envelope is the contract's result object.
+type envelope struct {
+	Success  bool   `json:"success"`
+	Output   string `json:"output"`
+	Error    string `json:"error"`
+	Metadata facts  `json:"metadata"`
+}
+
+// set adds a fact.
+func (o *outcome) set(name string, value any) {
+	if o.metadata == nil {
+		o.metadata = facts{}
+	}
+	o.metadata[name] = value
+}
+
+// warn adds a warning, which makes the success a partial one.
+func (o *outcome) warn(text string) {
+	if o.warning != "" {
+		o.warning += "\n"
+	}
+	o.warning += text
+}
+
+func succeeded(o *outcome, renamed []rename) *tool.Result {
+	o.note(renamed)
+	e := envelope{Success: true, Output: o.output, Metadata: o.metadata}
+	text := o.output
+	if o.warning != "" {
+		e.Error = "Warning: " + o.warning
+		text = strings.TrimSuffix(text, "\n") + "\n" + e.Error
+	}
+	r := o.result(text, e)
+	return r.Affecting(o.files...)
+}
+
+func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
+	if o == nil {
+		o = &outcome{}
+	}
+	o.note(renamed)
+	o.set("error_code", err.Code)
+	o.set("suggestion", err.Suggestion)
+	for key, value := range err.Details {
+		if _, taken := o.metadata[key]; !taken {
+			o.metadata[key] = value
+		}
+	}
+	r := o.result(err.Message, envelope{Error: err.Message, Metadata: o.metadata})
+	r.Failed = err
+	return r
+}
+
+// note tells of parameters that were given by an old name.
+func (o *outcome) note(renamed []rename) {
+	if o.metadata == nil {
+		o.metadata = facts{}
+	}
+	if len(renamed) > 0 {
+		o.metadata["deprecated_parameters"] = renamed
+	}
+}
+
+func (o *outcome) result(text string, e envelope) *tool.Result {
+	e.Output = strings.ToValidUTF8(e.Output, "\uFFFD")
+	r := tool.Text(strings.ToValidUTF8(text, "\uFFFD"))
+	r.Structured = tool.MustMarshal(e)
+	r.Truncated, r.Artifacts, r.Metadata = o.truncated, o.artifacts, o.about
+	return r
+}
+
+// returns is the schema of the result object with the given metadata, members
+// of an object schema's properties.
+func returns(metadata string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` +
+		`"success":{"type":"boolean","description":"Whether the call did what it was asked for."},` +
+		`"output":{"type":"string","description":"The outcome as text; empty on failure."},` +
+		`"error":{"type":"string","description":"Why the call failed; a warning where it succeeded in part; else empty."},` +
+		`"metadata":{"type":"object","description":"Facts about the outcome; after a failure also error_code and suggestion.","properties":{` + metadata + `}}` +
+		`},"required":["success","output","error","metadata"]}`)
+}
