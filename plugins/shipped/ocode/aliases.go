@@ -11,7 +11,7 @@ import (
 // aliases are the names that version 1.x of the contract had for parameters.
 type aliases []alias
 
-// alias is one old name.
+// alias is one old name. Without one it adds what may be left out.
 type alias struct {
 	old, new string
 	// convert makes the new value of the old one, seeing all parameters; nil
@@ -39,20 +39,19 @@ func (a aliases) normalize(params json.RawMessage) json.RawMessage {
 	}
 	var renamed []rename
 	for _, one := range a {
-		if one.apply(all) {
+		if one.apply(all) && one.old != "" {
 			renamed = append(renamed, rename{one.old, one.new, fmt.Sprintf("%s is the name of version 1.x; use %s.", one.old, one.new)})
 		}
 	}
-	if renamed == nil {
-		return params
+	if renamed != nil {
+		all[renamedKey] = tool.MustMarshal(renamed)
 	}
-	all[renamedKey] = tool.MustMarshal(renamed)
 	return tool.MustMarshal(all)
 }
 
 func (a alias) apply(all map[string]json.RawMessage) bool {
 	value, given := all[a.old]
-	if _, taken := all[a.new]; !given || taken {
+	if _, taken := all[a.new]; taken || !given && a.old != "" {
 		return false
 	}
 	if a.convert != nil {

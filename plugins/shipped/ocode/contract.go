@@ -3,6 +3,7 @@ package ocode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -85,6 +86,9 @@ func (t *contractTool) Call(ctx context.Context, call *tool.Call) (*tool.Result,
 	ctx, deps.Workspace = undo.ForCall(ctx, deps.Workspace, call)
 	call, renamed := separate(call)
 	o, err := t.attempt(ctx, deps, call)
+	if errors.Is(err, tool.ErrInputRequired) {
+		return nil, err
+	}
 	if err != nil {
 		return failed(o, inContract(err), renamed), nil
 	}

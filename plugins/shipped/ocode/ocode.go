@@ -34,6 +34,7 @@ type Deps struct {
 func New(deps Deps) []tool.Tool {
 	return []tool.Tool{
 		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps), grep(deps),
+		think(deps), memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
 	}
 }
 

@@ -1,0 +1,207 @@
+package data
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Found is one node that a query selects.
+type Found struct {
+	// Path is the node's normalized path, "$['a'][0]".
+	Path  string
+	Value any
+}
+
+// MaxFound bounds how many nodes a query may select on its way.
+const MaxFound = 1_000_000
+
+// Query selects by an RFC 9535 JSONPath, in the order of the RFC; members of an
+// object come in the order in which they are written. The error is an
+// invalid_argument for a query that does not parse, or that selects too much.
+func Query(v any, query string) ([]Found, error) {
+	path, err := jsonpath.Parse(query)
+	if err != nil {
+		return nil, tool.Errorf(tool.InvalidArgument, "Invalid JSONPath query: %s", faultOf(err)).
+			Suggest("Write it as RFC 9535 says: $ is the whole, $.a[0] and $['a b'] name members, $..a looks at every depth, $[?@.n > 1] filters.").
+			With("query", query)
+	}
+	s := selection{root: plainValue(v)}
+	nodes := []node{{value: v, plain: s.root, path: "$"}}
+	for _, segment := range path.Query().Segments() {
+		s.next = nil
+		for _, n := range nodes {
+			s.segment(segment, n)
+		}
+		if s.full {
+			return nil, tool.Errorf(tool.TooLarge, "The query selects more than %d nodes on its way", MaxFound).
+				Suggest("Use fewer .. segments, or name members instead of *.").With("query", query)
+		}
+		nodes = s.next
+	}
+	found := make([]Found, len(nodes))
+	for i, n := range nodes {
+		found[i] = Found{n.path, n.value}
+	}
+	return found, nil
+}
+
+// faultOf is the message of a parse error without the library's name.
+func faultOf(err error) string {
+	const prefix = "jsonpath: "
+	text := err.Error()
+	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
+		text = text[len(prefix):]
+	}
+	return text
+}
+
+// node is a value with its path, and with itself in the form that the library
+// filters.
+type node struct {
+	value, plain any
+	path         string
+}
+
+type selection struct {
+	root any
+	next []node
+	full bool
+}
+
+func (s *selection) add(n node) {
+	if len(s.next) == MaxFound {
+		s.full = true
+		return
+	}
+	s.next = append(s.next, n)
+}
+
+// segment selects from n and, where the segment says so, from all below it.
+func (s *selection) segment(segment *spec.Segment, n node) {
+	if s.full {
+		return
+	}
+	for _, selector := range segment.Selectors() {
+		s.selector(selector, n)
+	}
+	if segment.IsDescendant() {
+		for child := range n.children {
+			s.segment(segment, child)
+		}
+	}
+}
+
+func (s *selection) selector(selector spec.Selector, n node) {
+	switch selector := selector.(type) {
+	case spec.Name:
+		if o, ok := n.value.(*Object); ok {
+			if v, ok := o.Get(string(selector)); ok {
+				s.add(n.member(string(selector), v))
+			}
+		}
+	case spec.Index:
+		if list, ok := n.value.([]any); ok {
+			i := int(selector)
+			if i < 0 {
+				i += len(list)
+			}
+			if i >= 0 && i < len(list) {
+				s.add(n.item(i, list[i]))
+			}
+		}
+	case spec.SliceSelector:
+		s.slice(selector, n)
+	case spec.WildcardSelector:
+		for child := range n.children {
+			s.add(child)
+		}
+	case *spec.FilterSelector:
+		for child := range n.children {
+			if selector.Eval(child.plain, s.root) {
+				s.add(child)
+			}
+		}
+	}
+}
+
+func (s *selection) slice(selector spec.SliceSelector, n node) {
+	list, ok := n.value.([]any)
+	if !ok {
+		return
+	}
+	lower, upper := selector.Bounds(len(list))
+	switch step := selector.Step(); {
+	case step > 0:
+		for i := lower; i < upper; i += step {
+			s.add(n.item(i, list[i]))
+			if step > upper-i {
+				return
+			}
+		}
+	case step < 0:
+		for i := upper; i > lower; i += step {
+			s.add(n.item(i, list[i]))
+			if i < lower-step {
+				return
+			}
+		}
+	}
+}
+
+// children goes through the members or items.
+func (n node) children(yield func(node) bool) {
+	switch v := n.value.(type) {
+	case []any:
+		for i, item := range v {
+			if !yield(n.item(i, item)) {
+				return
+			}
+		}
+	case *Object:
+		for _, m := range v.Members {
+			if !yield(n.member(m.Key, m.Value)) {
+				return
+			}
+		}
+	}
+}
+
+func (n node) item(i int, v any) node {
+	list, _ := n.plain.([]any)
+	return node{value: v, plain: list[i], path: n.path + "[" + strconv.Itoa(i) + "]"}
+}
+
+func (n node) member(key string, v any) node {
+	object, _ := n.plain.(map[string]any)
+	return node{value: v, plain: object[key], path: n.path + "[" + quoted(key) + "]"}
+}
+
+// plainValue gives a value as the library knows it. Numbers become floats, by
+// which RFC 9535 lets them be compared, except those beyond them.
+func plainValue(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = plainValue(item)
+		}
+		return list
+	case *Object:
+		object := make(map[string]any, len(v.Members))
+		for _, m := range v.Members {
+			object[m.Key] = plainValue(m.Value)
+		}
+		return object
+	case Number:
+		if f, err := strconv.ParseFloat(string(v), 64); err == nil {
+			return f
+		}
+		return json.Number(v)
+	}
+	return v
+}

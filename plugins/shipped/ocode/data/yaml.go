@@ -1,0 +1,263 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+)
+
+// Document is one document of a text.
+type Document struct {
+	Value any
+	// Notes tell what the value does not show, such as tags of an application.
+	Notes []string
+}
+
+// ReadYAML reads a stream of YAML 1.2 documents. Aliases are expanded and
+// merge keys applied. The error, an invalid_argument, tells line and column;
+// keys that occur twice, keys that are no scalars, and aliases that contain
+// themselves or stand for too much are errors.
+func ReadYAML(text []byte) ([]Document, error) {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if err := checkUTF8(YAML, text); err != nil {
+		return nil, err
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	var docs []Document
+	for {
+		var root yaml.Node
+		err := loader.Load(&root)
+		if errors.Is(err, io.EOF) {
+			return docs, nil
+		}
+		if err != nil {
+			return nil, yamlFault(err)
+		}
+		c := composer{}
+		v, err := c.value(&root, 0)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, Document{v, c.notes})
+	}
+}
+
+// yamlFault gives the library's error a place.
+func yamlFault(err error) error {
+	var fault *yaml.LoadError
+	if !errors.As(err, &fault) {
+		return broken(YAML, Place{1, 1}, err.Error(), "Mend the text.")
+	}
+	at := Place{max(fault.Mark.Line, 1), max(fault.Mark.Column, 1)}
+	what := fault.Message
+	if fault.ContextMsg != "" {
+		what = fault.ContextMsg + ": " + what
+	}
+	return broken(YAML, at, what, "Mend the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
+}
+
+// composer makes values of YAML nodes.
+type composer struct {
+	notes []string
+	// expanding are the anchors whose aliases are being expanded.
+	expanding map[*yaml.Node]bool
+	expanded  int
+}
+
+func placeOf(n *yaml.Node) Place { return Place{max(n.Line, 1), max(n.Column, 1)} }
+
+func (c *composer) value(n *yaml.Node, depth int) (any, error) {
+	if depth > MaxDepth {
+		return nil, tooDeep(YAML, placeOf(n))
+	}
+	if len(c.expanding) > 0 {
+		if c.expanded++; c.expanded > MaxExpanded {
+			return nil, broken(YAML, placeOf(n), fmt.Sprintf("the aliases stand for more than %d values", MaxExpanded), "Write the values out, or use fewer aliases.")
+		}
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		if len(n.Content) == 0 {
+			return nil, nil
+		}
+		return c.value(n.Content[0], depth)
+	case yaml.AliasNode:
+		return c.alias(n, depth)
+	case yaml.SequenceNode:
+		return c.sequence(n, depth)
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	case yaml.ScalarNode:
+		return c.scalar(n)
+	}
+	return nil, nil // an empty document
+}
+
+func (c *composer) alias(n *yaml.Node, depth int) (any, error) {
+	if n.Alias == nil || c.expanding[n.Alias] {
+		return nil, broken(YAML, placeOf(n), fmt.Sprintf("the alias *%s contains itself", n.Value), "Write the value out.")
+	}
+	if c.expanding == nil {
+		c.expanding = make(map[*yaml.Node]bool)
+	}
+	c.expanding[n.Alias] = true
+	defer delete(c.expanding, n.Alias)
+	return c.value(n.Alias, depth+1)
+}
+
+func (c *composer) sequence(n *yaml.Node, depth int) (any, error) {
+	c.noteTag(n, "!!seq", "!!omap", "!!pairs")
+	list := make([]any, 0, len(n.Content))
+	for _, item := range n.Content {
+		v, err := c.value(item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func (c *composer) mapping(n *yaml.Node, depth int) (any, error) {
+	c.noteTag(n, "!!map", "!!set")
+	o := &Object{}
+	merged := make(map[string]bool) // keys that stem from a merge key alone
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			if err := c.merge(o, merged, value, depth); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		m, err := c.key(key)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := o.Get(m.Key); twice && !merged[m.Key] {
+			return nil, duplicate(YAML, placeOf(key), m.Key)
+		}
+		delete(merged, m.Key)
+		if m.Value, err = c.value(value, depth+1); err != nil {
+			return nil, err
+		}
+		o.set(m)
+	}
+	return o, nil
+}
+
+// isMerge tells the merge key from a string that reads the same.
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Tag == "" || key.Tag == "!!merge") &&
+		key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+}
+
+// merge adds the members of a mapping, or of several, of which the first
+// counts. Members that are written out count more.
+func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, depth int) error {
+	v, err := c.value(from, depth+1)
+	if err != nil {
+		return err
+	}
+	sources, isList := v.([]any)
+	if !isList {
+		sources = []any{v}
+	}
+	for _, source := range sources {
+		one, ok := source.(*Object)
+		if !ok {
+			return broken(YAML, placeOf(from), "a merge key needs a mapping, or a list of mappings", "Give << an alias of a mapping, or quote it if it is meant as a key.")
+		}
+		for _, m := range one.Members {
+			if _, taken := o.Get(m.Key); !taken {
+				o.set(m)
+				merged[m.Key] = true
+			}
+		}
+	}
+	return nil
+}
+
+// key reads a key. JSON has strings only, so those that are none are kept by
+// what they are written as.
+func (c *composer) key(n *yaml.Node) (Member, error) {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return Member{}, broken(YAML, placeOf(n), "a key is a list or a mapping", "Use a string as the key.")
+	}
+	v, err := c.scalar(n)
+	if err != nil {
+		return Member{}, err
+	}
+	switch v := v.(type) {
+	case string:
+		return Member{Key: v}, nil
+	case Number:
+		return Member{Key: string(v), Bare: true}, nil
+	case bool:
+		return Member{Key: fmt.Sprint(v), Bare: true}, nil
+	}
+	return Member{Key: "null", Bare: true}, nil
+}
+
+func (c *composer) scalar(n *yaml.Node) (any, error) {
+	quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	if n.Style&yaml.TaggedStyle == 0 {
+		if quoted {
+			return n.Value, nil
+		}
+		return plain(n.Value), nil
+	}
+	switch n.Tag {
+	case "!!str", "!", "!!binary", "!!timestamp":
+		return n.Value, nil
+	case "!!null", "!!bool", "!!int", "!!float":
+		return c.tagged(n)
+	}
+	c.noteTag(n)
+	if quoted {
+		return n.Value, nil
+	}
+	return plain(n.Value), nil
+}
+
+// tagged reads a scalar that says what it is.
+func (c *composer) tagged(n *yaml.Node) (any, error) {
+	v := plain(strings.TrimSpace(n.Value))
+	num, isNumber := v.(Number)
+	_, isBool := v.(bool)
+	fits := map[string]bool{
+		"!!null":  v == nil,
+		"!!bool":  isBool,
+		"!!int":   isNumber && integers().MatchString(string(num)),
+		"!!float": isNumber,
+	}
+	if !fits[n.Tag] {
+		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag), "Mend the value, or remove the tag.")
+	}
+	return v, nil
+}
+
+// noteTag notes a tag that the value does not show.
+func (c *composer) noteTag(n *yaml.Node, known ...string) {
+	if n.Style&yaml.TaggedStyle == 0 || n.Tag == "" {
+		return
+	}
+	for _, k := range known {
+		if n.Tag == k {
+			return
+		}
+	}
+	c.notes = append(c.notes, fmt.Sprintf("the tag %s at %s is not kept", n.Tag, placeOf(n)))
+}
+

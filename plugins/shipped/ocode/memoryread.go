@@ -1,0 +1,127 @@
+package ocode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/sdk/registry"
+)
+
+// memoryShown bounds the text that memory_read shows, in bytes, and
+// memoryLine how much of each value a list shows.
+const (
+	memoryShown = 1 << 20
+	memoryLine  = 200
+)
+
+type memoryReadParams struct {
+	Key      string `json:"key"`
+	Category string `json:"category"`
+	Type     string `json:"memory_type"`
+}
+
+func memoryRead(deps Deps) tool.Tool {
+	return newTool(deps, spec[memoryReadParams]{
+		Definition: tool.Definition{
+			Name:  "memory_read",
+			Title: "Recall something",
+			Description: "Gives what memory_write stored: the value of a key or, without a key, a list of all memories or of those of a category. " +
+				"memory_type chooses persistent memory, that of this session, or both. " +
+				"Returns: the value; several as lines of the form \"[category] key: value\"; and in metadata count and memories.",
+			Category:   "memory",
+			Risk:       tool.ReadOnly,
+			Idempotent: true,
+			Examples: []tool.Example{
+				{Params: json.RawMessage(`{"key":"style"}`)},
+				{Description: "All of a category", Params: json.RawMessage(`{"category":"project","memory_type":"all"}`)},
+				{Description: "Everything that lasts", Params: json.RawMessage(`{}`)},
+			},
+		},
+		parameters: []registry.Parameter{
+			{Name: "key", Type: "string", Description: "The name of the memory; all when left out."},
+			{Name: "category", Type: "string", Description: "The group of memories to look in; all when left out."},
+			{Name: "memory_type", Type: "string", Default: "persistent", Enum: registry.Strings("persistent", "session", "all"), Description: "Which memory to look in."},
+		},
+		facts: `"count":{"type":"integer","description":"How many memories there are."},` +
+			`"memories":{"type":"array","items":{"type":"object"},"description":"Each with key, category, memory_type, value, created and updated."}`,
+		run: runMemoryRead,
+	})
+}
+
+func runMemoryRead(ctx context.Context, _ Deps, call *tool.Call, p memoryReadParams) (*outcome, error) {
+	if err := checkMemoryNames(p.Category, p.Key); err != nil {
+		return nil, err
+	}
+	var all []remembered
+	for _, scope := range scopes(p.Type) {
+		found, err := recall(ctx, call, scope, p.Category, p.Key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if len(all) == 0 && p.Key != "" {
+		return nil, p.missing()
+	}
+	return p.report(all), nil
+}
+
+func (p memoryReadParams) missing() error {
+	where := ""
+	if p.Category != "" {
+		where = " in category " + p.Category
+	}
+	return tool.Errorf(tool.NotFound, "Memory not found: %s%s (%s)", p.Key, where, p.Type).
+		Suggest("memory_read without a key lists what there is; memory_type all looks in both memories.")
+}
+
+func (p memoryReadParams) report(all []remembered) *outcome {
+	o := &outcome{metadata: facts{"count": len(all)}}
+	shown := all
+	if len(all) == 1 && p.Key != "" {
+		o.output = all[0].Value
+	} else {
+		var lines []string
+		lines, shown = listed(all)
+		o.output = strings.Join(lines, "\n")
+	}
+	if len(all) == 0 {
+		o.output = "No memories found"
+	}
+	if left := len(all) - len(shown); left > 0 {
+		o.truncated = true
+		o.warn(fmt.Sprintf("%d of %d memories are shown; name a category or a key to see the others", len(shown), len(all)))
+	}
+	o.set("memories", append([]remembered{}, shown...))
+	return o
+}
+
+// listed gives one line for each memory, as many as there is room for.
+func listed(all []remembered) (lines []string, shown []remembered) {
+	room := memoryShown
+	for _, m := range all {
+		line := fmt.Sprintf("[%s] %s: %s", m.Category, m.Key, oneLine(m.Value))
+		room -= len(line) + len(m.Value)
+		if room < 0 && len(lines) > 0 {
+			break
+		}
+		lines, shown = append(lines, line), append(shown, m)
+	}
+	return lines, shown
+}
+
+// oneLine shows the beginning of a value, and how much more there is.
+func oneLine(value string) string {
+	first, rest, more := strings.Cut(value, "\n")
+	if len(first) > memoryLine {
+		cut := strings.ToValidUTF8(first[:memoryLine], "")
+		return fmt.Sprintf("%s [... %d more bytes]", cut, len(value)-len(cut))
+	}
+	if more && rest != "" {
+		return fmt.Sprintf("%s [... %d more lines]", first, strings.Count(strings.TrimSuffix(rest, "\n"), "\n")+1)
+	}
+	return first
+}

@@ -1,0 +1,149 @@
+package ocode
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/sdk/registry"
+)
+
+// thinkTokens bounds a model's answer.
+const thinkTokens = 4000
+
+type thinkParams struct {
+	Task     string `json:"task"`
+	Context  string `json:"context"`
+	Approach string `json:"approach"`
+}
+
+func think(deps Deps) tool.Tool {
+	return newTool(deps, spec[thinkParams]{
+		Definition: tool.Definition{
+			Name:  "think",
+			Title: "Reason about a task",
+			Description: "Has a language model reason about a task, in the form that approach names: step by step, for and against, or as alternatives. " +
+				"The model is the client's own where it offers that, else the one of the operator's configuration; where there is none, the frame of the approach comes back to be filled in. " +
+				"Returns: the reasoning, or the frame, and in metadata approach, model and used_model.",
+			Category: "analysis",
+			Risk:     tool.ReadOnly,
+			Examples: []tool.Example{
+				{Params: json.RawMessage(`{"task":"Why is the build slow?","context":"It compiles everything each time."}`)},
+				{Params: json.RawMessage(`{"task":"Move to SQLite?","approach":"pros_cons"}`)},
+			},
+		},
+		parameters: []registry.Parameter{
+			{Name: "task", Type: "string", Required: true, Description: "What to reason about."},
+			{Name: "context", Type: "string", Description: "Facts that matter for it."},
+			{Name: "approach", Type: "string", Default: "step_by_step", Enum: registry.Strings("step_by_step", "pros_cons", "alternatives"), Description: "The form of the reasoning."},
+		},
+		facts: `"approach":{"type":"string","description":"The form of the reasoning."},` +
+			`"used_model":{"type":"boolean","description":"Whether a model has reasoned."},` +
+			`"model":{"type":"string","description":"The model's name, as far as it is known."},` +
+			`"sections":{"type":"array","items":{"type":"string"},"description":"The headings of the approach."}`,
+		aliases: aliases{{"topic", "task", nil}, {"thinking_type", "approach", oldThinking}},
+		run:     runThink,
+	})
+}
+
+// oldThinking finds the approach that does what an old type of thinking did.
+func oldThinking(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
+	approach := map[string]string{
+		"analyze": "step_by_step", "root_cause": "step_by_step", "breakdown": "step_by_step", "risk_assessment": "step_by_step",
+		"pros_cons": "pros_cons", "decision": "pros_cons",
+		"compare": "alternatives", "brainstorm": "alternatives",
+	}[strings.Trim(string(old), `"`)]
+	return tool.MustMarshal(approach), approach != ""
+}
+
+// section is one part of an approach: its heading, and what belongs there.
+type section struct{ heading, about string }
+
+func sections(approach string) []section {
+	switch approach {
+	case "pros_cons":
+		return []section{
+			{"Question", "What is to be decided, in one sentence, and what a good outcome has to fulfil."},
+			{"Pros", "What speaks for it, the strongest first, each with its reason."},
+			{"Cons", "What speaks against it, the strongest first, each with its reason."},
+			{"Risks", "What is not known, and what could go wrong either way."},
+			{"Conclusion", "Which side weighs more, and under what condition that would change."},
+		}
+	case "alternatives":
+		return []section{
+			{"Goal", "What is to be reached, and by what the ways to it are judged."},
+			{"Alternatives", "At least three ways that really differ, doing nothing included where it is one."},
+			{"Comparison", "How each fares by every yardstick: effort, risk, what it makes easy or hard later."},
+			{"Choice", "Which one, and why not the others."},
+			{"First step", "What to do first, and what would show that the choice was wrong."},
+		}
+	}
+	return []section{
+		{"Understanding", "What is asked, in one's own words, and what counts as done."},
+		{"Known and unknown", "The facts that matter; what is assumed; what has to be found out."},
+		{"Steps", "The steps in order, each with what it needs and what shows that it worked."},
+		{"Pitfalls", "Where it may go wrong, and what to do then."},
+		{"Conclusion", "The answer, or the next step."},
+	}
+}
+
+func runThink(ctx context.Context, _ Deps, call *tool.Call, p thinkParams) (*outcome, error) {
+	if strings.TrimSpace(p.Task) == "" {
+		return nil, invalid("Say what to reason about.", "Task is required")
+	}
+	o := &outcome{metadata: facts{"approach": p.Approach, "used_model": false, "sections": p.headings()}}
+	answer, err := call.Sample(ctx, tool.SampleRequest{System: p.system(), Prompt: p.prompt(), MaxTokens: thinkTokens})
+	switch {
+	case err == nil:
+		o.set("used_model", true)
+		if answer.Model != "" {
+			o.set("model", answer.Model)
+		}
+		o.output = answer.Text
+		return o, nil
+	case tool.CodeOf(err) != tool.Unavailable:
+		return nil, err // a question that is still to be asked, or a model that failed
+	}
+	o.set("reason", err.Error())
+	o.output = p.frame()
+	return o, nil
+}
+
+func (p thinkParams) headings() []string {
+	var list []string
+	for _, s := range sections(p.Approach) {
+		list = append(list, s.heading)
+	}
+	return list
+}
+
+func (p thinkParams) system() string {
+	var b strings.Builder
+	b.WriteString("You reason about a task for somebody who will act on it. Be concrete and brief, say what is uncertain, and invent no facts. Answer in Markdown under exactly these headings:\n")
+	for _, s := range sections(p.Approach) {
+		b.WriteString("\n## " + s.heading + "\n" + s.about + "\n")
+	}
+	return b.String()
+}
+
+func (p thinkParams) prompt() string {
+	prompt := "Task:\n" + p.Task
+	if strings.TrimSpace(p.Context) != "" {
+		prompt += "\n\nContext:\n" + p.Context
+	}
+	return prompt
+}
+
+// frame is the approach to be filled in.
+func (p thinkParams) frame() string {
+	var b strings.Builder
+	b.WriteString("There is no language model to reason with, so this is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
+	if strings.TrimSpace(p.Context) != "" {
+		b.WriteString("\nContext: " + p.Context + "\n")
+	}
+	for _, s := range sections(p.Approach) {
+		b.WriteString("\n## " + s.heading + "\n" + s.about + "\n")
+	}
+	return b.String()
+}
