@@ -91,7 +91,7 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 		ctx = add(ctx, &c.tool)
 	}
 	ctx, done = c.trace(ctx, TraceCall)
-	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, jsonOrText(c.request.Params)})
+	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.recordable()})
 	return ctx, done
 }
 

@@ -66,17 +66,17 @@ func (s *side) slideDown(g *group) bool {
 
 // compact slides each group of changes of s to where people read it best:
 // beside a change of the other side, else where indentation and blank lines
-// suggest a boundary, else as far down as it goes.
-func compact(s, other *side) {
+// suggest a boundary (if that is asked for), else as far down as it goes.
+func compact(s, other *side, where placement) {
 	g, o := s.firstGroup(), other.firstGroup()
 	for more := true; more; more = s.next(&g) && other.next(&o) {
 		if g.end > g.start {
-			settle(s, other, &g, &o)
+			settle(s, other, &g, &o, where)
 		}
 	}
 }
 
-func settle(s, other *side, g, o *group) {
+func settle(s, other *side, g, o *group, where placement) {
 	top, beside := swing(s, other, g, o)
 	switch {
 	case g.end == top:
@@ -85,7 +85,7 @@ func settle(s, other *side, g, o *group) {
 			s.slideUp(g)
 			other.previous(o)
 		}
-	default:
+	case where == readable:
 		for best := s.bestEnd(*g, top); g.end > best; {
 			s.slideUp(g)
 			other.previous(o)

@@ -22,12 +22,22 @@ func newSide(data []byte) *side {
 // comparison is the difference of two texts.
 type comparison struct{ old, new *side }
 
-// compare finds the lines to remove and to add, and places them as git does.
-func compare(old, new []byte) comparison {
+// placement says where a change goes that could be at several places.
+type placement int
+
+const (
+	// readable is as git does: where indentation suggests a boundary.
+	readable placement = iota
+	// lowest is as diff does: as far down as possible.
+	lowest
+)
+
+// compare finds the lines to remove and to add.
+func compare(old, new []byte, where placement) comparison {
 	c := comparison{newSide(old), newSide(new)}
 	c.mark()
-	compact(c.old, c.new)
-	compact(c.new, c.old)
+	compact(c.old, c.new, where)
+	compact(c.new, c.old, where)
 	return c
 }
 

@@ -25,7 +25,7 @@ func Diff(oldName, newName string, old, new []byte, context int) string {
 	}
 	var b strings.Builder
 	b.WriteString("--- " + headerName(oldName) + "\n+++ " + headerName(newName) + "\n")
-	compare(old, new).write(&b, max(context, 0))
+	compare(old, new, readable).write(&b, max(context, 0), true)
 	return b.String()
 }
 

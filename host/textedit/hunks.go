@@ -27,8 +27,9 @@ func (c comparison) changes() []change {
 	return list
 }
 
-// write writes the hunks.
-func (c comparison) write(b *strings.Builder, context int) {
+// write writes the hunks, each with the heading of what it lies in if that is
+// asked for.
+func (c comparison) write(b *strings.Builder, context int, headed bool) {
 	list := c.changes()
 	heading, searched := "", -1
 	for len(list) > 0 {
@@ -37,7 +38,7 @@ func (c comparison) write(b *strings.Builder, context int) {
 			n++
 		}
 		start := max(list[0].a0-context, 0)
-		if found := c.heading(start-1, searched); found != "" {
+		if found := c.heading(start-1, searched); headed && found != "" {
 			heading = found
 		}
 		searched = start - 1

@@ -3,13 +3,11 @@ package files
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -41,17 +39,15 @@ func runGitDiff(ctx context.Context, ws *workspace.Workspace, settings sandbox.S
 	if err != nil {
 		return nil, err
 	}
-	repo, err := findRepository(ws)
+	top, err := gitread.Find(ws.Root())
 	if err != nil {
 		return nil, err
 	}
-	git := program{workspace: ws, path: path, prepare: confineGit(ws, settings, repo)}
-	g := &gitRun{ctx: ctx, call: call, git: git, top: repo}
-	overrides, err := g.filterOverrides()
-	if err != nil {
-		return nil, err
-	}
-	ended, err := g.run(overrides, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short",
+	git := program{workspace: ws, path: path, prepare: confineGit(ws, settings, top)}
+	g := &gitread.Git{Top: top, Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
+		return git.run(ctx, call, args, env)
+	}}
+	ended, err := g.Run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short",
 		"--src-prefix=a/", "--dst-prefix=b/", "--relative", "--", ".")
 	if err != nil {
 		return nil, err
@@ -68,50 +64,6 @@ func confineGit(ws *workspace.Workspace, settings sandbox.Settings, top string) 
 	if top != ws.Root() {
 		settings.Read = append(slices.Clone(settings.Read), top)
 	}
-	if dir, err := os.ReadFile(filepath.Join(top, ".git")); err == nil {
-		settings.Read = append(slices.Clone(settings.Read), repositoryOf(top, string(dir)))
-	}
+	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
 	return settings.Confine(ws.Root())
-}
-
-// gitRun runs git on a repository that nobody vouches for. Its configuration
-// may name programs for many occasions; those that a diff has are closed:
-// hooks, file system monitors, filters, diff programs, and the transports by
-// which missing objects would be fetched.
-type gitRun struct {
-	ctx  context.Context
-	call *tool.Call
-	git  program
-	top  string // the top directory of the work tree
-}
-
-// setting is one entry of git's configuration.
-type setting struct{ key, value string }
-
-// run runs git with further settings. They are passed in the environment,
-// because on the command line a key that holds an equals sign is another key.
-func (g *gitRun) run(further []setting, args ...string) (*proc.Result, error) {
-	settings := append([]setting{
-		{sentinel, "true"},
-		{"safe.directory", g.top},
-		{"core.fsmonitor", "false"},
-		{"core.hooksPath", os.DevNull},
-		{"core.alternateRefsCommand", ""},
-		{"core.sshCommand", ""},
-		{"protocol.allow", "never"},
-	}, further...)
-	env := map[string]string{
-		"GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_ATTR_NOSYSTEM":   "1",
-		"GIT_ALLOW_PROTOCOL":  "none",
-		"GIT_NO_LAZY_FETCH":   "1",
-		"LC_ALL":              "C",
-		"GIT_CONFIG_COUNT":    strconv.Itoa(len(settings)),
-	}
-	for i, s := range settings {
-		env["GIT_CONFIG_KEY_"+strconv.Itoa(i)] = s.key
-		env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = s.value
-	}
-	args = append([]string{"--no-pager", "--no-optional-locks", "--work-tree=" + g.top}, args...)
-	return g.git.run(g.ctx, g.call, args, env)
 }

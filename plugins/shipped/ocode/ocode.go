@@ -28,12 +28,14 @@ type Deps struct {
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
 	// PrepareReading is Prepare for programs that only look.
 	PrepareReading func(cmd *exec.Cmd) error
+	// PrepareGit is Prepare for git on the work tree at top.
+	PrepareGit func(top string) func(*exec.Cmd) error
 }
 
 // New makes the tools.
 func New(deps Deps) []tool.Tool {
 	return []tool.Tool{
-		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps), grep(deps),
+		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps), grep(deps), diff(deps), bash(deps), env(deps), gitStatus(deps),
 		think(deps), memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
 	}
 }

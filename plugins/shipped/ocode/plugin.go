@@ -2,7 +2,10 @@ package ocode
 
 import (
 	"context"
+	"os/exec"
+	"slices"
 
+	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
@@ -48,7 +51,20 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Workspace: ws, OutputCap: config.OutputCap, Granted: config.granted(),
 		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
+		PrepareGit: func(top string) func(*exec.Cmd) error {
+			return confineGit(config.Confine, ws.Root(), top)
+		},
 	}), nil
+}
+
+// confineGit has git see the repository wherever it lies, and change nothing
+// but what is in the workspace, where filters of the user's keep large files.
+func confineGit(settings sandbox.Settings, root, top string) func(*exec.Cmd) error {
+	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
+	if top != root {
+		settings.Read = append(settings.Read, top)
+	}
+	return settings.Confine(root)
 }
 
 // granted is nil when nothing was said.

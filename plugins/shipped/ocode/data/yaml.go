@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
 )
 
 // Document is one document of a text.
@@ -260,4 +259,3 @@ func (c *composer) noteTag(n *yaml.Node, known ...string) {
 	}
 	c.notes = append(c.notes, fmt.Sprintf("the tag %s at %s is not kept", n.Tag, placeOf(n)))
 }
-

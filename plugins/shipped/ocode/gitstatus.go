@@ -1,0 +1,322 @@
+package ocode
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/gitread"
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk/registry"
+)
+
+const (
+	// gitTimeout bounds one run of git, gitOutput what it may print, in bytes.
+	gitTimeout = 60 * time.Second
+	gitOutput  = 16 << 20
+	// statusShown bounds the files that git_status lists in its text.
+	statusShown = 500
+	// maxSubmodules bounds the submodules that are looked into.
+	maxSubmodules = 50
+)
+
+type gitStatusParams struct {
+	Path    string `json:"path"`
+	Verbose bool   `json:"verbose"`
+}
+
+func gitStatus(deps Deps) tool.Tool {
+	return newTool(deps, spec[gitStatusParams]{
+		Definition: tool.Definition{
+			Name:  "git_status",
+			Title: "Status of a git repository",
+			Description: "Tells what has changed in a git repository, or in a directory of it: staged and unstaged changes, renames, conflicts, submodules and files that git does not know. " +
+				"With verbose also the last commit, the upstream branch, and stashes. Programs that the repository's own configuration names are not run. " +
+				"Returns: the branch and the changed files, relative to path, and in metadata branch, modified_files, untracked_files, staged_files, conflicted_files and more.",
+			Category:    "development",
+			Risk:        tool.ReadOnly,
+			Permissions: []tool.Permission{tool.FileRead},
+			Timeout:     2 * gitTimeout,
+			Idempotent:  true,
+			Examples: []tool.Example{
+				{Params: json.RawMessage(`{}`)},
+				{Description: "A repository in the workspace, in detail", Params: json.RawMessage(`{"path":"vendor/lib","verbose":true}`)},
+			},
+		},
+		parameters: []registry.Parameter{
+			{Name: "path", Type: "string", Default: ".", Description: "The repository, or a directory in it, relative to the workspace."},
+			{Name: "verbose", Type: "boolean", Default: false, Description: "Whether to tell more of the repository and of each file."},
+		},
+		facts: `"branch":{"type":"string","description":"The current branch; HEAD when it is detached."},` +
+			`"modified_files":{"type":"array","items":{"type":"string"},"description":"Files with changes that are not staged."},` +
+			`"untracked_files":{"type":"array","items":{"type":"string"},"description":"Files that git does not know."},` +
+			`"staged_files":{"type":"array","items":{"type":"string"},"description":"Files with changes that are staged."},` +
+			`"conflicted_files":{"type":"array","items":{"type":"string"},"description":"Files with conflicts."},` +
+			`"renamed_files":{"type":"object","description":"New names, each with the old one."},` +
+			`"submodules":{"type":"array","items":{"type":"string"},"description":"Changed submodules."},` +
+			`"commit":{"type":"string","description":"The last commit; empty when there is none yet."},` +
+			`"detached":{"type":"boolean","description":"Whether no branch is checked out."},` +
+			`"clean":{"type":"boolean","description":"Whether nothing has changed."},` +
+			`"state":{"type":"string","description":"What is going on: merge, rebase, cherry-pick, revert or bisect; else empty."}`,
+		run: runGitStatus,
+	})
+}
+
+func runGitStatus(ctx context.Context, deps Deps, call *tool.Call, p gitStatusParams) (*outcome, error) {
+	dir, err := bashParams{WorkingDir: p.Path}.dir(deps.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	git, err := deps.git(call, dir)
+	if err != nil {
+		return nil, p.noRepository(err)
+	}
+	s, err := readStatus(ctx, git, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.lookIntoSubmodules(ctx, deps, call, git, dir, s); err != nil {
+		return nil, err
+	}
+	if p.Verbose {
+		s.subject = strings.TrimSpace(firstPrinted(git.Run(ctx, "log", "-1", "--no-show-signature", "--format=%h %s")))
+	}
+	o := &outcome{metadata: s.facts(p.Verbose)}
+	s.write(o, p.Verbose)
+	return o, nil
+}
+
+// firstPrinted is what a command of git printed, "" if it failed.
+func firstPrinted(r *proc.Result, err error) string {
+	if err != nil || r.ExitCode != 0 {
+		return ""
+	}
+	line, _, _ := strings.Cut(r.Stdout.String(), "\n")
+	return line
+}
+
+func (p gitStatusParams) noRepository(err error) error {
+	if tool.CodeOf(err) == tool.NotFound {
+		return tool.Errorf(tool.NotFound, "Not a git repository: %s", p.Path).
+			Suggest("Name a directory of a repository in path, or make one with git init.")
+	}
+	return err
+}
+
+// git makes what runs git on the repository that dir lies in.
+func (d Deps) git(call *tool.Call, dir string) (*gitread.Git, error) {
+	program, err := proc.LookPath("git", d.Workspace.Root())
+	if err != nil {
+		return nil, err
+	}
+	top, err := gitread.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &gitread.Git{Top: top, Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
+		c := proc.Command{
+			Argv: append([]string{program}, args...), Dir: dir, Env: proc.Environ(env), Timeout: gitTimeout, Cap: gitOutput,
+		}
+		if d.PrepareGit != nil {
+			c.Prepare = d.PrepareGit(top)
+		}
+		return proc.Run(ctx, c)
+	}}, nil
+}
+
+// readStatus asks git for what lies below dir.
+func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, error) {
+	ended, err := git.Run(ctx, "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--untracked-files=all",
+		"--ignore-submodules=dirty", "--find-renames", "--", ".")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case ended.TimedOut:
+		return nil, tool.Errorf(tool.Timeout, "git status did not finish within %s", gitTimeout).Suggest("Name a smaller directory in path.")
+	case ended.ExitCode != 0:
+		return nil, tool.Errorf(tool.CommandFailed, "git status failed: %s", strings.TrimSpace(ended.Stderr.String())).
+			Suggest("Mend the repository; git fsck tells more.")
+	case ended.Stdout.Truncated():
+		return nil, tool.Errorf(tool.TooLarge, "git status lists more than %d MB of changed files", gitOutput>>20).
+			Suggest("Name a smaller directory in path, or ignore what is generated.")
+	}
+	s, err := parseStatus(ended.Stdout.String())
+	if err != nil {
+		return nil, err
+	}
+	s.relativeTo(git.Top, dir)
+	s.state = stateOf(git.Top)
+	return s, nil
+}
+
+// stateOf tells what is going on in a repository, by the files that git leaves
+// in it meanwhile.
+func stateOf(top string) string {
+	dir := filepath.Join(top, ".git")
+	if data, err := os.ReadFile(dir); err == nil {
+		dir = strings.TrimPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(top, dir)
+		}
+	}
+	for _, sign := range [][2]string{
+		{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
+		{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
+	} {
+		if _, err := os.Lstat(filepath.Join(dir, sign[0])); err == nil {
+			return sign[1]
+		}
+	}
+	return ""
+}
+
+// lookIntoSubmodules finds submodules with changes of their own. Git itself
+// would run what their configuration names, so each is looked at on its own.
+func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, call *tool.Call, git *gitread.Git, dir string, s *status) error {
+	if _, err := os.Lstat(filepath.Join(git.Top, ".gitmodules")); err != nil {
+		return nil
+	}
+	listed, err := git.Run(ctx, "ls-files", "-z", "--stage", "--", ".")
+	if err != nil {
+		return err
+	}
+	n := 0
+	for entry := range strings.SplitSeq(listed.Stdout.String(), "\x00") {
+		about, name, ok := strings.Cut(entry, "\t")
+		if !ok || !strings.HasPrefix(about, "160000 ") {
+			continue
+		}
+		if n++; n > maxSubmodules {
+			return nil
+		}
+		if err := p.lookInto(ctx, deps, call, filepath.Join(dir, filepath.FromSlash(name)), name, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, call *tool.Call, dir, name string, s *status) error {
+	if _, err := deps.Workspace.Check(dir, workspace.Read); err != nil {
+		return nil // not ours to look into
+	}
+	git, err := deps.git(call, dir)
+	if err != nil || git.Top != dir {
+		return nil // not checked out
+	}
+	inner, err := readStatus(ctx, git, dir)
+	if err != nil || inner.clean() {
+		return nil // one that cannot be read is no reason to tell nothing of the rest
+	}
+	var what []string
+	if len(inner.staged)+len(inner.unstaged)+len(inner.conflicts) > 0 {
+		what = append(what, "modified content")
+	}
+	if len(inner.untracked) > 0 {
+		what = append(what, "untracked content")
+	}
+	s.dirtySubmodule(name, strings.Join(what, ", "))
+	return nil
+}
+
+// facts is the metadata.
+func (s *status) facts(verbose bool) facts {
+	f := facts{
+		"branch": s.branch, "detached": s.detached, "commit": s.commit, "state": s.state, "clean": s.clean(),
+		"modified_files": pathsOf(s.unstaged), "staged_files": pathsOf(s.staged), "conflicted_files": pathsOf(s.conflicts),
+		"untracked_files": append([]string{}, s.untracked...), "submodules": append([]string{}, s.submodules...),
+	}
+	renamed := make(map[string]string)
+	for _, c := range slices.Concat(s.staged, s.unstaged) {
+		if c.from != "" {
+			renamed[c.path] = c.from
+		}
+	}
+	f["renamed_files"] = renamed
+	if verbose {
+		f["upstream"], f["ahead"], f["behind"], f["stashes"] = s.upstream, s.ahead, s.behind, s.stashes
+	}
+	return f
+}
+
+func pathsOf(changes []change) []string {
+	paths := make([]string, len(changes))
+	for i, c := range changes {
+		paths[i] = c.path
+	}
+	return paths
+}
+
+// write puts the status into words.
+func (s *status) write(o *outcome, verbose bool) {
+	lines := s.heading(verbose)
+	left := statusShown
+	for _, part := range []struct {
+		title   string
+		changes []change
+	}{{"Changes staged:", s.staged}, {"Unmerged paths:", s.conflicts}, {"Changes not staged:", s.unstaged}, {"Untracked files:", unknown(s.untracked)}} {
+		if len(part.changes) == 0 {
+			continue
+		}
+		lines = append(lines, part.title)
+		for i, c := range part.changes {
+			if left == 0 {
+				lines = append(lines, fmt.Sprintf("  ... and %d more", len(part.changes)-i))
+				o.truncated = true
+				break
+			}
+			left--
+			lines = append(lines, "  "+c.text(verbose))
+		}
+	}
+	if s.clean() {
+		lines = append(lines, "nothing to commit, working tree clean")
+	}
+	o.output = strings.Join(lines, "\n")
+	if o.truncated {
+		o.warn(fmt.Sprintf("the text lists the first %d files; the metadata lists all", statusShown))
+	}
+}
+
+func unknown(paths []string) []change {
+	list := make([]change, len(paths))
+	for i, p := range paths {
+		list[i] = change{path: p}
+	}
+	return list
+}
+
+// heading tells of the branch and what is going on.
+func (s *status) heading(verbose bool) []string {
+	lines := []string{"On branch " + s.branch}
+	if s.detached {
+		lines[0] = "HEAD detached at " + s.commit[:min(len(s.commit), 7)]
+	}
+	if s.commit == "" {
+		lines = append(lines, "No commits yet")
+	}
+	if s.state != "" {
+		lines = append(lines, fmt.Sprintf("A %s is in progress", s.state))
+	}
+	if !verbose {
+		return lines
+	}
+	if s.subject != "" {
+		lines = append(lines, "Last commit: "+s.subject)
+	}
+	if s.upstream != "" {
+		lines = append(lines, fmt.Sprintf("Upstream: %s, %d ahead, %d behind", s.upstream, s.ahead, s.behind))
+	}
+	if s.stashes > 0 {
+		lines = append(lines, fmt.Sprintf("Stashes: %d", s.stashes))
+	}
+	return lines
+}
