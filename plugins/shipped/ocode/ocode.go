@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -30,13 +32,23 @@ type Deps struct {
 	PrepareReading func(cmd *exec.Cmd) error
 	// PrepareGit is Prepare for git on the work tree at top.
 	PrepareGit func(top string) func(*exec.Cmd) error
+	// Trees are further directories that belong to the workspace, absolute.
+	Trees []string
+	// Agents are the programs that the agent tool delegates to, Place is where
+	// they work, and Tasks are their processes.
+	Agents subagent.Agents
+	Place  subagent.Place
+	Tasks  *background.Store
 }
 
-// New makes the tools.
+// New makes the tools, in the order of the contract.
 func New(deps Deps) []tool.Tool {
 	return []tool.Tool{
-		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps), grep(deps), diff(deps), bash(deps), env(deps), gitStatus(deps),
-		think(deps), memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
+		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps),
+		grep(deps), diff(deps), bash(deps), env(deps),
+		gitStatus(deps), testRunner(deps), architectTool(deps), think(deps),
+		memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
+		agent(deps),
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"os/exec"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -24,6 +26,8 @@ type Config struct {
 	OutputCap int `json:"output_cap,omitempty" jsonschema:"How many bytes of each output stream of a command are shown."`
 	// Confine is how commands are confined.
 	Confine sandbox.Settings `json:"confine,omitzero" jsonschema:"How commands are confined; the host fills it in."`
+	// Agents are Deps.Agents.
+	Agents subagent.Agents `json:"agents,omitempty" jsonschema:"The programs that work on delegated tasks; the host fills it in."`
 }
 
 // Plugin is the tools as a plugin.
@@ -54,6 +58,10 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		PrepareGit: func(top string) func(*exec.Cmd) error {
 			return confineGit(config.Confine, ws.Root(), top)
 		},
+		Trees:  env.Workspace.Allow,
+		Agents: config.Agents,
+		Place:  subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
+		Tasks:  background.Open(ws.Root(), background.Options{}),
 	}), nil
 }
 
