@@ -36,7 +36,10 @@ type Config struct {
 	Prompts   []argv.Prompt
 	Model     *Model  // nil when the file has no such block
 	Policy    *Policy // nil when the file has no such block
-	Sandbox   *Sandbox
+	// Granted are the permissions that tools get, by the permissions block;
+	// nil, all that they ask for, when the file has none.
+	Granted []tool.Permission
+	Sandbox *Sandbox
 
 	// Secrets are values from the environment and of sensitive variables, and
 	// what was made of them: never to be shown. The longest comes first.

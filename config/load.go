@@ -226,13 +226,14 @@ func (r *reader) read() {
 	r.onlyOne(byType["limits"], r.limits)
 	r.onlyOne(byType["web"], r.web)
 	r.onlyOne(byType["model"], r.model)
+	r.onlyOne(byType["permissions"], r.grants)
 	r.onlyOne(byType["policy"], r.policy)
 	r.each(byType["toolset"], r.toolset)
 }
 
 func topLevel() *hcl.BodySchema {
 	return schema("", "workspace", "variable name", "locals", "tool name", "resource name", "prompt name", "plugin name", "mcp name", "agent role",
-		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "builtin name")
+		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "permissions", "builtin name")
 }
 
 func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {

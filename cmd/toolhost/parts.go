@@ -59,7 +59,9 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if err != nil {
 		return nil, err
 	}
-	set.Hide = hides(rules)
+	if set.Name != ownPermissions {
+		set.Hide = hides(rules)
+	}
 	made := &parts{toolset: set}
 	if made.manager, err = p.newManager(cfg); err != nil {
 		return nil, err
@@ -94,6 +96,9 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 	}
 	if runsTasks(name) {
 		settings["agents"] = agentSettings(cfg)
+	}
+	if name == ownPermissions && cfg.Granted != nil {
+		settings["permissions"] = cfg.Granted
 	}
 	if name == "clemini" {
 		settings["web"] = webSettings(cfg)

@@ -70,6 +70,9 @@ func (p *project) remembered() (*policy.Remembered, error) {
 
 // judge decides on a call by the policy in force.
 func (p *project) judge(_ context.Context, proposal host.Proposal) host.Decision {
+	if refusal, ok := p.refused(proposal); ok {
+		return refusal
+	}
 	d := p.policy.Load().Decide(policyRequest(proposal))
 	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
 }

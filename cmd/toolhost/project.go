@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped"
@@ -32,6 +33,7 @@ type project struct {
 	undo      *undo.Store
 	owners    *owners // nil where tasks outlive the process
 	policy    atomic.Pointer[policy.Policy]
+	granted   atomic.Pointer[[]tool.Permission]
 	session   atomic.Pointer[string] // of the last call
 
 	mu sync.Mutex // guards config and parts against a reload
@@ -178,7 +180,7 @@ func (p *project) openHost(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	p.policy.Store(rules)
+	p.enforce(rules, p.config)
 	p.parts, err = p.assemble(p.config, rules)
 	if err != nil {
 		return err
@@ -226,7 +228,7 @@ func (p *project) reload(ctx context.Context) error {
 		next.close()
 		return err
 	}
-	p.policy.Store(rules)
+	p.enforce(rules, cfg)
 	p.mu.Lock()
 	old := p.parts
 	p.config, p.parts = cfg, next

@@ -105,6 +105,7 @@ func inert(cfg *config.Config) *config.Config {
 		Workspace: config.Workspace{Root: cfg.Dir, Protect: cfg.Workspace.Protect},
 		Toolsets:  cfg.Toolsets,
 		Limits:    cfg.Limits,
+		Granted:   cfg.Granted,
 		Secrets:   cfg.Secrets,
 	}
 }

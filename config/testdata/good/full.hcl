@@ -240,3 +240,7 @@ agent "reviewer" {
   network     = "allow"
   read        = ["/opt/codex"]
 }
+
+permissions {
+  grant = ["file_read", "file_write", "deploy"]
+}

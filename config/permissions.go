@@ -1,0 +1,18 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// grants reads the permissions block: what tools are granted. Without the
+// block that is all that they ask for.
+func (r *reader) grants(b *hcl.Block) {
+	blk := r.open(b, schema("grant"))
+	blk.require("grant")
+	r.cfg.Granted = blk.permissions("grant")
+	if r.cfg.Granted == nil {
+		r.cfg.Granted = []tool.Permission{}
+	}
+}

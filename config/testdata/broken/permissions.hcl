@@ -1,0 +1,7 @@
+permissions {
+  grant = ["file_reed", ""]
+}
+
+permissions {
+  deny = ["shell_exec"]
+}

@@ -1,0 +1,135 @@
+package ocode_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/host/subagent"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
+	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/ocode"
+)
+
+type args = map[string]any
+
+// given is a result as the contract has it.
+type given struct {
+	Success  bool           `json:"success"`
+	Output   string         `json:"output"`
+	Error    string         `json:"error"`
+	Metadata map[string]any `json:"metadata"`
+
+	text  string
+	files []string
+}
+
+// bench calls the tools on a workspace of its own, through the registry.
+type bench struct {
+	t     testing.TB
+	outer string // holds the workspace and what is outside
+	root  string
+	tools registry.Registry
+	host  *plugintest.Host
+}
+
+func newBench(t testing.TB) *bench { return newBenchWith(t, ocode.Deps{}) }
+
+func newBenchWith(t testing.TB, deps ocode.Deps) *bench {
+	t.Helper()
+	outer, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	b := &bench{t: t, outer: outer, root: filepath.Join(outer, "ws"), host: new(plugintest.Host)}
+	require.NoError(t, os.Mkdir(b.root, 0o755))
+	deps.Workspace, err = workspace.Open(b.root, workspace.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = deps.Workspace.Close() })
+	deps.Tasks = background.Open(b.root, background.Options{})
+	deps.Place = subagent.Place{Root: b.root}
+	deps.Place.Confine.Level = "off"
+	require.NoError(t, b.tools.Register(ocode.New(deps)...))
+	return b
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.root, filepath.FromSlash(name)) }
+
+func (b *bench) write(name, data string) {
+	b.t.Helper()
+	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
+	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
+}
+
+func (b *bench) read(name string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(b.path(name))
+	require.NoError(b.t, err)
+	return string(data)
+}
+
+func (b *bench) call(name string, params args) given {
+	b.t.Helper()
+	r, err := b.tools.Execute(context.Background(), name, params, &tool.Call{Session: "s", Step: 1, RequestID: "r", Workspace: b.root, Host: b.host})
+	require.NoError(b.t, err)
+	var g given
+	var members map[string]json.RawMessage
+	require.NoError(b.t, json.Unmarshal(r.Structured, &g))
+	require.NoError(b.t, json.Unmarshal(r.Structured, &members))
+	assert.Len(b.t, members, 4, "success, output, error and metadata, and nothing else")
+	assert.NotNil(b.t, g.Metadata)
+	g.text, g.files = r.Text(), r.FilesAffected
+	assert.Equal(b.t, g.Success, r.Failed == nil)
+	return g
+}
+
+// ok calls a tool that has to succeed, without a warning.
+func (b *bench) ok(name string, params args) given {
+	b.t.Helper()
+	g := b.call(name, params)
+	require.True(b.t, g.Success, "%s %v: %s", name, params, g.Error)
+	assert.Empty(b.t, g.Error)
+	assert.Equal(b.t, g.Output, g.text)
+	return g
+}
+
+// warns calls a tool that has to succeed in part.
+func (b *bench) warns(warning, name string, params args) given {
+	b.t.Helper()
+	g := b.call(name, params)
+	require.True(b.t, g.Success, g.Error)
+	assert.Contains(b.t, g.Error, "Warning: "+warning)
+	assert.Contains(b.t, g.text, warning, "who reads the text reads the warning")
+	return g
+}
+
+// fails calls a tool that has to fail with this error.
+func (b *bench) fails(want, name string, params args) given {
+	b.t.Helper()
+	g := b.call(name, params)
+	require.False(b.t, g.Success, "%s %v gives %s", name, params, g.Output)
+	assert.Equal(b.t, want, g.Error)
+	assert.Empty(b.t, g.Output, "empty on failure")
+	assert.Equal(b.t, g.Error, g.text)
+	assert.NotEmpty(b.t, g.Metadata["suggestion"])
+	assert.NotEmpty(b.t, g.Metadata["error_code"])
+	assert.Empty(b.t, g.files)
+	return g
+}
+
+// failsWith is fails for an error that begins so.
+func (b *bench) failsWith(prefix, name string, params args) given {
+	b.t.Helper()
+	g := b.call(name, params)
+	require.False(b.t, g.Success, "%s %v gives %s", name, params, g.Output)
+	assert.Contains(b.t, g.Error, prefix)
+	assert.Empty(b.t, g.Output)
+	assert.NotEmpty(b.t, g.Metadata["suggestion"])
+	return g
+}
