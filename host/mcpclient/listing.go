@@ -124,6 +124,9 @@ func (l *link) listAgain() {
 	ctx, cancel := context.WithTimeout(l.ctx, DefaultStartTimeout)
 	defer cancel()
 	found, err := l.list(ctx)
+	if l.stopping.Load() || l.ctx.Err() != nil || l.isGone() {
+		return
+	}
 	if err != nil {
 		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server", l.server.spec.Name, "error", err)
 		return

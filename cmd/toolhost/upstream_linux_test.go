@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// upstreamProject is a project with the reference servers of the Model Context
+// Protocol and one that hangs. mark is in the environment of the servers.
+func upstreamProject(t *testing.T) (dir, mark string) {
+	t.Helper()
+	node := testneed.Program(t, "node")
+	packages := os.Getenv("TOOLHOST_NODE_PACKAGES")
+	if packages == "" {
+		testneed.Missing(t, "TOOLHOST_NODE_PACKAGES does not name a directory with node_modules; see .ci/node-packages")
+	}
+	dir, mark = t.TempDir(), fmt.Sprintf("upstream-%d-%d", os.Getpid(), time.Now().UnixNano())
+	hcl := ""
+	for name, arg := range map[string]string{"filesystem": ".", "everything": "stdio"} {
+		hcl += fmt.Sprintf("mcp %q {\n  command = [%q, %q, %q]\n  read = [%q]\n  env = { TEST_MARK = %q }\n  prefix = %q\n}\n",
+			name, node, filepath.Join(packages, "node_modules/@modelcontextprotocol/server-"+name+"/dist/index.js"), arg, packages, mark, name[:2]+"_")
+	}
+	hcl += fmt.Sprintf("mcp \"hanging\" {\n  command = [\"sleep\", \"1000\"]\n  env = { TEST_MARK = %q }\n}\n", mark)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"), []byte(hcl), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "note.txt"), []byte("first\nsecond\n"), 0o600))
+	return dir, mark
+}
+
+// marked lists the living processes that have mark in their environment.
+func marked(mark string) (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+		if err == nil && bytes.Contains(environ, []byte(mark)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// connectUpstream serves the project to a client, which notes changes of the
+// tools and answers forms.
+func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress chan string) (*mcp.ClientSession, *exec.Cmd) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(binaries, "toolhost"), "serve")
+	cmd.Dir = dir
+	home := t.TempDir()
+	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+home)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "question": r.Params.Message}}, nil
+		},
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			select {
+			case progress <- fmt.Sprint(r.Params.Progress):
+			default:
+			}
+		},
+	})
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return session, cmd
+}
+
+func toolNames(t *testing.T, session *mcp.ClientSession) string {
+	t.Helper()
+	var names []string
+	for tool, err := range session.Tools(t.Context(), nil) {
+		require.NoError(t, err)
+		names = append(names, tool.Name)
+	}
+	return " " + strings.Join(names, " ") + " "
+}
+
+// TestUpstreamReferenceServers has the reference servers offered through
+// toolhost, beside one that hangs.
+func TestUpstreamReferenceServers(t *testing.T) {
+	dir, mark := upstreamProject(t)
+	changed, progress := make(chan struct{}, 16), make(chan string, 16)
+	began := time.Now()
+	session, _ := connectUpstream(t, dir, changed, progress)
+	call := func(name string, args map[string]any) *mcp.CallToolResult {
+		t.Helper()
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+		require.NoError(t, err)
+		return result
+	}
+	require.Contains(t, text(call("head", map[string]any{"args": "-n 1 note.txt"})), "first")
+	require.Less(t, time.Since(began), 5*time.Second, "the server that hangs delays nothing")
+
+	for names := ""; !strings.Contains(names, " fi_read_text_file ") || !strings.Contains(names, " ev_trigger-elicitation-request "); {
+		names = toolNames(t, session)
+		select {
+		case <-changed:
+		case <-time.After(time.Second):
+			require.Less(t, time.Since(began), 30*time.Second, "the servers' tools come: %s", names)
+		}
+	}
+	assert.Equal(t, "first\nsecond\n", text(call("fi_read_text_file", map[string]any{"path": "note.txt"})))
+	assert.True(t, call("fi_read_text_file", map[string]any{"path": "/etc/passwd"}).IsError)
+	assert.Equal(t, "Echo: hi", text(call("ev_echo", map[string]any{"message": "hi"})))
+	image := call("ev_get-tiny-image", nil)
+	require.IsType(t, &mcp.ImageContent{}, image.Content[1])
+	assert.Equal(t, "image/png", image.Content[1].(*mcp.ImageContent).MIMEType)
+	assert.NotNil(t, call("ev_get-structured-content", map[string]any{"location": "New York"}).StructuredContent)
+	assert.Contains(t, kinds(call("ev_get-resource-links", map[string]any{"count": 2})), "*mcp.ResourceLink *mcp.ResourceLink")
+	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada", "the form reached the user and the answer the server")
+
+	// Killed in mid-call: the call fails and says why, and the next one works.
+	params := &mcp.CallToolParams{Name: "ev_trigger-long-running-operation", Arguments: map[string]any{"duration": 30, "steps": 60}}
+	params.SetProgressToken("p")
+	ended := make(chan *mcp.CallToolResult, 1)
+	go func() {
+		result, err := session.CallTool(t.Context(), params)
+		assert.NoError(t, err)
+		ended <- result
+	}()
+	<-progress
+	for _, pid := range marked(mark) {
+		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line, []byte("server-everything")) {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+	result := <-ended
+	assert.True(t, result.IsError)
+	assert.Contains(t, text(result), "the MCP server everything broke off during the call")
+	assert.Equal(t, "Echo: again", text(call("ev_echo", map[string]any{"message": "again"})))
+
+	require.NoError(t, session.Close())
+	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, 10*time.Second, 20*time.Millisecond, "no server outlives toolhost")
+}
+
+// TestUpstreamDiesWithAKilledHost has no MCP server outlive toolhost, even one
+// that is killed.
+func TestUpstreamDiesWithAKilledHost(t *testing.T) {
+	dir, mark := upstreamProject(t)
+	_, cmd := connectUpstream(t, dir, nil, nil)
+	require.Eventually(t, func() bool { return len(marked(mark)) >= 3 }, 20*time.Second, 20*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, 10*time.Second, 20*time.Millisecond, "left: %v", marked(mark))
+}
+
+func kinds(r *mcp.CallToolResult) string {
+	var all []string
+	for _, c := range r.Content {
+		all = append(all, fmt.Sprintf("%T", c))
+	}
+	return strings.Join(all, " ")
+}
+
+func text(r *mcp.CallToolResult) string {
+	var all []string
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			all = append(all, t.Text)
+		}
+	}
+	if len(all) == 0 {
+		data, _ := json.Marshal(r)
+		return string(data)
+	}
+	return strings.Join(all, "\n")
+}
