@@ -49,6 +49,8 @@ func (b block) resourceURI(res *argv.Resource) []string {
 	plain := strings.NewReplacer("{+", "", "{", "", "}", "").Replace(res.URI)
 	if u, err := url.Parse(plain); err != nil || u.Scheme == "" {
 		b.fail(b.where("uri"), "Invalid URI", `Begin it with a scheme: "note://today".`, "%q is no URI.", res.URI)
+	} else if u.Scheme == "toolhost" {
+		b.fail(b.where("uri"), "Reserved scheme", `Use another scheme: "note://today".`, "toolhost:// is for what toolhost itself offers.")
 	}
 	b.once("URI", res.URI, b.where("uri"))
 	return template.Names()

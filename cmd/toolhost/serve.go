@@ -88,6 +88,7 @@ func (a *app) offer(ctx context.Context) (*offer, error) {
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
 	go watch(ctx, p.taskFiles, server.Announce)
 	go a.followUpstream(ctx, p, server)
+	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
 }
 

@@ -72,6 +72,9 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 		if strings.Contains(literal, "}") {
 			return nil, fmt.Errorf("a } has no {")
 		}
+		if i := strings.IndexFunc(literal, notInURI); i >= 0 {
+			return nil, fmt.Errorf("%q cannot stand in a URI: write it percent-encoded", []rune(literal[i:])[0])
+		}
 		pattern.WriteString(regexp.QuoteMeta(literal))
 		if !found {
 			break
@@ -98,6 +101,8 @@ func ParseURITemplate(text string) (*URITemplate, error) {
 	t.pattern, err = regexp.Compile(pattern.String() + "$")
 	return t, err
 }
+
+func notInURI(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"'<>\\^`|", r) }
 
 // Names are the variables, in order.
 func (t *URITemplate) Names() []string { return t.names }

@@ -53,9 +53,11 @@ type Server struct {
 	options Options
 	sdk     *mcp.Server
 
-	mu      sync.Mutex // guards offered
-	offered map[string]*host.Entry
-	secret  []byte // signs requestState
+	mu        sync.Mutex // guards offered, resources, prompts
+	offered   map[string]*host.Entry
+	resources map[string]*host.Entry // by URI
+	prompts   map[string]*host.Entry // by name
+	secret    []byte                 // signs requestState
 }
 
 // New makes a server that offers the tools of h's catalog.
@@ -73,18 +75,29 @@ func New(h *host.Host, options Options) *Server {
 		options.Heartbeat = DefaultHeartbeat
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
-	s.sdk = mcp.NewServer(
-		&mcp.Implementation{Name: options.Name, Version: options.Version},
-		&mcp.ServerOptions{
-			Instructions: options.Instructions,
-			Logger:       options.Logger,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-			PageSize:     1000,
-		})
+	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
 	s.sdk.AddReceivingMiddleware(s.nameUnknown, keepSession)
 	s.offerRuns()
 	s.Refresh()
 	return s
+}
+
+// sdkOptions say what the server can do: no more than there is use for.
+func (s *Server) sdkOptions() *mcp.ServerOptions {
+	o := &mcp.ServerOptions{
+		Instructions: s.options.Instructions,
+		Logger:       s.options.Logger,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Logging: &mcp.LoggingCapabilities{}},
+		PageSize:     1000,
+	}
+	catalog := s.host.Catalog()
+	if len(catalog.Resources()) > 0 {
+		o.SubscribeHandler, o.UnsubscribeHandler = s.subscribe, s.unsubscribe
+	}
+	if len(catalog.Resources())+len(catalog.Prompts()) > 0 {
+		o.CompletionHandler = s.complete
+	}
+	return o
 }
 
 // nameUnknown answers a call of a tool that is not there with the nearest
@@ -122,6 +135,8 @@ func (s *Server) Refresh() {
 	if len(names) > 0 {
 		s.sdk.RemoveTools(names...)
 	}
+	s.refreshResources(s.host.Catalog())
+	s.refreshPrompts(s.host.Catalog())
 }
 
 // Announce tells clients that the tools may have changed although their list
