@@ -335,7 +335,7 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 		if hint == "" {
 			hint = "Declare it with a param block."
 		}
-		c.fail(e.Range(), "Unknown parameter", hint, "The tool has no parameter %q.", name)
+		c.fail(e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
 		return "", false
 	}
 	c.fail(e.Range(), "Invalid reference", "Write param.NAME.", "A parameter is used as a whole.")
