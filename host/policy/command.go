@@ -20,13 +20,28 @@ type line struct {
 	// assigns is true when variables are set, writes when output goes to a
 	// file: both make more of a command than its words say.
 	assigns, writes bool
+	// targets are the files that output goes to.
+	targets []Write
+	// inputs tell what calls read, where that is no terminal and no file.
+	// input is that of the call which is being added.
+	inputs map[*syntax.CallExpr]input
+	input  input
 	// unreadable says why the line cannot be read for certain, "" if it can.
 	unreadable string
+}
+
+// input is where a command gets its standard input from.
+type input struct {
+	// piped is true when another command writes it.
+	piped bool
+	// text is what it is when the line itself holds it, else nil.
+	text *word
 }
 
 // command is one program with its arguments.
 type command struct {
 	words []word
+	input input
 	// transparent marks a wrapper that adds nothing to what it runs.
 	transparent bool
 }
@@ -96,6 +111,12 @@ func (l *line) parse(source string, depth int) {
 
 func (l *line) visit(node syntax.Node, depth int) {
 	switch n := node.(type) {
+	case *syntax.Stmt:
+		l.visitStmt(n)
+	case *syntax.BinaryCmd:
+		if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+			l.setInput(n.Y, input{piped: true})
+		}
 	case *syntax.CallExpr:
 		l.assigns = l.assigns || len(n.Assigns) > 0
 		if len(n.Args) == 0 {
@@ -105,7 +126,9 @@ func (l *line) visit(node syntax.Node, depth int) {
 		for i, w := range n.Args {
 			words[i] = wordOf(w)
 		}
+		l.input = l.inputs[n]
 		l.add(words, depth)
+		l.input = input{}
 	case *syntax.DeclClause:
 		l.assigns = true
 	case *syntax.FuncDecl:
@@ -114,6 +137,65 @@ func (l *line) visit(node syntax.Node, depth int) {
 	case *syntax.Redirect:
 		l.writes = l.writes || writesFile(n)
 	}
+}
+
+// visitStmt notes what a statement reads and writes.
+func (l *line) visitStmt(s *syntax.Stmt) {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			text := wordOf(r.Hdoc)
+			if quoted := wordOf(r.Word); quoted.text != source(r.Word) {
+				text.dynamic = false
+				text.text = source(r.Hdoc)
+			}
+			l.setInput(s, input{text: &text})
+		case syntax.WordHdoc:
+			text := wordOf(r.Word)
+			l.setInput(s, input{text: &text})
+		}
+		if writesFile(r) {
+			l.targets = append(l.targets, Write{
+				Target: exported(wordOf(r.Word)), Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll, Bare: saysNothing(s.Cmd),
+			})
+		}
+	}
+}
+
+// setInput notes what the calls of a statement read.
+func (l *line) setInput(s *syntax.Stmt, in input) {
+	if l.inputs == nil {
+		l.inputs = make(map[*syntax.CallExpr]input)
+	}
+	syntax.Walk(s, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok {
+			if _, known := l.inputs[call]; !known || in.text != nil {
+				l.inputs[call] = in
+			}
+		}
+		return true
+	})
+}
+
+// saysNothing reports whether a command prints nothing, so that a redirection
+// of it only empties a file.
+func saysNothing(c syntax.Command) bool {
+	if c == nil {
+		return true
+	}
+	call, ok := c.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	var texts []string
+	for _, w := range call.Args {
+		texts = append(texts, wordOf(w).text)
+	}
+	switch strings.Join(texts, " ") {
+	case "", ":", "true", "cat /dev/null", "cp /dev/null", "echo -n", "printf", "printf ", "echo -n ":
+		return true
+	}
+	return false
 }
 
 func writesFile(r *syntax.Redirect) bool {
@@ -130,11 +212,11 @@ func writesFile(r *syntax.Redirect) bool {
 
 // add notes one command and what it runs in turn.
 func (l *line) add(words []word, depth int) {
-	if words[0].dynamic {
+	if words[0].dynamic && words[0].text != "[" {
 		l.cannotRead("what %q runs is known to the shell only", words[0].text)
 	}
 	at := len(l.commands)
-	l.commands = append(l.commands, command{words: words})
+	l.commands = append(l.commands, command{words: words, input: l.input})
 	if depth > maxDepth {
 		l.cannotRead("it is too deeply nested")
 		return

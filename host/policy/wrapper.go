@@ -38,8 +38,6 @@ func wrapperOf(name string) (wrapper, bool) {
 		return wrapper{valued: "of", long: []string{"--output", "--format"}, transparent: true}, true
 	case "timeout":
 		return wrapper{valued: "sk", long: []string{"--signal", "--kill-after"}, operands: 1, transparent: true}, true
-	case "command":
-		return wrapper{transparent: true}, true
 	case "builtin", "busybox", "toybox", "fakeroot", "pkexec":
 		return wrapper{}, true
 	case "exec":
@@ -52,6 +50,8 @@ func wrapperOf(name string) (wrapper, bool) {
 		return wrapper{operands: 1}, true
 	case "taskset", "chrt":
 		return wrapper{operands: 1}, true
+	case "parallel":
+		return wrapper{valued: "jSanILd", appends: true}, true
 	case "unshare", "nsenter":
 		return wrapper{valued: "tSGrwR", long: []string{"--target", "--setuid", "--setgid", "--root", "--wd"}}, true
 	case "strace", "ltrace":
@@ -69,10 +69,23 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	switch name {
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish":
 		l.unwrapShell(name, args, depth)
+	case "command":
+		if len(args) > 0 && isCluster(args[0].text) && strings.ContainsAny(args[0].text, "vV") {
+			return false // it only looks the program up
+		}
+		return l.unwrapPlain(name, wrapper{}, args, depth) && words[0].text == name
 	case "eval":
 		l.parseWords(args, depth)
 	case "watch":
 		l.unwrapWatch(args, depth)
+	case "trap":
+		if len(args) > 1 {
+			l.parseWords(args[:1], depth)
+		}
+	case "alias":
+		l.unwrapAlias(args, depth)
+	case "ssh":
+		l.unwrapSSH(args, depth)
 	case "find":
 		l.unwrapFind(args, depth)
 	case "su", "script", "flock":
@@ -168,9 +181,14 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 		return
 	}
 	for _, arg := range args[:len(args)-len(rest)] {
+		if arg.text == "--version" || arg.text == "--help" {
+			return
+		}
 		hasLine = hasLine || arg.text == "--command" || isCluster(arg.text) && strings.Contains(arg.text, "c")
 	}
 	switch {
+	case len(rest) == 0 && l.input.text != nil:
+		l.parseWords([]word{*l.input.text}, depth)
 	case len(rest) == 0:
 		l.cannotRead("%s reads its commands from its input", name)
 	case hasLine:
@@ -199,6 +217,23 @@ func (l *line) unwrapWatch(args []word, depth int) {
 	}
 	if len(rest) > 0 {
 		l.parseWords(rest, depth)
+	}
+}
+
+// unwrapAlias reads what names are made to stand for.
+func (l *line) unwrapAlias(args []word, depth int) {
+	for _, arg := range args {
+		if _, value, ok := strings.Cut(arg.text, "="); ok {
+			l.parseWords([]word{{value, arg.dynamic}}, depth)
+		}
+	}
+}
+
+// unwrapSSH reads the command that runs on the other machine.
+func (l *line) unwrapSSH(args []word, depth int) {
+	ssh := wrapper{valued: "BbcDEeFIiJLlmOopQRSWw"}
+	if rest, ok := ssh.skip(args); ok && len(rest) > 1 {
+		l.parseWords(rest[1:], depth)
 	}
 }
 

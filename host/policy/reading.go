@@ -1,0 +1,86 @@
+package policy
+
+import "slices"
+
+// Reading is what a shell line would run and write, as far as it can be told
+// without running it. Wrappers such as sudo, env, xargs, find -exec and sh -c
+// are seen through: they and what they run are commands of their own.
+type Reading struct {
+	// Commands are in the order of the line.
+	Commands []Command
+	// Writes are the files that redirections write.
+	Writes []Write
+	// Unreadable says why the line cannot be read for certain, "" if it can.
+	Unreadable string
+}
+
+// Command is one program with its arguments.
+type Command struct {
+	// Words are never empty; the first is the program.
+	Words []Word
+	// Piped is true when another command writes its input.
+	Piped bool
+	// Input is its input when the line itself holds that, else nil.
+	Input *Word
+}
+
+// Word is one word of a command, without its quotes.
+type Word struct {
+	Text string
+	// Dynamic is true when the shell would put something in its place that
+	// the text does not show.
+	Dynamic bool
+}
+
+// Write is a redirection to a file.
+type Write struct {
+	Target Word
+	// Append is true when the file keeps what it holds.
+	Append bool
+	// Bare is true when nothing is written, so that the file is only emptied.
+	Bare bool
+}
+
+// Read reads a shell line. It runs nothing.
+func Read(source string) Reading {
+	l := new(line)
+	l.parse(source, 0)
+	r := Reading{Writes: l.targets, Unreadable: l.unreadable}
+	for _, c := range l.commands {
+		command := Command{Words: make([]Word, len(c.words)), Piped: c.input.piped}
+		for i, w := range c.words {
+			command.Words[i] = exported(w)
+		}
+		if c.input.text != nil {
+			text := exported(*c.input.text)
+			command.Input = &text
+		}
+		r.Commands = append(r.Commands, command)
+	}
+	return r
+}
+
+func exported(w word) Word { return Word{Text: w.text, Dynamic: w.dynamic} }
+
+// Program is the name under which the command's program is known, without its
+// directory.
+func (c *Command) Program() string { return program(word{text: c.Words[0].Text}) }
+
+// Texts are the arguments, without the program.
+func (c *Command) Texts() []string {
+	texts := make([]string, 0, len(c.Words))
+	for _, w := range c.Words[1:] {
+		texts = append(texts, w.Text)
+	}
+	return texts
+}
+
+// Has reports whether one of names is among the arguments, single-letter
+// options also in a cluster.
+func (c *Command) Has(names ...string) bool {
+	args := make([]word, 0, len(c.Words))
+	for _, w := range c.Words[1:] {
+		args = append(args, word{w.Text, w.Dynamic})
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return hasOption(args, name) })
+}
