@@ -145,7 +145,7 @@ func (l *line) visitStmt(s *syntax.Stmt) {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			text := wordOf(r.Hdoc)
-			if quoted := wordOf(r.Word); quoted.text != source(r.Word) {
+			if r.Hdoc != nil && wordOf(r.Word).text != source(r.Word) {
 				text.dynamic = false
 				text.text = source(r.Hdoc)
 			}
