@@ -6,19 +6,22 @@ import (
 
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
+	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 	"github.com/toolhost/toolhost/plugins/shipped/files"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
 // Names lists the shipped plugins, sorted.
-func Names() []string { return []string{"agentbench", "cliagent", "files", "ocode"} }
+func Names() []string { return []string{"agentbench", "clemini", "cliagent", "files", "ocode"} }
 
 // Lookup gives the shipped plugin of a name. It fits plugins.Options.Shipped.
 func Lookup(name string) (sdk.Plugin, bool) {
 	switch name {
 	case "agentbench":
 		return agentbench.Plugin(), true
+	case "clemini":
+		return clemini.Plugin(), true
 	case "cliagent":
 		return cliagent.Plugin(), true
 	case "files":

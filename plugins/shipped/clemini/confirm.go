@@ -1,0 +1,103 @@
+package clemini
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/toolhost/toolhost/host/policy/danger"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// confirmKey is the question whether a command may run.
+const confirmKey = "confirm_command"
+
+// maxScript is how much of a script is looked into, in bytes.
+const maxScript = 256 << 10
+
+// clear lets the command pass, or says why not. A command of class caution
+// passes when the user says so: by the answer to a question, where one can be
+// put, or by way of the caller, who may confirm only what was refused in this
+// session before.
+func (in bashInput) clear(ctx context.Context, deps *Deps, call *tool.Call) error {
+	verdict := danger.Judge(in.Command, danger.Options{Root: deps.Workspace.Root(), Dir: in.dir, ReadFile: deps.script})
+	switch verdict.Class {
+	case danger.Fine:
+		return nil
+	case danger.Blocked:
+		return blocked(verdict)
+	}
+	flags := flags{call.State(tool.SessionScope), in.flag()}
+	if in.Confirmed && flags.set(ctx) {
+		return nil
+	}
+	answer, err := call.Ask(ctx, confirmKey, tool.Form{Message: in.question(verdict)})
+	switch {
+	case isQuestion(err):
+		return err
+	case err == nil && answer.Accepted():
+		return nil
+	case err == nil:
+		flags.drop(ctx)
+		return coded(codeBlocked, tool.Errorf(tool.Denied, "Command blocked: the user did not agree to it").
+			Suggest("Do not repeat it; ask the user what to do instead.").With("reason", verdict.Reason))
+	}
+	if err := flags.raise(ctx); err != nil {
+		return err
+	}
+	return needsConfirmation(verdict)
+}
+
+func blocked(v danger.Verdict) error {
+	return coded(codeBlocked, tool.Errorf(tool.Blocked, "Command blocked: %s", v.Reason).
+		Suggest("It is never run here. Do what is needed in a narrower way, inside the workspace.").With("command", v.Command))
+}
+
+func needsConfirmation(v danger.Verdict) error {
+	return coded(codeNeedsConfirmation, tool.Errorf(tool.NeedsConfirmation, "Command requires confirmation. Re-run with confirmed=true").
+		Suggest("Ask the user whether this command may run. If so, call again with the same command and confirmed=true.").
+		With("reason", v.Reason).With("command", v.Command)).with("needs_confirmation", true)
+}
+
+func (in bashInput) question(v danger.Verdict) string {
+	text := fmt.Sprintf("Run this command? It %s.\n\n$ %s\n\nin %s", v.Reason, in.Command, in.dir)
+	if in.Description != "" {
+		text += "\n\n" + in.Description
+	}
+	return text
+}
+
+// flag names the command in the session's state.
+func (in bashInput) flag() string {
+	sum := sha256.Sum256([]byte(in.dir + "\x00" + in.Command))
+	return "flagged/" + hex.EncodeToString(sum[:])
+}
+
+// flags remembers that a command was refused for want of a confirmation.
+type flags struct {
+	state tool.State
+	key   string
+}
+
+func (f flags) set(ctx context.Context) bool {
+	_, found, err := f.state.Get(ctx, f.key)
+	return err == nil && found
+}
+
+func (f flags) raise(ctx context.Context) error { return f.state.Set(ctx, f.key, []byte("1")) }
+
+// drop makes a later confirmation of the caller worth nothing.
+func (f flags) drop(ctx context.Context) { _ = f.state.Delete(ctx, f.key) }
+
+// script reads a file of the workspace that a command would run.
+func (d *Deps) script(name string) (string, bool) {
+	in, err := d.Workspace.Open(name)
+	if err != nil {
+		return "", false
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, maxScript))
+	return string(data), err == nil
+}

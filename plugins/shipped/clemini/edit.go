@@ -1,0 +1,166 @@
+package clemini
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/fileedit"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// maxSuggestions bounds the places that a failed edit names.
+const maxSuggestions = 10
+
+func edit(deps *Deps) tool.Tool {
+	return &plannedTool{plan: planEdit, contractTool: &contractTool{deps: deps, work: runEdit, definition: &tool.Definition{
+		Name: "edit", Title: "Edit file", Category: "file",
+		Description: "Replace one text in a file by another. The old text must be in the file exactly once, whitespace included, unless all occurrences are to be replaced. " +
+			"When it is not there, or more than once, the failure suggests what stands there. " +
+			"Returns: {success, replacements, file_size} or {error, suggestions?}",
+		Parameters: object(`{"type":"object","properties":{` +
+			`"file_path":{"type":"string","description":"Path of the file, absolute or relative to the workspace."},` +
+			`"old_string":{"type":"string","description":"The exact text to replace. May be left out only where a missing file is created."},` +
+			`"new_string":{"type":"string","description":"The text to put in its place, or the content of a created file."},` +
+			`"replace_all":{"type":"boolean","description":"Replace every occurrence. (default: false)","default":false},` +
+			`"create_if_not_exists":{"type":"boolean","description":"Create the file with new_string if it is missing. (default: false)","default":false}` +
+			`},"required":["file_path","new_string"],"additionalProperties":false}`),
+		Returns: returns(`"success":{"type":"boolean"},"replacements":{"type":"integer","description":"How many occurrences were replaced."},`+
+			`"file_size":{"type":"integer","description":"The new size of the file, in bytes."},"created":{"type":"boolean","description":"True when the file was created."},`+
+			`"suggestions":{"type":"array","items":{"type":"string"},"description":"Lines of the file that may have been meant."}`, `"success","replacements","file_size"`),
+		Risk: tool.Dangerous, Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
+		Examples: []tool.Example{
+			example("Replace the only occurrence.", `{"file_path":"src/lib.rs","old_string":"let x = 5;","new_string":"let x = 10;"}`),
+			example("Replace all.", `{"file_path":"src/main.rs","old_string":"println!","new_string":"eprintln!","replace_all":true}`),
+			example("Create the file if it is missing.", `{"file_path":"new_module.rs","new_string":"pub fn init() {}","create_if_not_exists":true}`),
+		},
+	}}}
+}
+
+type editInput struct {
+	Path   string  `json:"file_path"`
+	Old    *string `json:"old_string"`
+	New    string  `json:"new_string"`
+	All    bool    `json:"replace_all"`
+	Create bool    `json:"create_if_not_exists"`
+}
+
+type editResult struct {
+	Success      bool `json:"success"`
+	Replacements int  `json:"replacements"`
+	Size         int  `json:"file_size"`
+	Created      bool `json:"created,omitempty"`
+}
+
+func runEdit(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+	o, count, err := doEdit(ctx, deps, call, func(e fileedit.Edit) (*fileedit.Outcome, error) {
+		return fileedit.Apply(ctx, deps.Workspace, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{data: editResult{Success: true, Replacements: count, Size: len(o.New), Created: o.Created}, files: o.Files()}, nil
+}
+
+func planEdit(ctx context.Context, deps *Deps, call *tool.Call) (*tool.Plan, error) {
+	o, _, err := doEdit(ctx, deps, call, func(e fileedit.Edit) (*fileedit.Outcome, error) {
+		return fileedit.Preview(ctx, deps.Workspace, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.Plan(), nil
+}
+
+// doEdit does the edit, or shows it, and gives how many occurrences it is
+// about.
+func doEdit(_ context.Context, deps *Deps, call *tool.Call, do func(fileedit.Edit) (*fileedit.Outcome, error)) (*fileedit.Outcome, int, error) {
+	var in editInput
+	if err := call.Decode(&in); err != nil {
+		return nil, 0, err
+	}
+	_, err := deps.Workspace.Stat(in.Path)
+	missing := tool.CodeOf(err) == tool.NotFound
+	if missing && in.Create {
+		o, err := do(fileedit.Edit{Path: in.Path, Create: true, Change: func([]byte) ([]byte, error) { return []byte(in.New), nil }})
+		return o, 0, writeError(err, in.Path)
+	}
+	if err != nil {
+		return nil, 0, pathError(err, in.Path, findFile+" With create_if_not_exists it is created.")
+	}
+	if in.Old == nil || *in.Old == "" {
+		return nil, 0, tool.Errorf(tool.InvalidArgument, "old_string is missing").
+			Suggest("Give the exact text to replace; it can be left out only where create_if_not_exists creates the file.").With("path", in.Path)
+	}
+	count := 0
+	o, err := do(fileedit.Edit{Path: in.Path, Change: func(old []byte) ([]byte, error) {
+		replaced, err := textedit.Replace(old, *in.Old, in.New, in.options())
+		if err != nil {
+			return nil, in.explain(old, err)
+		}
+		count = replaced.Count
+		return replaced.Data, nil
+	}})
+	return o, count, in.inContract(err)
+}
+
+func (in editInput) options() textedit.ReplaceOptions {
+	if in.All {
+		return textedit.ReplaceOptions{Which: textedit.All}
+	}
+	return textedit.ReplaceOptions{Which: textedit.Exactly, N: 1}
+}
+
+// inContract hands on what explain has explained.
+func (in editInput) inContract(err error) error {
+	var own *failure
+	if err == nil || errors.As(err, &own) {
+		return err
+	}
+	if tool.CodeOf(err) == tool.BinaryFile {
+		return tool.Errorf(tool.BinaryFile, "Binary file: %s", in.Path).Suggest("Only text files can be edited.").With("path", in.Path)
+	}
+	return writeError(err, in.Path)
+}
+
+// explain gives a miss the contract's words, with what the file has instead.
+func (in editInput) explain(data []byte, err error) error {
+	var miss *textedit.MatchError
+	if !errors.As(err, &miss) {
+		return err
+	}
+	switch miss.Code {
+	case tool.NotUnique:
+		e := tool.Errorf(tool.NotUnique, "String matches %d locations. Provide more context.", miss.Count).
+			Suggest("Take more of the lines around the one that is meant into old_string, or set replace_all.").
+			With("path", in.Path).With("lines", miss.Lines)
+		return coded(codeNotUnique, e).with("suggestions", textsAt(data, miss.Lines))
+	case tool.NoMatch:
+		suggestions, places := []string{}, []map[string]any{}
+		for _, near := range miss.Nearest {
+			suggestions = append(suggestions, near.Text)
+			places = append(places, map[string]any{"line": near.Line, "visible": near.Visible, "whitespace_only": near.WhitespaceOnly})
+		}
+		e := tool.Errorf(tool.NoMatch, "String not found in file").
+			Suggest("%s", textedit.MissSuggestion(miss.Nearest)).With("path", in.Path).With("nearest", places)
+		return coded(codeNotFound, e).with("suggestions", suggestions)
+	}
+	return asError(err)
+}
+
+// textsAt gives the lines of those numbers, without the blanks around them.
+func textsAt(data []byte, numbers []int) []string {
+	text, err := textedit.Decode(data)
+	if err != nil {
+		return []string{}
+	}
+	lines := linesOf(text.String())
+	found := []string{}
+	for _, n := range numbers[:min(len(numbers), maxSuggestions)] {
+		if n >= 1 && n <= len(lines) {
+			found = append(found, shortened(strings.TrimSpace(lines[n-1]), 500))
+		}
+	}
+	return found
+}

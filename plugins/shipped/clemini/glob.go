@@ -1,0 +1,169 @@
+package clemini
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+)
+
+func glob(deps *Deps) tool.Tool {
+	return &contractTool{deps: deps, work: runGlob, definition: &tool.Definition{
+		Name: "glob", Title: "Find files", Category: "search",
+		Description: "Find files whose path matches a pattern: * and ? within a name, ** across directories, [a-z] for a set, {a,b} for alternatives. " +
+			"What .gitignore excludes is left out, and so is .git. " +
+			"Returns: {matches[], count, total_found, truncated}",
+		Parameters: object(`{"type":"object","properties":{` +
+			`"pattern":{"type":"string","minLength":1,"description":"The pattern, relative to directory, such as **/*.rs or src/*.ts."},` +
+			`"directory":{"type":"string","description":"Where to look. (default: cwd)"},` +
+			`"sort":{"type":"string","enum":["name","modified","size"],"description":"Order of the files: by name, the latest change first, or the largest first. (default: name)","default":"name"},` +
+			`"head_limit":{"type":"integer","minimum":1,"description":"How many files to give at most. (default: no limit)"},` +
+			`"offset":{"type":"integer","minimum":0,"description":"How many files to leave out at the beginning. (default: 0)","default":0}` +
+			`},"required":["pattern"],"additionalProperties":false}`),
+		Returns: returns(`"matches":{"type":"array","items":{"type":"string"},"description":"Paths, relative to the workspace."},"count":{"type":"integer","description":"How many are given."},`+
+			`"total_found":{"type":"integer","description":"How many there are."},"truncated":{"type":"boolean","description":"True when more follow."}`,
+			`"matches","count","total_found","truncated"`),
+		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.FileRead}, Idempotent: true,
+		Examples: []tool.Example{
+			example("All Rust files.", `{"pattern":"**/*.rs"}`),
+			example("The documents, the latest change first.", `{"pattern":"*.md","directory":"docs","sort":"modified"}`),
+			example("The third ten.", `{"pattern":"**/*.ts","head_limit":10,"offset":20}`),
+		},
+	}}
+}
+
+type globInput struct {
+	Pattern   string  `json:"pattern"`
+	Directory string  `json:"directory"`
+	Sort      string  `json:"sort"`
+	Limit     integer `json:"head_limit"`
+	Offset    integer `json:"offset"`
+}
+
+type globResult struct {
+	Matches   []string `json:"matches"`
+	Count     int      `json:"count"`
+	Total     int      `json:"total_found"`
+	Truncated bool     `json:"truncated"`
+}
+
+// ownDirs are where toolhost keeps its records. A pattern that names one looks
+// into it all the same.
+func ownDirs() []string {
+	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
+}
+
+// ownState begins the names of toolhost's database and what lies beside it.
+const ownState = ".agent/state.db"
+
+func runGlob(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+	var in globInput
+	if err := call.Decode(&in); err != nil {
+		return nil, err
+	}
+	pattern, err := in.full(deps.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	names, err := deps.Workspace.Glob(ctx, pattern, workspace.GlobOptions{Gitignore: true, FilesOnly: true, SkipDirs: ownDirs()})
+	if err != nil {
+		return nil, pathError(err, in.Pattern, "Check the directory.")
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, ownState) && !strings.HasPrefix(pattern, ownState)
+	})
+	files := in.sorted(deps.Workspace, names)
+	shown := page(files, int(in.Offset), int(in.Limit))
+	r := globResult{Matches: shown, Count: len(shown), Total: len(files), Truncated: int(in.Offset)+len(shown) < len(files)}
+	return &outcome{data: r, truncated: r.Truncated}, nil
+}
+
+// full is the pattern below the directory.
+func (in globInput) full(ws *workspace.Workspace) (string, error) {
+	if err := checkDirectory(ws, in.Directory); err != nil {
+		return "", err
+	}
+	if in.Directory == "" || in.Directory == "." || filepath.IsAbs(in.Pattern) {
+		return in.Pattern, nil
+	}
+	return strings.TrimSuffix(escaped(filepath.ToSlash(in.Directory)), "/") + "/" + in.Pattern, nil
+}
+
+// checkDirectory refuses what is no directory. "" is the workspace.
+func checkDirectory(ws *workspace.Workspace, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := ws.Stat(dir)
+	switch {
+	case tool.CodeOf(err) == tool.NotFound:
+		return tool.Errorf(tool.NotFound, "Directory not found: %s", dir).
+			Suggest("Check the path, or leave directory out to look everywhere.").With("directory", dir)
+	case err != nil:
+		return pathError(err, dir, "")
+	case !info.IsDir():
+		return tool.Errorf(tool.NotADirectory, "Not a directory: %s", dir).
+			Suggest("Name a directory; read_file shows a file.").With("directory", dir)
+	}
+	return nil
+}
+
+// escaped makes every character of a path stand for itself in a pattern.
+func escaped(p string) string {
+	var b strings.Builder
+	for _, c := range path.Clean(p) {
+		if strings.ContainsRune(`*?[]{}\!`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// sorted gives the files among names in the order that was asked for. Files
+// that come out alike are in the order of their names.
+func (in globInput) sorted(ws *workspace.Workspace, names []string) []string {
+	type file struct {
+		name string
+		info fs.FileInfo
+	}
+	files := make([]file, 0, len(names))
+	for _, name := range names {
+		info, err := ws.Lstat(name)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			info, err = ws.Stat(name)
+		}
+		if err == nil && info.Mode().IsRegular() {
+			files = append(files, file{name, info})
+		}
+	}
+	slices.SortStableFunc(files, func(a, b file) int {
+		switch in.Sort {
+		case "modified":
+			return b.info.ModTime().Compare(a.info.ModTime())
+		case "size":
+			return cmp.Compare(b.info.Size(), a.info.Size())
+		}
+		return 0
+	})
+	out := make([]string, len(files))
+	for i, f := range files {
+		out[i] = f.name
+	}
+	return out
+}
+
+// page cuts out the part of a list that was asked for. A limit of 0 is none.
+func page[T any](all []T, offset, limit int) []T {
+	all = all[min(offset, len(all)):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	return append([]T{}, all...)
+}
