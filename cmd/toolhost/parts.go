@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped"
@@ -198,7 +199,7 @@ func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Logger:      p.app.logger,
 		CacheDir:    cacheDir("plugins"),
 		HistoryDir:  cacheDir("history"),
-		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: cfg.Workspace.Allow, Protect: cfg.Workspace.Protect},
+		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: cfg.Workspace.Allow, Protect: append(workspace.DefaultProtect(), cfg.Workspace.Protect...)},
 		HostVersion: version(),
 		Redact:      p.recorder.Redactor().String,
 		Shipped:     shipped.Lookup,

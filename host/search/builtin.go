@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/workspace"
@@ -73,8 +74,9 @@ func gather(workers []*worker, timedOut bool) *hits {
 // list sends the files to search, in order.
 func (s *Searcher) list(ctx context.Context, j *job, batches chan<- []string) error {
 	opts := workspace.WalkOptions{Gitignore: !j.NoIgnore, Hidden: j.Hidden, MaxDepth: j.MaxDepth}
+	opts.SkipDirs = slices.Clone(j.SkipDirs)
 	if j.NoIgnore {
-		opts.SkipDirs = []string{".git"}
+		opts.SkipDirs = append(opts.SkipDirs, ".git")
 	}
 	var batch []string
 	err := s.ws.Walk(ctx, j.target.rel, opts, func(e workspace.Entry) error {

@@ -87,6 +87,9 @@ func (s *Searcher) arguments(j *job) []string {
 	if j.Hidden {
 		args = append(args, "--hidden")
 	}
+	for _, dir := range j.SkipDirs {
+		args = append(args, "--glob", "!/"+dir)
+	}
 	if j.MaxDepth > 0 {
 		args = append(args, "--max-depth", strconv.Itoa(j.MaxDepth))
 	}

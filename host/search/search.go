@@ -96,6 +96,9 @@ type Query struct {
 	Hidden bool
 	// NoIgnore includes what .gitignore leaves out.
 	NoIgnore bool
+	// SkipDirs lists directories to leave out: slash paths relative to the
+	// workspace, of plain characters.
+	SkipDirs []string
 	// MaxDepth bounds the levels below Dir; 0 is no bound.
 	MaxDepth int
 	Mode     Mode

@@ -82,7 +82,7 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 // ownFile reports that path is one of toolhost's own files, which nobody wants
 // back.
 func ownFile(path string) bool {
-	for _, dir := range []string{".agent/cache", ".agent/runs", ".agent/undo"} {
+	for _, dir := range []string{".agent/cache", ".agent/runs", ".agent/undo", ".agent/tasks"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
 			return true
 		}

@@ -23,7 +23,7 @@ func DefaultProtect() []string {
 	return []string{
 		".git/**", "**/.git/**", ".agent/Taskfile.yml", "agent.hcl", "agent.hcl.json", "agent.lock.hcl",
 		".envrc", ".vscode/**", ".mcp.json",
-		".agent/runs/**", ".agent/undo/**", ".agent/state.db*",
+		".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*",
 	}
 }
 

@@ -103,6 +103,9 @@ func (in grepInput) query() search.Query {
 		Pattern: in.Pattern, IgnoreCase: in.IgnoreCase, Dir: in.Directory, Hidden: true,
 		Before: int(in.Context), After: int(in.Context), Max: int(in.Limit), Offset: int(in.Offset),
 	}
+	if !strings.HasPrefix(strings.TrimPrefix(in.Directory, "./"), ".agent/") {
+		q.SkipDirs = ownDirs()
+	}
 	if in.Before != nil {
 		q.Before = int(*in.Before)
 	}
