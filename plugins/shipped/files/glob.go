@@ -34,7 +34,9 @@ const ownState = ".agent/state.db"
 
 // ownDirs are where toolhost keeps its own records. A pattern that names one
 // looks into it all the same.
-func ownDirs() []string { return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"} }
+func ownDirs() []string {
+	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
+}
 
 func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
 	var in struct {
