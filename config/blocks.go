@@ -120,9 +120,10 @@ func (r *reader) toolset(b *hcl.Block) {
 			r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.", "%q is shipped with toolhost and is what its contract says.", shipped)
 		}
 	}
-	blk := r.open(b, schema("tools rename resources prompts"))
+	blk := r.open(b, schema("tools rename resources prompts search"))
 	blk.require("tools")
 	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange), Resources: blk.offers("resources"), Prompts: blk.offers("prompts")}
+	blk.boolean("search", &t.Search)
 	places := blk.toolNames(&t)
 	renames := make(map[string]entry)
 	for _, e := range blk.entries("rename") {

@@ -143,6 +143,8 @@ type Toolset struct {
 	Tools []string
 	// Rename gives tools another name in this set.
 	Rename map[string]string
+	// Search offers MCP clients a search among the tools instead of the list.
+	Search bool
 	Pos    string
 	// Resources and Prompts are the names of those that the set has; none
 	// where the block does not name them.

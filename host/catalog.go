@@ -26,6 +26,19 @@ type Toolset struct {
 	// Envelope is true for a fixed contract whose tools answer with the
 	// contract's own result object.
 	Envelope bool
+	// Search tells faces that list tools to a model to offer a search among
+	// them instead of the list.
+	Search bool
+}
+
+// rename gives the name in this set of a tool that has these names.
+func (t *Toolset) rename(own, portable string) string {
+	for _, name := range []string{own, portable} {
+		if renamed, ok := t.Rename[name]; ok {
+			return renamed
+		}
+	}
+	return portable
 }
 
 // Entry is one tool of a catalog.
@@ -145,13 +158,12 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 // add puts a selected tool into the catalog.
 func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 	def := t.Definition()
-	name := prefix + def.Name
-	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) {
+	own := prefix + def.Name
+	name := PortableName(own)
+	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) && !slices.Contains(c.toolset.Tools, own) {
 		return nil
 	}
-	if renamed, ok := c.toolset.Rename[name]; ok {
-		name = renamed
-	}
+	name = c.toolset.rename(own, name)
 	if c.toolset.Hide != nil && c.toolset.Hide(name, def) {
 		c.hidden = append(c.hidden, name)
 		return nil
@@ -175,9 +187,7 @@ func (c *Catalog) arrange() error {
 	}
 	ordered := make([]*Entry, 0, len(c.entries))
 	for _, name := range c.toolset.Tools {
-		if renamed, ok := c.toolset.Rename[name]; ok {
-			name = renamed
-		}
+		name = c.toolset.rename(name, PortableName(name))
 		if e, ok := c.byName[name]; ok {
 			ordered = append(ordered, e)
 			continue

@@ -284,7 +284,7 @@ func (p *project) selectToolset(cfg *config.Config) (host.Toolset, error) {
 	}
 	for _, set := range cfg.Toolsets {
 		if set.Name == name {
-			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Resources: set.Resources, Prompts: set.Prompts}, nil
+			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Search: set.Search, Resources: set.Resources, Prompts: set.Prompts}, nil
 		}
 	}
 	known := append([]string{"agent"}, contracts()...)
