@@ -13,6 +13,7 @@ import (
 // serveFlags are the flags of toolhost serve.
 type serveFlags struct {
 	toolsets []string
+	search   bool
 	http     httpFlags
 }
 
@@ -39,6 +40,7 @@ needs a token, in a file that only you can read or in TOOLHOST_HTTP_TOKEN.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl; with --http more than one")
+	c.Flags().BoolVar(&flags.search, "search-tools", false, "instead of the list of tools offer three by which they are found, described and called")
 	flags.http.register(c.Flags())
 	return c
 }
@@ -58,7 +60,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	offer, err := a.offer(ctx)
+	offer, err := a.offer(ctx, flags.search)
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ type offer struct {
 
 // offer opens the project for the toolset of the flags and follows its
 // changes until ctx ends.
-func (a *app) offer(ctx context.Context) (*offer, error) {
+func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	a.upstream = upstreamMoment
 	p, err := a.open(ctx)
 	if err != nil {
@@ -82,7 +84,7 @@ func (a *app) offer(ctx context.Context) (*offer, error) {
 	}
 	p.ownSessions()
 	server := mcpserve.New(p.host, mcpserve.Options{
-		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded,
+		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded, Search: search,
 	})
 	go p.keepTidy(ctx)
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })

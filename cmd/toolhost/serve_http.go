@@ -76,11 +76,11 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	first, err := a.offer(ctx)
+	first, err := a.offer(ctx, flags.search)
 	if err != nil {
 		return err
 	}
-	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, more: make(map[string]*offer)}
+	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, search: flags.search, more: make(map[string]*offer)}
 	defer offers.close()
 	handler := mcpserve.NewHTTP(first.server, mcpserve.HTTPOptions{
 		Toolset: offers.get, Token: token, Hosts: flags.http.hosts, Origins: flags.http.origins,
@@ -219,6 +219,8 @@ type offers struct {
 	first *offer
 	named []string // by --toolset; none: those of agent.hcl
 
+	search bool
+
 	mu   sync.Mutex
 	more map[string]*offer
 }
@@ -243,7 +245,7 @@ func (o *offers) get(_ context.Context, name string) (*mcpserve.Server, error) {
 	}
 	other := *o.app
 	other.flags.toolset = name
-	open, err := other.offer(o.ctx)
+	open, err := other.offer(o.ctx, o.search)
 	if err != nil {
 		return nil, err
 	}

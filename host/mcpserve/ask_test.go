@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -125,11 +124,7 @@ func flip(two string) string {
 
 func TestAQuestionExpires(t *testing.T) {
 	h, runs := dangerous(t)
-	server := mcpserve.New(h, mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second})
-	handler := mcpserve.NewHTTP(server, mcpserve.HTTPOptions{})
-	listener := httptest.NewServer(handler)
-	t.Cleanup(func() { handler.Close(); listener.Close() })
-	w := &web{t: t, url: listener.URL}
+	w := serveServer(t, mcpserve.New(h, mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
 	q, key := w.ask("write", `{}`)
 	require.Eventually(t, func() bool {
 		return strings.Contains(protocolError(w.reply("write", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")

@@ -15,13 +15,19 @@ import (
 // call serves tools/call. Whatever the tool does is a result; only a broken
 // protocol is an error.
 func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return s.answer(ctx, request, fromCall(request))
+}
+
+// answer is call for what was asked for, which may be another tool than the
+// one that the request names.
+func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *inquiry) (*mcp.CallToolResult, error) {
 	link := linkOf(ctx)
 	ctx, done, err := link.begin(ctx)
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
 	defer done()
-	outcome, open, err := s.converse(traced(ctx, request), link, fromCall(request), link.session.Call)
+	outcome, open, err := s.converse(traced(ctx, request), link, in, link.session.Call)
 	switch {
 	case err != nil:
 		return nil, err

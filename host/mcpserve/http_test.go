@@ -48,6 +48,18 @@ func serveWeb(t *testing.T, h *host.Host, o mcpserve.HTTPOptions) *web {
 	return w
 }
 
+// serveServer serves a server over HTTP for a test.
+func serveServer(t *testing.T, server *mcpserve.Server) *web {
+	t.Helper()
+	handler := mcpserve.NewHTTP(server, mcpserve.HTTPOptions{})
+	listener := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Close()
+		listener.Close()
+	})
+	return &web{t: t, url: listener.URL, handler: handler, server: server}
+}
+
 // post sends one message with more headers, as "Name: value".
 func (w *web) post(message string, headers ...string) *http.Response {
 	w.t.Helper()

@@ -33,6 +33,9 @@ type Options struct {
 	// AskTimeout is how long a question to the user may wait for its answer.
 	// Zero means DefaultAskTimeout.
 	AskTimeout time.Duration
+	// Search offers, instead of the list of tools, three by which they are
+	// found, described and called.
+	Search bool
 	// Heartbeat is how often a call without news is reported to be running, to
 	// clients that want progress. Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
@@ -105,13 +108,21 @@ func (s *Server) sdkOptions() *mcp.ServerOptions {
 func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
-			if _, err := s.host.Catalog().Lookup(call.Params.Name); err != nil {
-				e := tool.AsError(err)
+			if e := s.unknown(call.Params.Name); e != nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 			}
 		}
 		return next(ctx, method, request)
 	}
+}
+
+// unknown is why there is no tool of that name; nil where there is.
+func (s *Server) unknown(name string) *tool.Error {
+	if s.searching() {
+		return s.unlisted(name)
+	}
+	_, err := s.host.Catalog().Lookup(name)
+	return tool.AsError(err)
 }
 
 // Refresh offers what the host's catalog holds now. Clients are told when the
@@ -121,12 +132,20 @@ func (s *Server) Refresh() {
 	defer s.mu.Unlock()
 	gone := s.offered
 	s.offered = make(map[string]*host.Entry)
-	for _, entry := range s.host.Catalog().Entries() {
-		if gone[entry.Name] != entry {
-			s.sdk.AddTool(describe(entry), s.call)
+	if s.searching() {
+		for _, t := range searchTools() {
+			s.sdk.AddTool(describe(t.entry()), t.handler(s))
+			s.offered[t.def.Name] = nil
+			delete(gone, t.def.Name)
 		}
-		s.offered[entry.Name] = entry
-		delete(gone, entry.Name)
+	} else {
+		for _, entry := range s.host.Catalog().Entries() {
+			if gone[entry.Name] != entry {
+				s.sdk.AddTool(describe(entry), s.call)
+			}
+			s.offered[entry.Name] = entry
+			delete(gone, entry.Name)
+		}
 	}
 	var names []string
 	for name := range gone {
@@ -144,6 +163,11 @@ func (s *Server) Refresh() {
 func (s *Server) Announce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.searching() {
+		first := searchTools()[0]
+		s.sdk.AddTool(describe(first.entry()), first.handler(s))
+		return
+	}
 	for _, entry := range s.host.Catalog().Entries() {
 		s.sdk.AddTool(describe(entry), s.call)
 		return

@@ -1,0 +1,129 @@
+// Package rank finds among short documents those that match words best.
+package rank
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Document is one of those that are searched.
+type Document struct {
+	// Name counts most, Text less, More least.
+	Name, Text, More string
+}
+
+// The weights of a word by where it stands.
+const (
+	inName = 4.0
+	inText = 1.5
+	inMore = 0.5
+	// partly is the part that a word counts which only begins as the one
+	// looked for, or the other way round.
+	partly = 0.6
+)
+
+// Best gives the indexes of the documents that hold words of query, the best
+// first, equal ones by name. A rare word counts more than one that many hold.
+// An empty query gives all in their order.
+func Best(query string, documents []Document) []int {
+	words := wordsOf(query)
+	indexed := make([]map[string]float64, len(documents))
+	for i, d := range documents {
+		indexed[i] = index(d)
+	}
+	scores := make([]float64, len(documents))
+	for _, word := range words {
+		hits, holding := make([]float64, len(documents)), 0
+		for i := range documents {
+			if hits[i] = hit(indexed[i], word); hits[i] > 0 {
+				holding++
+			}
+		}
+		rarity := math.Log(1 + float64(len(documents))/float64(1+holding))
+		for i := range hits {
+			scores[i] += hits[i] * rarity
+		}
+	}
+	var best []int
+	for i := range documents {
+		if len(words) == 0 || scores[i] > 0 {
+			best = append(best, i)
+		}
+	}
+	if len(words) > 0 {
+		slices.SortStableFunc(best, func(a, b int) int {
+			if scores[a] != scores[b] {
+				return compareDown(scores[a], scores[b])
+			}
+			return strings.Compare(documents[a].Name, documents[b].Name)
+		})
+	}
+	return best
+}
+
+func compareDown(a, b float64) int {
+	if a > b {
+		return -1
+	}
+	return 1
+}
+
+// index gives the weight of each word of a document.
+func index(d Document) map[string]float64 {
+	weights := make(map[string]float64)
+	for _, part := range []struct {
+		text   string
+		weight float64
+	}{{d.Name, inName}, {d.Text, inText}, {d.More, inMore}} {
+		for _, word := range wordsOf(part.text) {
+			weights[word] = max(weights[word], part.weight)
+		}
+	}
+	return weights
+}
+
+// hit is the weight of the word of a document that matches best.
+func hit(weights map[string]float64, word string) float64 {
+	best := weights[word]
+	for other, weight := range weights {
+		if len(word) >= 3 && len(other) >= 3 && (strings.HasPrefix(other, word) || strings.HasPrefix(word, other)) {
+			best = max(best, weight*partly)
+		}
+	}
+	return best
+}
+
+// wordsOf splits a text into words in lower case: at what is no letter or
+// digit, and where a capital follows a small letter. Words that say nothing
+// are left out.
+func wordsOf(text string) []string {
+	var words []string
+	var word []rune
+	end := func() {
+		if w := strings.ToLower(string(word)); w != "" && !slices.Contains(empty(), w) {
+			words = append(words, w)
+		}
+		word = word[:0]
+	}
+	small := false
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			end()
+			small = false
+			continue
+		}
+		if small && unicode.IsUpper(r) {
+			end()
+		}
+		small = unicode.IsLower(r)
+		word = append(word, r)
+	}
+	end()
+	return words
+}
+
+func empty() []string {
+	return []string{"a", "an", "and", "at", "by", "for", "from", "in", "into", "is", "it", "of", "on", "or", "the", "to", "with"}
+}
