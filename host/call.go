@@ -21,6 +21,7 @@ func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 
 // through takes a call through all its steps.
 func (c *call) through(ctx context.Context) *Outcome {
+	defer c.host.running.enter()()
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,

@@ -88,6 +88,7 @@ type Host struct {
 	logger  *slog.Logger
 	catalog atomic.Pointer[Catalog]
 	slots   chan struct{}
+	running inFlight
 	memory  memoryState
 	redact  secrets
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -82,11 +83,24 @@ func (a *app) examine(ctx context.Context) []finding {
 		findings = append(findings, p.pluginFindings()...)
 		findings = append(findings, p.upstreamFindings(ctx)...)
 	}
+	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
 	findings = append(findings, sandboxFinding(ctx))
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
 	return findings
+}
+
+// likelyRoot is the workspace where agent.hcl cannot be read.
+func (a *app) likelyRoot() string {
+	if a.flags.workspace != "" {
+		return a.flags.workspace
+	}
+	path, err := a.configPath()
+	if err != nil || path == "" {
+		return "."
+	}
+	return filepath.Dir(path)
 }
 
 // pluginFindings tells of the plugins that failed the last time, in whichever

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +39,11 @@ type project struct {
 
 	swapping sync.Mutex    // one change of the tools at a time
 	upstream chan struct{} // holds a token when an MCP server has other tools
+
+	life        context.Context // until close
+	endLife     context.CancelFunc
+	retiring    sync.WaitGroup // of parts that have been replaced
+	toldRefused atomic.Bool    // doctor was told of a change that is not used
 }
 
 // open finds agent.hcl, reads it and builds the host. Nothing is started.
@@ -50,6 +54,7 @@ func (a *app) open(ctx context.Context) (*project, error) {
 	}
 	a.keepSecret(cfg.Secrets)
 	p := &project{app: a, config: cfg, upstream: make(chan struct{}, 1)}
+	p.life, p.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := p.openWorkspace(); err != nil {
 		return nil, err
 	}
@@ -207,38 +212,13 @@ func (p *project) openHost(ctx context.Context) error {
 	return nil
 }
 
-// reload reads agent.hcl again and swaps the tools. An error leaves them.
-func (p *project) reload(ctx context.Context) error {
-	p.swapping.Lock()
-	defer p.swapping.Unlock()
-	cfg, err := p.app.loadConfig()
-	if err != nil {
-		return fmt.Errorf("%w; toolhost validate says what is wrong", err)
-	}
-	p.keepSecret(cfg.Secrets)
-	rules, err := p.openPolicy(cfg)
-	if err != nil {
-		return err
-	}
-	next, err := p.assemble(cfg, rules)
-	if err != nil {
-		return err
-	}
-	if err := p.host.Reload(ctx, next.sources, next.toolset); err != nil {
-		next.close()
-		return err
-	}
-	p.enforce(rules, cfg)
-	p.mu.Lock()
-	old := p.parts
-	p.config, p.parts = cfg, next
-	p.mu.Unlock()
-	old.close()
-	return nil
-}
-
 // close ends everything that the project started.
 func (p *project) close() {
+	p.endLife()
+	p.retiring.Wait()
+	if p.store != nil {
+		p.forgetRefused(context.Background())
+	}
 	if p.parts != nil {
 		p.parts.close()
 	}
@@ -246,17 +226,6 @@ func (p *project) close() {
 	for _, c := range []interface{ Close() error }{p.recorder, p.store, p.workspace} {
 		_ = c.Close()
 	}
-}
-
-// configFiles are the files whose change makes a reload worth it.
-func (p *project) configFiles() []string {
-	dir := p.workspace.Root()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.config.Path != "" {
-		return []string{p.config.Path}
-	}
-	return []string{filepath.Join(dir, "agent.hcl"), filepath.Join(dir, "agent.hcl.json")}
 }
 
 // taskFiles are the files whose change may change the commands that are

@@ -107,16 +107,6 @@ func (p *project) sessionEnded(name string) {
 	}
 }
 
-// reload takes over a changed agent.hcl. A broken one changes nothing.
-func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
-	if err := p.reload(ctx); err != nil {
-		a.logger.ErrorContext(ctx, "the changed agent.hcl is not used; the tools stay as they were", "error", err)
-		return
-	}
-	server.Refresh()
-	a.logger.InfoContext(ctx, "agent.hcl was read again")
-}
-
 // watchInterval is how often files are looked at for changes.
 const watchInterval = 500 * time.Millisecond
 

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// running reports whether there is a process of that id.
+func running(pid int) bool {
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = process.Release()
+	return true
+}

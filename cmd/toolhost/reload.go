@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/mcpserve"
+	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// reload takes over a changed agent.hcl. A broken one changes nothing; doctor
+// tells why, as long as this server runs and the file is broken.
+func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
+	if err := p.reload(ctx); err != nil {
+		a.logger.ErrorContext(ctx, "the changed agent.hcl is not used; the tools stay as they were", "error", err)
+		p.noteRefused(ctx, err)
+		return
+	}
+	p.forgetRefused(ctx)
+	server.Refresh()
+	a.logger.InfoContext(ctx, "agent.hcl was read again")
+}
+
+// reload reads agent.hcl again and swaps the tools. An error leaves them.
+func (p *project) reload(ctx context.Context) error {
+	p.swapping.Lock()
+	defer p.swapping.Unlock()
+	cfg, err := p.app.loadConfigAgain()
+	if err != nil {
+		return err
+	}
+	p.keepSecret(cfg.Secrets)
+	rules, err := p.openPolicy(cfg)
+	if err != nil {
+		return err
+	}
+	next, err := p.assemble(cfg, rules)
+	if err != nil {
+		return err
+	}
+	if err := p.host.Reload(ctx, next.sources, next.toolset); err != nil {
+		next.close()
+		return err
+	}
+	p.enforce(rules, cfg)
+	p.mu.Lock()
+	old := p.parts
+	p.config, p.parts = cfg, next
+	p.mu.Unlock()
+	p.retire(old)
+	return nil
+}
+
+// loadConfigAgain is loadConfig whose error holds the mistakes that were
+// shown.
+func (a *app) loadConfigAgain() (*config.Config, error) {
+	var said strings.Builder
+	telling := *a
+	telling.err, telling.painter = io.MultiWriter(a.err, &said), false
+	cfg, err := telling.loadConfig()
+	if err != nil && said.Len() > 0 {
+		err = fmt.Errorf("%s", strings.TrimSpace(said.String()))
+	}
+	return cfg, err
+}
+
+// retirement is how long calls may go on with tools that have been replaced.
+const retirement = 15 * time.Minute
+
+// retire closes parts that have been replaced, once no call uses them.
+func (p *project) retire(old *parts) {
+	p.retiring.Go(func() {
+		ctx, cancel := context.WithTimeout(p.life, retirement)
+		defer cancel()
+		_ = p.host.Settle(ctx)
+		old.close()
+	})
+}
+
+// configFiles are the files whose change makes a reload worth it: agent.hcl,
+// and the plugins that it names.
+func (p *project) configFiles() []string {
+	dir := p.workspace.Root()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.config.Path == "" {
+		return []string{filepath.Join(dir, "agent.hcl"), filepath.Join(dir, "agent.hcl.json")}
+	}
+	files := []string{p.config.Path, filepath.Join(p.config.Dir, "agent.lock.hcl")}
+	for _, plugin := range p.config.Plugins {
+		if filepath.IsAbs(plugin.Source) {
+			files = append(files, plugin.Source)
+		}
+	}
+	return files
+}
+
+// refused is a change that a running server did not take over.
+type refused struct {
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	Toolset string    `json:"toolset,omitempty"`
+	Reason  string    `json:"reason"`
+}
+
+// refusals is where servers tell doctor of them.
+func refusals(store *state.Store) tool.State {
+	return store.Scope("toolhost serve", tool.PersistentScope, "")
+}
+
+func (p *project) refusalKey() string {
+	return fmt.Sprintf("refused/%d/%s", os.Getpid(), p.app.flags.toolset)
+}
+
+func (p *project) noteRefused(ctx context.Context, reason error) {
+	value := tool.MustMarshal(refused{os.Getpid(), time.Now().UTC(), p.app.flags.toolset, reason.Error()})
+	if err := refusals(p.store).Set(ctx, p.refusalKey(), value); err != nil {
+		p.app.logger.WarnContext(ctx, "doctor will not know of it", "error", err)
+		return
+	}
+	p.toldRefused.Store(true)
+}
+
+func (p *project) forgetRefused(ctx context.Context) {
+	if p.toldRefused.Swap(false) {
+		_ = refusals(p.store).Delete(ctx, p.refusalKey())
+	}
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// refusalFindings tells of servers that run with tools from before a change
+// that they could not take over.
+func refusalFindings(ctx context.Context, root string) (findings []finding) {
+	path, err := filepath.Abs(filepath.Join(root, ".agent", "state.db"))
+	if err != nil || !isThere(path) {
+		return nil
+	}
+	store, err := state.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer store.Close()
+	kept := refusals(store)
+	keys, _ := kept.Keys(ctx, "refused/")
+	for _, key := range keys {
+		var r refused
+		value, ok, err := kept.Get(ctx, key)
+		if err != nil || !ok || json.Unmarshal(value, &r) != nil || !running(r.PID) {
+			_ = kept.Delete(ctx, key) // it has ended without a word
+			continue
+		}
+		findings = append(findings, finding{
+			Check:  "serve",
+			Detail: fmt.Sprintf("the server %s still offers the tools of before %s: %s", strconv.Itoa(r.PID), r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
+			Next:   "Mend agent.hcl; the server takes the next change over by itself.",
+		})
+	}
+	return slices.Clip(findings)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const listChanged = "notifications/tools/list_changed"
+
+func extra(name string) string {
+	return fmt.Sprintf("tool %q {\n  description = \"Say hi. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n", name)
+}
+
+// doctor is what toolhost doctor says of servers here.
+func doctor(t *testing.T, dir string) string {
+	t.Helper()
+	stdout, _, _ := runIn(t, dir, "doctor")
+	var lines []string
+	for line := range strings.Lines(stdout) {
+		if strings.Contains(line, " serve ") || len(lines) > 0 && strings.HasPrefix(line, "  ") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": extra("one")})
+	s := serveHTTP(t, dir, nil, "--http", "0")
+	var told atomic.Int64
+	sessions := make([]*mcp.ClientSession, 5)
+	for i := range sessions {
+		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { told.Add(1) },
+		})
+		var err error
+		sessions[i], err = client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		require.NoError(t, err)
+		defer sessions[i].Close()
+	}
+	assert.Empty(t, doctor(t, dir))
+	time.Sleep(2 * watchInterval)
+	plant(t, dir, texts{"agent.hcl": extra("two")})
+	eventually(t, "all are told", func() bool { return told.Load() >= 5 })
+	for _, session := range sessions {
+		names := offeredTo(t, session)
+		assert.Contains(t, names, "two")
+		assert.NotContains(t, names, "one")
+	}
+
+	// Two tools of one name are found when the tools are put together.
+	plant(t, dir, texts{"agent.hcl": extra("three") + "tool \"read_file\" {\n  description = \"Clash. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n"})
+	eventually(t, "the refusal", func() bool { return strings.Contains(s.log(), "two tools are named") })
+	eventually(t, "doctor's word", func() bool { return strings.Contains(doctor(t, dir), "two tools are named") })
+	plant(t, dir, texts{"agent.hcl": "tool \"four\" {\n  descripton = 1\n}\n"})
+	eventually(t, "the reason in the log", func() bool { return strings.Contains(s.log(), "descripton") })
+	eventually(t, "doctor's other word", func() bool { return strings.Contains(doctor(t, dir), "descripton") })
+	assert.Equal(t, "hi\n", called(t, sessions[0], "two", nil), "the tools stay as they were")
+	plant(t, dir, texts{"agent.hcl": extra("five")})
+	eventually(t, "the mended file", func() bool {
+		return strings.Contains(strings.Join(offeredTo(t, sessions[4]), " "), "five")
+	})
+	eventually(t, "doctor to be content", func() bool { return doctor(t, dir) == "" })
+}
+
+func TestACallThatRunsSurvivesAChange(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is one of a unix shell")
+	}
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"64KiB\"\n}\n"})
+	s := serve(t, dir, "--toolset", "cliagent", "--log-level", "info")
+	id := s.startCall("run_in_terminal", `{"command":"echo started > started; while [ ! -e go ]; do sleep 0.05; done; echo went on"}`)
+	eventually(t, "it runs", func() bool { return exists(dir, "started") })
+	time.Sleep(2 * watchInterval)
+	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"32KiB\"\n}\n"})
+	s.until("the change", func() bool { return strings.Contains(s.stderr.String(), "was read again") })
+	assert.False(t, s.call("run_in_terminal", `{"command":"echo new"}`).IsError)
+	plant(t, dir, texts{"go": ""})
+	r := s.result(id)
+	assert.False(t, r.IsError, r.text())
+	assert.Contains(t, r.text(), "went on")
+}
+
+func TestAReplacedPluginIsNoticed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the plugin is a shell script")
+	}
+	dir := t.TempDir()
+	become := func(name string) {
+		next := filepath.Join(dir, "next")
+		script := "#!/bin/sh\nexec '" + filepath.Join(binaries, "toolhost") + "' internal plugin " + name + "\n"
+		require.NoError(t, os.WriteFile(next, []byte(script), 0o755))
+		require.NoError(t, os.Rename(next, filepath.Join(dir, "plug")))
+	}
+	become("files")
+	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"off\"\n}\nplugin \"mine\" {\n  source = \"./plug\"\n  prefix = \"my_\"\n}\n"})
+	s := serve(t, dir)
+	require.Contains(t, s.offered(), "my_write_file")
+	time.Sleep(2 * watchInterval)
+	become("cliagent")
+	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
+	names := s.offered()
+	assert.Contains(t, names, "my_run_in_terminal")
+	assert.NotContains(t, names, "my_write_file")
+}
+
+func TestAnIncludedTaskfileIsWatched(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{
+		".agent/Taskfile.yml": "version: '3'\nincludes:\n  more: ./more.yml\n",
+		".agent/more.yml":     "version: '3'\ntasks:\n  one:\n    desc: First\n    cmds: [echo 1]\n",
+	})
+	s := serve(t, dir)
+	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:one"`)
+	time.Sleep(2 * watchInterval)
+	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    desc: Second\n    cmds: [echo 2]\n"})
+	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
+	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:two"`)
+}
