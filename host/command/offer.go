@@ -62,6 +62,22 @@ type offered struct {
 	complete  map[string][]string
 }
 
+// CommandLine implements tool.Commander, for policies; nil where nothing runs.
+func (o *offered) CommandLine(ctx context.Context, call *tool.Call) ([]string, error) {
+	if c, ok := o.Tool.(tool.Commander); ok {
+		return c.CommandLine(ctx, call)
+	}
+	return nil, nil
+}
+
+// Plan implements tool.Planner, for approvals.
+func (o *offered) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	if p, ok := o.Tool.(tool.Planner); ok {
+		return p.Plan(ctx, call)
+	}
+	return &tool.Plan{}, nil
+}
+
 // Complete implements tool.Completer: what is declared, the values of an
 // enumeration, and the files of the workspace for a path.
 func (o *offered) Complete(ctx context.Context, argument, typed string) ([]string, error) {

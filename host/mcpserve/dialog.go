@@ -112,21 +112,14 @@ func (in *inquiry) lacks(outcome *host.Outcome) error {
 	if outcome.Err == nil || !isStateless(in.session) {
 		return nil
 	}
-	var needs mcp.ClientCapabilities
-	switch outcome.Err.Details[host.NeedsDetail] {
-	case "elicitation":
-		needs.Elicitation = &mcp.ElicitationCapabilities{}
-	case "sampling":
-		needs.Sampling = &mcp.SamplingCapabilities{}
-	case "roots":
-		needs.RootsV2 = &mcp.RootCapabilities{}
-	default:
+	needs, _ := outcome.Err.Details[host.NeedsDetail].(string)
+	if needs == "" {
 		return nil
 	}
 	return &jsonrpc.Error{
 		Code:    mcp.CodeMissingRequiredClientCapabilities,
 		Message: outcome.Err.Message + ". " + outcome.Err.Suggestion,
-		Data:    tool.MustMarshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: &needs}),
+		Data:    tool.MustMarshal(map[string]any{"requiredCapabilities": map[string]any{needs: struct{}{}}}),
 	}
 }
 
