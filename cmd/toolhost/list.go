@@ -58,7 +58,9 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	for _, p := range catalog.Problems() {
 		problems = append(problems, map[string]any{"source": p.Source, "error": p.Err})
 	}
-	return writeIndented(a.out, map[string]any{"tools": tools, "problems": problems})
+	return writeIndented(a.out, map[string]any{
+		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems,
+	})
 }
 
 func (a *app) listHuman(catalog *host.Catalog) error {
@@ -69,7 +71,10 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 		def := e.Definition()
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", e.Name, e.Source, def.Risk, summary(def.Description))
 	}
-	if err := errors.Join(w.Flush(), out.Flush()); err != nil {
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := errors.Join(listOffers(out, catalog), out.Flush()); err != nil {
 		return err
 	}
 	a.listUnavailable(catalog)

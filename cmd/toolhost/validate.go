@@ -56,7 +56,7 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 		return &exitError{code: exitUsage}
 	}
 	if !asJSON {
-		fmt.Fprintf(a.out, "%s is valid: %d tools, %d plugins, %d toolsets.\n", path, len(cfg.Tools), len(cfg.Plugins), len(cfg.Toolsets))
+		fmt.Fprintf(a.out, "%s is valid: %d tools%s, %d plugins, %d toolsets.\n", path, len(cfg.Tools), offerCount(cfg), len(cfg.Plugins), len(cfg.Toolsets))
 	}
 	return nil
 }
