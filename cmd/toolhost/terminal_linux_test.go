@@ -18,6 +18,12 @@ import (
 // and gives what a person would see.
 func onTerminal(t *testing.T, dir, answer string, env []string, args ...string) (screen string, code int) {
 	t.Helper()
+	return onTerminalAt(t, dir, "Approve?", answer, env, args...)
+}
+
+// onTerminalAt answers when the prompt is on the screen.
+func onTerminalAt(t *testing.T, dir, prompt, answer string, env []string, args ...string) (screen string, code int) {
+	t.Helper()
 	testneed.Program(t, "script")
 	words := []string{"exec", quoted(filepath.Join(binaries, "toolhost"))}
 	for _, arg := range args {
@@ -36,7 +42,7 @@ func onTerminal(t *testing.T, dir, answer string, env []string, args ...string) 
 	for asked := false; ; {
 		n, err := stdout.Read(buffer)
 		seen.Write(buffer[:n])
-		if !asked && strings.Contains(seen.String(), "Approve?") {
+		if !asked && strings.Contains(seen.String(), prompt) {
 			asked = true
 			_, err := io.WriteString(stdin, answer)
 			require.NoError(t, err)
@@ -150,4 +156,38 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 	screen, _ := onTerminal(t, dir, "", nil, "call", "read_file", "path=a.txt")
 	assert.Regexp(t, `^x\n`, screen, "the output first, and alone on stdout")
 	assert.Contains(t, screen, "✓")
+}
+
+const asksFirst = `tool "greet" {
+  description = "Greets."
+  risk        = "read_only"
+  ask "who" {
+    message = "Who is there?"
+    field "name" { title = "Your name" }
+    field "times" {
+      type    = integer
+      default = 2
+    }
+  }
+  command { argv = ["printf", "Hello %s x%s", ask.who.name, "${ask.who.times}"] }
+}
+`
+
+func TestAskingAFormOnATerminal(t *testing.T) {
+	for typed, want := range map[string]struct {
+		code int
+		told string
+	}{
+		"Jo\n\n":        {0, "Hello Jo x2"},
+		"Jo\nmany\n3\n": {0, "times: "}, // told, and asked again
+		"\n\n\n":        {3, "did not answer"},
+		"\x03":          {130, "interrupted"},
+	} {
+		dir := t.TempDir()
+		plant(t, dir, texts{"agent.hcl": asksFirst})
+		screen, code := onTerminalAt(t, dir, "Your name:", typed, nil, "--trust", "call", "greet")
+		assert.Equal(t, want.code, code, "%q: %s", typed, screen)
+		assert.Contains(t, screen, "Who is there?")
+		assert.Contains(t, screen, want.told, "%q", typed)
+	}
 }
