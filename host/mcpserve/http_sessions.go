@@ -168,10 +168,3 @@ func (s *sessions) closeAll() {
 	s.mu.Unlock()
 	s.ending.Wait()
 }
-
-// count is the number of open sessions.
-func (s *sessions) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.byID)
-}

@@ -85,24 +85,6 @@ func New(h *host.Host, options Options) *Server {
 	return s
 }
 
-// sdkOptions say what the server can do: no more than there is use for.
-func (s *Server) sdkOptions() *mcp.ServerOptions {
-	o := &mcp.ServerOptions{
-		Instructions: s.options.Instructions,
-		Logger:       s.options.Logger,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Logging: &mcp.LoggingCapabilities{}},
-		PageSize:     1000,
-	}
-	catalog := s.host.Catalog()
-	if len(catalog.Resources()) > 0 {
-		o.SubscribeHandler, o.UnsubscribeHandler = s.subscribe, s.unsubscribe
-	}
-	if len(catalog.Resources())+len(catalog.Prompts()) > 0 {
-		o.CompletionHandler = s.complete
-	}
-	return o
-}
-
 // nameUnknown answers a call of a tool that is not there with the nearest
 // names; the SDK's own answer has none.
 func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
