@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -29,10 +30,24 @@ func (p paths) Check(path string, use argv.Kind) error {
 		access = workspace.Remove
 	}
 	abs, err := p.workspace.Check(path, access)
-	if err != nil || use != argv.Write {
+	if err != nil || use == argv.Replace || use == argv.Remove {
+		return err
+	}
+	if err := plain(path, abs); err != nil || use != argv.Write {
 		return err
 	}
 	return singleLink(path, abs)
+}
+
+// plain refuses pipes, sockets and devices: opening one can hang, and reading
+// or writing one does more than that.
+func plain(given, abs string) error {
+	info, err := os.Stat(abs)
+	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice|fs.ModeIrregular) == 0 {
+		return nil
+	}
+	return tool.Errorf(tool.Unsupported, "%s is a pipe, a socket or a device", given).
+		Suggest("Name a regular file or a directory.").With("path", given)
 }
 
 // singleLink refuses a file that has other names: what is written to it in

@@ -1,0 +1,94 @@
+package attack
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// binaries is the directory of the built programs.
+var binaries string
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv("ATTACK_ROLE"); role != "" {
+		play(role) // this program is also the evil plugin, the naive editor and so on
+		return
+	}
+	code, err := buildAndRun(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func buildAndRun(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "toolhost-attack-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	binaries = dir
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	code := m.Run()
+	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !tally.enough() {
+		code = 1
+	}
+	return code, nil
+}
+
+// all is true where the long forms of tests are to run.
+func all() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
+
+// wanted is how many cases the catalogue holds at least, and groups are those
+// that it must have cases and controls of.
+const wanted = 200
+
+var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp"}
+
+// tally counts the cases and controls that ran, by group.
+var tally = counts{cases: make(map[string]map[string]bool), controls: make(map[string]map[string]bool)}
+
+type counts struct {
+	mu              sync.Mutex
+	cases, controls map[string]map[string]bool
+}
+
+func (c *counts) note(to map[string]map[string]bool, group, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to[group] == nil {
+		to[group] = make(map[string]bool)
+	}
+	to[group][name] = true
+}
+
+// enough prints the tally and reports whether the catalogue is complete.
+func (c *counts) enough() bool {
+	total, ok := 0, true
+	for _, group := range slices.Sorted(maps.Keys(c.cases)) {
+		fmt.Printf("%-10s %3d cases, %2d controls\n", group, len(c.cases[group]), len(c.controls[group]))
+		total += len(c.cases[group])
+	}
+	fmt.Printf("%-10s %3d cases\n", "all", total)
+	for _, group := range groups {
+		if len(c.cases[group]) == 0 || len(c.controls[group]) == 0 {
+			fmt.Printf("group %s lacks cases or controls\n", group)
+			ok = false
+		}
+	}
+	if total < wanted {
+		fmt.Printf("the catalogue has fewer than %d cases\n", wanted)
+		ok = false
+	}
+	return ok
+}

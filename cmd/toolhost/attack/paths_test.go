@@ -1,0 +1,299 @@
+package attack
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// victim is a tool that takes a path, {P}. Where the path stands in an args
+// string it is quoted.
+type victim struct {
+	tool, params string
+	as           string // what the path is, where the tool takes two
+	dir          bool // it wants a directory
+	unlinks      bool // a symlink given is itself removed or moved, which is harmless
+}
+
+// victims are the tools of each toolset that work on paths.
+var victims = map[string][]victim{
+	"agent": {
+		{tool: "read_file", params: `{"path":"{P}"}`},
+		{tool: "list_files", params: `{"path":"{P}"}`, dir: true},
+		{tool: "write_file", params: `{"path":"{P}","content":"owned"}`},
+		{tool: "append_file", params: `{"path":"{P}","content":"owned"}`},
+		{tool: "edit_file", params: `{"path":"{P}","old_str":"outside","new_str":"owned"}`},
+		{tool: "multi_edit", params: `{"file_path":"{P}","edits":[{"old_string":"outside","new_string":"owned"}]}`},
+		{tool: "delete_file", params: `{"path":"{P}"}`, unlinks: true},
+		{tool: "html_to_markdown", params: `{"path":"{P}"}`},
+		{tool: "glob", params: `{"pattern":"{P}/*"}`, dir: true},
+		{tool: "head", params: `{"args":"-n 1 '{P}'"}`},
+		{tool: "tail", params: `{"args":"'{P}'"}`},
+		{tool: "wc", params: `{"args":"-c '{P}'"}`},
+		{tool: "cloc", params: `{"args":"'{P}'"}`},
+		{tool: "rg", params: `{"pattern":"planted","args":"'{P}'"}`},
+		{tool: "cp", as: "source", params: `{"args":"'{P}' stolen"}`},
+		{tool: "cp", as: "target", params: `{"args":"ok.txt '{P}'"}`},
+		{tool: "mv", as: "source", params: `{"args":"'{P}' stolen"}`, unlinks: true},
+		{tool: "mv", as: "target", params: `{"args":"ok.txt '{P}'"}`},
+		{tool: "rm", params: `{"args":"-rf '{P}'"}`, unlinks: true},
+		{tool: "touch", params: `{"args":"'{P}'"}`},
+		{tool: "mkdir", params: `{"args":"-p '{P}/new'"}`, dir: true},
+	},
+	"cliagent": {
+		{tool: "create_file", params: `{"path":"{P}","content":"owned"}`},
+		{tool: "read_file", params: `{"path":"{P}"}`},
+		{tool: "replace_string_in_file", params: `{"path":"{P}","old_string":"outside","new_string":"owned"}`},
+		{tool: "list_dir", params: `{"path":"{P}"}`, dir: true},
+		{tool: "create_directory", params: `{"path":"{P}/new"}`, dir: true},
+	},
+	"agentbench": {
+		{tool: "list_files", params: `{"root":"{P}"}`, dir: true},
+		{tool: "read_file", params: `{"path":"{P}"}`},
+		{tool: "apply_patch", params: `{"unified_diff":"--- a/{P}\n+++ b/{P}\n@@ -0,0 +1 @@\n+owned\n"}`},
+	},
+}
+
+// escapes are ways to name what lies outside; {D} is a directory there and
+// {F} its file. links marks those that go through a symlink.
+var escapes = []struct {
+	name, file, dir string
+	links           bool
+}{
+	{name: "dotdot", file: "../outside/secret.txt", dir: "../outside"},
+	{name: "absolute", file: "{OUT}/secret.txt", dir: "{OUT}"},
+	{name: "sibling with the same beginning", file: "{BASE}/ws-evil/secret.txt", dir: "../ws-evil"},
+	{name: "dotdot after a directory", file: "sub/../../outside/secret.txt", dir: "sub/../../outside"},
+	{name: "many dotdots", file: "../../../../../../../../..{OUT}/secret.txt", dir: "../../../../../../../../..{OUT}"},
+	{name: "link to it", file: "lnk", dir: "lnkdir", links: true},
+	{name: "through a linked directory", file: "lnkdir/secret.txt", dir: "lnkdir/dir", links: true},
+	{name: "absolute link", file: "abslnk", dir: "abslnkdir", links: true},
+	{name: "chain of links", file: "c1", dir: "d1", links: true},
+	{name: "link out of a link", file: "sub/up/outside/secret.txt", dir: "sub/up/outside", links: true},
+}
+
+// refusals are the codes of each contract for a path that leads out.
+var refusals = map[string][]string{
+	"agent":      {"path_outside_workspace"},
+	"cliagent":   {"path_outside_working_dir"},
+	"agentbench": {"path_outside_workspace", "blocked"}, // path_escape and symlink_blocked in its own words
+}
+
+// plantLinks makes the links of the escapes anew.
+func (a *arena) plantLinks() {
+	for name, target := range map[string]string{
+		"lnk": "../outside/secret.txt", "lnkdir": "../outside", "abslnk": a.out + "/secret.txt", "abslnkdir": a.out,
+		"c1": "c2", "c2": "./sub/c3", "sub/c3": "../lnk", "d1": "d2", "d2": "sub/../lnkdir", "sub/up": "../..",
+		"dangling": "../outside/new.txt", "loop": "loop", "proc": "/proc/self",
+	} {
+		path := filepath.Join(a.ws, name)
+		if now, err := os.Readlink(path); err == nil && now == target {
+			continue
+		}
+		_ = os.RemoveAll(path)
+		_ = os.MkdirAll(filepath.Dir(path), 0o755)
+		require.NoError(a.t, os.Symlink(target, path))
+	}
+	_ = os.WriteFile(filepath.Join(a.ws, "ok.txt"), []byte("fine\n"), 0o644)
+}
+
+// called begins the name of a case.
+func (v victim) called(toolset string) string {
+	if v.as != "" {
+		return toolset + " " + v.tool + " " + v.as + ": "
+	}
+	return toolset + " " + v.tool + ": "
+}
+
+// at puts a path into a victim's parameters.
+func (v victim) at(path string) string {
+	quoted, _ := json.Marshal(path)
+	return strings.ReplaceAll(v.params, "{P}", string(quoted[1:len(quoted)-1]))
+}
+
+func TestPathsLeadNowhereOutside(t *testing.T) {
+	for toolset, list := range victims {
+		t.Run(toolset, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"sub/x.txt": "x\n", "agent.hcl": ""})
+			a.plantLinks()
+			a.arm()
+			h := a.serve(nil, "--toolset", toolset)
+			for _, v := range list {
+				for _, e := range escapes {
+					x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset]}
+					x.params = v.at(e.file)
+					if v.dir {
+						x.params = v.at(e.dir)
+					}
+					if v.unlinks && e.links || v.tool == "apply_patch" && (e.name == "absolute" || strings.HasPrefix(e.name, "sibling")) {
+						x.want = nil // patch takes leading slashes for the part to be stripped
+					}
+					if v.tool == "create_file" && e.links {
+						x.want = append([]string{"file_exists"}, x.want...) // the link does
+					}
+					a.plantLinks()
+					oneOverMCP(t, h, x)
+				}
+			}
+			for _, v := range h.stop() {
+				t.Errorf("after the end: %s: %s", v.check, v.what)
+			}
+		})
+	}
+}
+
+// The same over the command line, one way out for each tool in turn.
+func TestPathsOnTheCommandLine(t *testing.T) {
+	for toolset, list := range victims {
+		t.Run(toolset, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"sub/x.txt": "x\n"})
+			a.plantLinks()
+			a.arm()
+			for i, v := range list {
+				e := escapes[(3*i)%len(escapes)]
+				x := attack{group: "paths", name: "command line: " + v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset]}
+				if toolset == "agentbench" {
+					x.want = []string{"path_escape", "symlink_blocked"}
+				}
+				x.params = v.at(e.file)
+				if v.dir {
+					x.params = v.at(e.dir)
+				}
+				if v.unlinks && e.links {
+					x.want = nil
+				}
+				a.plantLinks()
+				t.Run(x.name, func(t *testing.T) { onCommandLine(t, a, nil, toolset, x) })
+			}
+		})
+	}
+}
+
+// Files that are no plain files, names that are none, and what is protected.
+func TestPathsThatAreTraps(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, map[string]string{
+		"agent.hcl": "workspace {}\n", ".git/config": "[core]\n", ".git/hooks/x": "#!/bin/sh\n", ".agent/Taskfile.yml": "version: '3'\n",
+		".mcp.json": "{}", ".vscode/tasks.json": "{}", ".envrc": "export A=1\n", "page.html": "<p>x</p>",
+	})
+	a.plantLinks()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(a.ws, "fifo"), 0o644))
+	a.link("/dev/zero", "zero")
+	a.link("/dev/stdin", "stdin")
+	require.NoError(t, os.Link(filepath.Join(a.out, "secret.txt"), filepath.Join(a.ws, "hard")))
+	for _, name := range []string{"agent.hcl", ".git/config", ".git/hooks/x", ".agent/Taskfile.yml", ".mcp.json", ".vscode/tasks.json", ".envrc"} {
+		data, err := os.ReadFile(filepath.Join(a.ws, name))
+		require.NoError(t, err)
+		a.whole[name] = []string{string(data)}
+	}
+	for _, name := range []string{".git/hooks/pre-commit", ".GIT/hooks/pre-commit", "sub/.git/hooks/post-checkout"} {
+		a.whole[name] = []string{"(missing)"}
+	}
+	a.arm()
+	long := strings.Repeat("d/", 3000) + "f"
+	outside, blocked, any := []string{"path_outside_workspace"}, []string{"permission_denied"}, []string{"invalid_argument", "not_found", "too_large", "path_outside_workspace", "unsupported", "blocked"}
+	regular := []string{"unsupported", "blocked", "invalid_argument", "path_outside_workspace"}
+	read, write := `{"path":"{P}"}`, `{"path":"{P}","content":"owned"}`
+	var list []attack
+	add := func(name, tool, params, path string, want []string) {
+		list = append(list, attack{group: "paths", name: name, tool: tool, params: victim{params: params}.at(path), want: want})
+	}
+	add("read a FIFO", "read_file", read, "fifo", regular)
+	add("write a FIFO", "write_file", write, "fifo", regular)
+	add("append to a FIFO", "append_file", write, "fifo", regular)
+	add("edit a FIFO", "edit_file", `{"path":"{P}","old_str":"a","new_str":"b"}`, "fifo", regular)
+	add("head of a FIFO", "head", `{"args":"{P}"}`, "fifo", regular)
+	add("copy onto a FIFO", "cp", `{"args":"ok.txt {P}"}`, "fifo", regular)
+	add("wc of the files that a FIFO names", "wc", `{"args":"--files0-from={P}"}`, "fifo", regular)
+	add("read a device through a link", "read_file", read, "zero", outside)
+	add("head of a device", "head", `{"args":"-c 10 {P}"}`, "/dev/zero", outside)
+	add("read the host's stdin", "read_file", read, "/dev/stdin", outside)
+	add("read the host's stdin through a link", "read_file", read, "stdin", outside)
+	add("read the host's environment", "read_file", read, "/proc/self/environ", outside)
+	add("read the host's environment through a link", "read_file", read, "proc/environ", outside)
+	add("head of the environment", "head", `{"args":"-c 4000 {P}"}`, "/proc/self/environ", outside)
+	add("wc of the environment of the parent", "wc", `{"args":"{P}"}`, "/proc/1/environ", outside)
+	add("through the root in proc", "read_file", read, "/proc/self/root{OUT}/secret.txt", outside)
+	add("through the working directory in proc", "read_file", read, "/proc/self/cwd/../outside/secret.txt", outside)
+	add("write through a dangling link", "write_file", write, "dangling", outside)
+	add("append through a dangling link", "append_file", write, "dangling", outside)
+	add("touch a dangling link", "touch", `{"args":"{P}"}`, "dangling", outside)
+	add("read a link to itself", "read_file", read, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
+	add("write a link to itself", "write_file", write, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
+	add("write a hard link", "write_file", write, "hard", nil)
+	add("NUL in a name", "read_file", read, "ok.txt\x00.png", any)
+	add("NUL in a name to write", "write_file", write, "a\x00b", any)
+	add("a path too long", "read_file", read, long, append(any, "unavailable"))
+	add("a name too long", "write_file", write, strings.Repeat("n", 5000), append(any, "unavailable", "internal"))
+	add("a file as a directory", "write_file", write, "ok.txt/x", []string{"not_a_directory", "is_directory", "invalid_argument", "not_found"})
+	add("a tilde is a name", "read_file", read, "~/.ssh/id_ed25519", []string{"not_found"})
+	add("a variable is a name", "read_file", read, "$HOME/.ssh/id_ed25519", []string{"not_found"})
+	add("a URL is a name", "read_file", read, "file:///etc/passwd", []string{"not_found", "path_outside_workspace"})
+	add("backslashes", "read_file", read, `..\outside\secret.txt`, []string{"not_found", "path_outside_workspace"})
+	add("percent escapes", "read_file", read, `%2e%2e/outside/secret.txt`, []string{"not_found"})
+	add("overlong dots", "read_file", read, "\uff0e\uff0e/outside/secret.txt", []string{"not_found"})
+	add("empty path", "read_file", read, "", any)
+	for _, name := range []string{
+		".git/hooks/pre-commit", ".git/config", ".GIT/hooks/pre-commit", "sub/.git/hooks/post-checkout", "agent.hcl", "AGENT.HCL", "./agent.hcl",
+		"sub/../agent.hcl", ".agent/Taskfile.yml", ".agent/taskfile.yml", ".vscode/tasks.json", ".mcp.json", ".envrc", ".agent/runs/x/events.jsonl", ".agent/undo/journal/x",
+		".g\u200cit/hooks/pre-commit",
+	} {
+		want := blocked
+		if strings.Contains(name, "\u200c") || name == "AGENT.HCL" || name == ".agent/taskfile.yml" || strings.HasPrefix(name, ".GIT") {
+			want = append([]string{""}, blocked...) // another file where names are case sensitive
+		}
+		add("write the protected "+name, "write_file", write, name, want)
+	}
+	add("delete the protected agent.hcl", "delete_file", read, "agent.hcl", blocked)
+	add("edit the protected .git/config", "edit_file", `{"path":"{P}","old_str":"core","new_str":"owned"}`, ".git/config", blocked)
+	add("cp over agent.hcl", "cp", `{"args":"ok.txt {P}"}`, "agent.hcl", blocked)
+	add("mv over .git/config", "mv", `{"args":"ok.txt {P}"}`, ".git/config", blocked)
+	add("rm of .git", "rm", `{"args":"-rf {P}"}`, ".git", blocked)
+	add("mv of .git away", "mv", `{"args":"{P} elsewhere"}`, ".git", blocked)
+	add("mv of .agent away", "mv", `{"args":"{P} elsewhere"}`, ".agent", blocked)
+	add("mkdir of .git/hooks/d", "mkdir", `{"args":"-p {P}"}`, ".git/hooks/d", blocked)
+	add("touch agent.lock.hcl", "touch", `{"args":"{P}"}`, "agent.lock.hcl", blocked)
+	h := a.serve(nil)
+	overMCP(t, h, list)
+}
+
+func TestPathsControls(t *testing.T) {
+	t.Parallel()
+	t.Run("workspace allowed to reach outside", func(t *testing.T) {
+		for _, v := range []struct{ tool, params, check string }{
+			{"write_file", `{"path":"../outside/secret.txt","content":"owned"}`, checkCanary},
+			{"read_file", `{"path":"lnk"}`, checkSecret},
+			{"rm", `{"args":"-rf ../outside/dir"}`, checkCanary},
+			{"touch", `{"args":"{OUT}/secret.txt"}`, checkCanary},
+			{"head", `{"args":"lnkdir/secret.txt"}`, checkSecret},
+			{"cp", `{"args":"ok.txt {OUT}/new"}`, checkCanary},
+		} {
+			a := newArena(t, nil)
+			a.write(a.ws, "agent.hcl", `workspace { allow = ["../outside"] }`, 0o644)
+			a.plantLinks()
+			a.arm()
+			r := a.cli(nil, "", v.tool, a.fill(v.params))
+			control(t, "paths", v.tool+" where outside is allowed", v.check, a.inspect(r.said...))
+		}
+	})
+	t.Run("a naive writer follows hard links", func(t *testing.T) {
+		a := newArena(t, nil)
+		require.NoError(t, os.Link(filepath.Join(a.out, "secret.txt"), filepath.Join(a.ws, "hard")))
+		a.arm()
+		require.NoError(t, os.WriteFile(filepath.Join(a.ws, "hard"), []byte("owned"), 0o644))
+		control(t, "paths", "hard link written in place", checkCanary, a.inspect())
+	})
+	t.Run("mtime alone", func(t *testing.T) {
+		a := newArena(t, nil)
+		a.arm()
+		require.NoError(t, os.Chmod(filepath.Join(a.out, "secret.txt"), 0o600))
+		control(t, "paths", "mode changed", checkCanary, a.inspect())
+	})
+}
