@@ -16,8 +16,8 @@ import (
 type victim struct {
 	tool, params string
 	as           string // what the path is, where the tool takes two
-	dir          bool // it wants a directory
-	unlinks      bool // a symlink given is itself removed or moved, which is harmless
+	dir          bool   // it wants a directory
+	unlinks      bool   // a symlink given is itself removed or moved, which is harmless
 }
 
 // victims are the tools of each toolset that work on paths.

@@ -1,0 +1,185 @@
+package attack
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// forbidden are commands that a confined process must not get done. Whether
+// they fail or do it in a world of their own is all the same.
+var forbidden = []struct{ name, script string }{
+	{"write a file outside", `echo owned > {OUT}/owned`},
+	{"append to a file outside", `echo owned >> {OUT}/secret.txt`},
+	{"truncate a file outside", `: > {OUT}/secret.txt`},
+	{"remove a file outside", `rm -f {OUT}/secret.txt`},
+	{"remove a tree outside", `rm -rf {OUT}/dir`},
+	{"rename outside", `mv {OUT}/secret.txt {OUT}/moved`},
+	{"move out of the workspace", `mv ok.txt {OUT}/`},
+	{"chmod outside", `chmod 777 {OUT}/secret.txt`},
+	{"chown outside", `chown 1:1 {OUT}/secret.txt`},
+	{"change times outside", `touch -d 2020-01-01 {OUT}/secret.txt`},
+	{"make a directory outside", `mkdir {OUT}/owned`},
+	{"make a link outside", `ln -s /etc/passwd {OUT}/owned`},
+	{"hard link a file of outside and write it", `ln {OUT}/secret.txt stolen && echo owned > stolen`},
+	{"write through a link of the workspace", `ln -sfn {OUT} way && echo owned > way/owned`},
+	{"write through the working directory in proc", `echo owned > /proc/self/cwd/../outside/owned`},
+	{"write through the root in proc", `echo owned > /proc/self/root{OUT}/owned`},
+	{"write by dd", `dd if=/dev/zero of={OUT}/secret.txt bs=1 count=1`},
+	{"read the user's keys", `cat {HOME}/.ssh/id_ed25519 {HOME}/.aws/credentials`},
+	{"copy the user's keys", `cp -r {HOME}/.ssh taken`},
+	{"read the host's environment", `cat /proc/$PPID/environ /proc/1/environ | tr '\0' '\n'`},
+	{"read every environment there is", `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'`},
+	{"say the own environment", `env`},
+	{"write to the shared memory of all", `echo {MARK} > /dev/shm/{MARK} && test -e /dev/shm/{MARK}; rm -f /dev/shm/{MARK}`},
+	{"make a device", `mknod {WS}/kmem c 1 1 && cat kmem | head -c 10`},
+	{"mount over outside", `mount -t tmpfs none {OUT}`},
+	{"mount in new namespaces", `unshare -rm sh -c 'mount -t tmpfs none {OUT} && touch {OUT}/owned'`},
+	{"leave by a new user namespace", `unshare -r sh -c 'echo owned > {OUT}/owned'`},
+	{"unmount what covers", `umount -l {HOME}/.ssh; cat {HOME}/.ssh/id_ed25519`},
+	{"remount for writing", `mount -o remount,rw / && echo owned > {OUT}/owned`},
+	{"change a kernel setting", `echo 1 > /proc/sys/kernel/sysrq`},
+	{"trace the parent", `gdb -p $PPID -batch || strace -p $PPID -o {OUT}/owned`},
+	{"end the host", `kill -9 $PPID; kill -9 1; kill -9 -1; sleep 0`},
+	{"connect to a server by TCP", `bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT} && cat <&3'`},
+	{"fetch from a server", `curl -s -m 2 http://{CANARY}/`},
+	{"fetch from a server by its name", `curl -s -m 2 http://localhost:{PORT}/`},
+	{"use the proxy of the environment", `curl -s -m 2 http://example.com/`},
+	{"send by UDP", `bash -c 'echo x > /dev/udp/127.0.0.1/{PORT}'`},
+	{"set its own user id", `cp /bin/sh own && chmod u+s own && ./own -p -c 'echo owned > {OUT}/owned'; rm -f own`},
+	{"change what agents may do", `echo 'workspace { allow = ["/"] }' > agent.hcl; printf 'version: 3' > .agent/Taskfile.yml`},
+	{"plant a git hook", `mkdir -p .git/hooks; echo 'touch {OUT}/owned' > .git/hooks/pre-commit; true`},
+}
+
+// faces are the ways in which a shell command gets to run, each with its
+// toolset and the parameters for a script.
+var faces = map[string]struct {
+	toolset, tool string
+	params        func(t *testing.T, script string) string
+}{
+	"agentbench": {"agentbench", "run", command},
+	"cliagent":   {"cliagent", "run_in_terminal", command},
+	"command":    {"", "script", scriptParams},
+	"taskfile":   {"", "run_command", taskParams},
+}
+
+func scriptParams(t *testing.T, script string) string {
+	data, err := json.Marshal(map[string]string{"line": script})
+	require.NoError(t, err)
+	return string(data)
+}
+
+func taskParams(t *testing.T, script string) string {
+	data, err := json.Marshal(map[string]string{"command": "script", "args": "'" + strings.ReplaceAll(script, "'", `'\''`) + "'"})
+	require.NoError(t, err)
+	return string(data)
+}
+
+func sandboxArena(t *testing.T, level string) *arena {
+	a := newArena(t, map[string]string{
+		".git/config":         "[core]\n",
+		".agent/Taskfile.yml": "version: '3'\ntasks:\n  script:\n    desc: run\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
+	})
+	hcl := "tool \"script\" {\n  description = \"Run.\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"
+	if level != "" {
+		hcl += "sandbox { level = \"" + level + "\" }\n"
+	}
+	a.write(a.ws, "agent.hcl", hcl, 0o644)
+	a.whole["agent.hcl"] = []string{hcl}
+	return a
+}
+
+func TestSandbox(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testneed.Program(t, "unshare")
+	}
+	levels := []string{""} // what holds without a word in agent.hcl
+	if all() {
+		levels = []string{"", "full"}
+	}
+	for _, level := range levels {
+		for face, f := range faces {
+			t.Run(strings.TrimSpace(face+" "+level), func(t *testing.T) {
+				t.Parallel()
+				a := sandboxArena(t, level)
+				a.arm()
+				h := a.serve(nil, toolsetArgs(f.toolset)...)
+				for _, x := range forbidden {
+					a.write(a.ws, "ok.txt", "fine\n", 0o644)
+					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + level + " " + x.name, tool: f.tool, params: f.params(t, a.fill(x.script))})
+				}
+				for _, v := range h.stop() {
+					t.Errorf("after the end: %s: %s", v.check, v.what)
+				}
+			})
+		}
+	}
+}
+
+func toolsetArgs(toolset string) []string {
+	if toolset == "" {
+		return nil
+	}
+	return []string{"--toolset", toolset}
+}
+
+// TestSandboxProbe runs the probe of package sandbox through the whole
+// program: sockets of every family, io_uring, namespaces, ptrace and more.
+func TestSandboxProbe(t *testing.T) {
+	t.Parallel()
+	a := sandboxArena(t, "")
+	build := exec.Command("go", "build", "-o", filepath.Join(a.ws, "probe"), "../../../host/sandbox/testdata/probe")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	a.arm()
+	scene, err := json.Marshal(map[string]any{
+		"Workspace": a.ws, "Outside": a.out, "Secret": a.home + "/.ssh/id_ed25519", "Masked": a.home + "/.ssh",
+		"HostTmp": a.tmp, "Protected": a.ws + "/agent.hcl", "Pid": os.Getpid(), "SharedMemory": -1,
+		"TCP4": a.canary.Addr().String(), "TCP6": "[::1]:1", "UDP": a.canary.Addr().String(), "Unix": a.base + "/none.sock", "Abstract": "none",
+	})
+	require.NoError(t, err)
+	h := a.serve(nil, "--toolset", "cliagent")
+	r := h.call("run_in_terminal", command(t, "./probe '"+string(scene)+"'"))
+	found := h.inspect(r)
+	denied := 0
+	for line := range strings.Lines(r.text) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(rest, "denied") {
+			tally.note(tally.cases, "sandbox", "probe "+name)
+			denied++
+		}
+	}
+	assert.Empty(t, found)
+	assert.GreaterOrEqual(t, denied, 25, "forbidden acts that are denied: %s", r.text)
+	assert.Empty(t, h.stop())
+}
+
+func TestSandboxControls(t *testing.T) {
+	for name, x := range map[string]struct{ script, check string }{
+		"write a file outside":        {`echo owned > {OUT}/owned`, checkCanary},
+		"chmod outside":               {`chmod 777 {OUT}/secret.txt`, checkCanary},
+		"change times outside":        {`touch -d 2020-01-01 {OUT}/secret.txt`, checkCanary},
+		"read the user's keys":        {`cat {HOME}/.ssh/id_ed25519`, checkSecret},
+		"read the host's environment": {`cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'`, checkSecret},
+		"connect to a server by TCP":  {`bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT} && cat <&3'`, checkServer},
+		"hard link and write":         {`ln {OUT}/secret.txt stolen && echo owned > stolen`, checkCanary},
+		"change what agents may do":   {`echo 'workspace { allow = ["/"] }' > agent.hcl`, checkWhole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := sandboxArena(t, "off")
+			a.arm()
+			r := a.cli(nil, "cliagent", "run_in_terminal", command(t, a.fill(x.script)))
+			control(t, "sandbox", name, x.check, a.inspect(r.said...))
+		})
+	}
+}
