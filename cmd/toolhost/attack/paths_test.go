@@ -117,6 +117,7 @@ func (v victim) at(path string) string {
 }
 
 func TestPathsLeadNowhereOutside(t *testing.T) {
+	t.Parallel()
 	for toolset, list := range victims {
 		t.Run(toolset, func(t *testing.T) {
 			t.Parallel()
@@ -150,6 +151,7 @@ func TestPathsLeadNowhereOutside(t *testing.T) {
 
 // The same over the command line, one way out for each tool in turn.
 func TestPathsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	for toolset, list := range victims {
 		t.Run(toolset, func(t *testing.T) {
 			t.Parallel()

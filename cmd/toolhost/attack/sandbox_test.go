@@ -98,6 +98,7 @@ func sandboxArena(t *testing.T, level string) *arena {
 }
 
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		testneed.Program(t, "unshare")
 	}
@@ -164,6 +165,7 @@ func TestSandboxProbe(t *testing.T) {
 }
 
 func TestSandboxControls(t *testing.T) {
+	t.Parallel()
 	for name, x := range map[string]struct{ script, check string }{
 		"write a file outside":        {`echo owned > {OUT}/owned`, checkCanary},
 		"chmod outside":               {`chmod 777 {OUT}/secret.txt`, checkCanary},

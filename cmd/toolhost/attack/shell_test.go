@@ -131,6 +131,7 @@ func command(t *testing.T, line string) string {
 
 // A rule against a command is not got around by writing it another way.
 func TestShellPolicy(t *testing.T) {
+	t.Parallel()
 	for toolset, name := range map[string]string{"cliagent": "run_in_terminal", "agentbench": "run"} {
 		t.Run(toolset, func(t *testing.T) {
 			t.Parallel()
