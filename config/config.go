@@ -82,8 +82,11 @@ type Access = argv.Access
 type Plugin struct {
 	Name string
 	// Source is what to run: a path, resolved against the file's directory
-	// when it begins with a dot, or a name that the operator's install knows.
+	// when it begins with a dot, or the name under which one is installed.
 	Source string
+	// Version is a constraint on the version of an installed plugin, such as
+	// "~> 1.2"; it may be empty.
+	Version string
 	// SHA256 pins the binary, in lower-case hex; it may be empty.
 	SHA256 string
 	// Config is the undecoded config block.

@@ -2,10 +2,13 @@ package config
 
 import (
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/versions"
 )
 
 // words splits labels at blanks.
@@ -20,12 +23,13 @@ func words(labels []string) []string {
 // plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("source sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config"))
+	blk := r.open(b, schema("source version sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config"))
 	blk.require("source")
 	p := Plugin{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("source", &p.Source) {
 		p.Source = r.pluginSource(p.Source, blk.where("source"))
 	}
+	blk.version(&p)
 	if blk.text("sha256", &p.SHA256) {
 		p.SHA256 = strings.ToLower(p.SHA256)
 		if len(p.SHA256) != 64 || strings.Trim(p.SHA256, "0123456789abcdef") != "" {
@@ -51,11 +55,34 @@ func (r *reader) plugin(b *hcl.Block) {
 	r.cfg.Plugins = append(r.cfg.Plugins, p)
 }
 
+// version reads the constraint on an installed plugin.
+func (b block) version(p *Plugin) {
+	if !b.text("version", &p.Version) {
+		return
+	}
+	if _, err := versions.Parse(p.Version); err != nil {
+		b.fail(b.where("version"), "Invalid version", `Write a constraint: "1.2.3", "~> 1.2", ">= 1.2, < 2".`, "%s.", err)
+	}
+	if !p.Installed() && p.Source != "" {
+		b.fail(b.attrs["version"].NameRange, "Out of place", "Remove version, or give the name of an installed plugin as its source.",
+			"A plugin that is run from a path has the version that it has.")
+	}
+}
+
+// Installed reports whether the source is the name of an installed plugin and
+// no path.
+func (p Plugin) Installed() bool {
+	return p.Source != "" && !filepath.IsAbs(p.Source) && !strings.ContainsAny(p.Source, `/\`)
+}
+
 // pluginSource resolves a source that is a path.
 func (r *reader) pluginSource(source string, at hcl.Range) string {
 	if source == "" || strings.HasPrefix(source, ".") || strings.HasPrefix(source, "~/") ||
 		strings.ContainsAny(source, `/\`) && !strings.Contains(source, "://") {
 		return r.path(source, at)
+	}
+	if strings.Contains(source, "://") {
+		r.fail(at, "Not a program", "Run toolhost plugin install "+source+" and write the name that it gives.", "A source is a path or the name of an installed plugin.")
 	}
 	return source
 }

@@ -1,0 +1,191 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/versions"
+)
+
+// LockName is the file beside agent.hcl that pins its plugins.
+const LockName = "agent.lock.hcl"
+
+// Lock is what an agent.lock.hcl says.
+type Lock struct {
+	// Plugins are sorted by name.
+	Plugins []LockedPlugin
+}
+
+// LockedPlugin pins a plugin.
+type LockedPlugin struct {
+	Name string
+	// Version is the one in use, Constraint what agent.hcl asked for when it
+	// was locked. Both are empty for a plugin that is run from a path.
+	Version, Constraint string
+	// From is where the plugin came from: an https URL, or a path, relative to
+	// the file where that is possible.
+	From string
+	// Key is the minisign public key that its releases are signed with, empty
+	// for none.
+	Key string
+	// SHA256 has the checksum of the program, in lower-case hex, by platform:
+	// "linux_amd64".
+	SHA256 map[string]string
+	Pos    string
+}
+
+// Find gives the entry of a plugin, nil when there is none.
+func (l *Lock) Find(name string) *LockedPlugin {
+	if l == nil {
+		return nil
+	}
+	i := slices.IndexFunc(l.Plugins, func(p LockedPlugin) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &l.Plugins[i]
+}
+
+// Set puts an entry in place of the one of its name, if any.
+func (l *Lock) Set(p LockedPlugin) {
+	l.Remove(p.Name)
+	l.Plugins = append(l.Plugins, p)
+	slices.SortFunc(l.Plugins, func(a, b LockedPlugin) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Remove takes an entry out.
+func (l *Lock) Remove(name string) {
+	l.Plugins = slices.DeleteFunc(l.Plugins, func(p LockedPlugin) bool { return p.Name == name })
+}
+
+// LockPath is the lock file that belongs to an agent.hcl.
+func LockPath(config string) string { return filepath.Join(filepath.Dir(config), LockName) }
+
+// ReadLock reads a lock file. One that does not exist locks nothing.
+func ReadLock(path string) (*Lock, Diagnostics) {
+	src, err := readFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err != nil && missing(path):
+		return new(Lock), nil
+	case err != nil:
+		return new(Lock), Diagnostics{unreadable(path, err)}
+	}
+	return ParseLock(display(path), src)
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// ParseLock reads the text of a lock file.
+func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
+	r := &reader{filename: filename, cfg: new(Config)}
+	lock := new(Lock)
+	if !r.parse(src) {
+		return lock, finish(r.diags, r.file, nil)
+	}
+	content := r.content(r.file.Body, schema("", "plugin name"), LockName)
+	for _, b := range content.Blocks {
+		if lock.Find(b.Labels[0]) != nil {
+			r.fail(b.LabelRanges[0], "Locked twice", "Run toolhost plugin lock.", "There is another block for %q.", b.Labels[0])
+			continue
+		}
+		lock.Set(r.locked(b))
+	}
+	return lock, finish(r.diags, r.file, nil)
+}
+
+func (r *reader) locked(b *hcl.Block) LockedPlugin {
+	blk := r.open(b, schema("version constraint from key sha256"))
+	blk.require("sha256")
+	p := LockedPlugin{Name: b.Labels[0], Pos: pos(b.DefRange)}
+	if blk.text("version", &p.Version) && !versions.Valid(p.Version) {
+		r.fail(blk.where("version"), "Invalid version", "Run toolhost plugin lock.", "%q is no version.", p.Version)
+	}
+	blk.text("constraint", &p.Constraint)
+	blk.text("from", &p.From)
+	blk.text("key", &p.Key)
+	blk.textMap("sha256", &p.SHA256)
+	for _, sum := range p.SHA256 {
+		if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock.", "%q is no SHA-256.", sum)
+		}
+	}
+	return p
+}
+
+// Bytes is the lock file in its one canonical form, so that the same content
+// is always the same text.
+func (l *Lock) Bytes() []byte {
+	var out bytes.Buffer
+	out.WriteString("# Written by toolhost plugin lock, install and update. Keep it under version control.\n")
+	for _, p := range l.Plugins {
+		fmt.Fprintf(&out, "\nplugin %s {\n", quote(p.Name))
+		for _, a := range []struct{ name, value string }{
+			{"version   ", p.Version}, {"constraint", p.Constraint}, {"from      ", p.From}, {"key       ", p.Key},
+		} {
+			if a.value != "" {
+				fmt.Fprintf(&out, "  %s = %s\n", a.name, quote(a.value))
+			}
+		}
+		out.WriteString("  sha256 = {\n")
+		width := 0
+		for platform := range p.SHA256 {
+			width = max(width, len(platform))
+		}
+		for _, platform := range slices.Sorted(maps.Keys(p.SHA256)) {
+			fmt.Fprintf(&out, "    %-*s = %s\n", width, platform, quote(p.SHA256[platform]))
+		}
+		out.WriteString("  }\n}\n")
+	}
+	return out.Bytes()
+}
+
+// quote writes text for HCL, in which ${ and %{ begin templates.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case (r == '$' || r == '%') && strings.HasPrefix(s[i+1:], "{"):
+			b.WriteRune(r)
+			b.WriteRune(r)
+		case r < ' ':
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// AddPlugin gives the text of an agent.hcl with a plugin block more, for a
+// plugin that is installed under its name.
+func AddPlugin(src []byte, name, source, constraint string) []byte {
+	out := bytes.Clone(src)
+	if len(out) > 0 {
+		if !bytes.HasSuffix(out, []byte("\n")) {
+			out = append(out, '\n')
+		}
+		out = append(out, '\n')
+	}
+	block := fmt.Sprintf("plugin %s {\n  source = %s\n}\n", quote(name), quote(source))
+	if constraint != "" {
+		block = fmt.Sprintf("plugin %s {\n  source  = %s\n  version = %s\n}\n", quote(name), quote(source), quote(constraint))
+	}
+	return append(out, block...)
+}

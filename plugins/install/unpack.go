@@ -1,0 +1,215 @@
+package install
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// What a plugin's files may be, in number and in bytes together.
+const (
+	maxFiles = 50_000
+	maxBytes = 1 << 30
+)
+
+// unpacker writes the files of a plugin below a directory, whatever their names
+// say, and no more than the limits.
+type unpacker struct {
+	root  *os.Root
+	files int
+	bytes int64
+	limit int64
+}
+
+func newUnpacker(dir string) (*unpacker, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &unpacker{root: root, limit: maxBytes}, nil
+}
+
+func (u *unpacker) close() { u.root.Close() }
+
+// skip reports files that a plugin does not need and that links are often
+// among.
+func skip(name string) bool {
+	return strings.Contains("/"+name, "/node_modules/.bin/") || name == ".git" || strings.HasPrefix(name, ".git/")
+}
+
+// add writes one file or directory under a name with slashes.
+func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
+	name = path.Clean(strings.TrimSuffix(name, "/"))
+	switch {
+	case name == "." || skip(name):
+		return nil
+	case !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`):
+		return fmt.Errorf("the entry %q leads out of the plugin's directory", name)
+	case mode.IsDir():
+		return u.root.MkdirAll(filepath.FromSlash(name), 0o755)
+	case !mode.IsRegular():
+		return fmt.Errorf("the entry %q is no regular file: links and devices are not installed", name)
+	}
+	if u.files++; u.files > maxFiles {
+		return fmt.Errorf("there are more than %d files", maxFiles)
+	}
+	if dir := path.Dir(name); dir != "." {
+		if err := u.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
+			return err
+		}
+	}
+	permission := fs.FileMode(0o644)
+	if mode&0o111 != 0 {
+		permission = 0o755
+	}
+	return u.write(filepath.FromSlash(name), permission, content)
+}
+
+func (u *unpacker) write(name string, mode fs.FileMode, content io.Reader) error {
+	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(content, u.limit-u.bytes+1))
+	if u.bytes += n; u.bytes > u.limit {
+		err = fmt.Errorf("the files are larger than %d MiB together", u.limit>>20)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// isArchive reports whether name is that of an archive.
+func isArchive(name string) bool {
+	for _, suffix := range []string{".tar.gz", ".tgz", ".zip"} {
+		if strings.HasSuffix(strings.ToLower(name), suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// unpackArchive unpacks data, which is what its name says.
+func unpackArchive(name string, data []byte, dir string) error {
+	u, err := newUnpacker(dir)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	if strings.HasSuffix(strings.ToLower(name), ".zip") {
+		return u.zip(data)
+	}
+	return u.tar(data)
+}
+
+func (u *unpacker) tar(data []byte) error {
+	unzipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	// Padding and headers count as well, so that a bomb of them ends.
+	archive := tar.NewReader(io.LimitReader(unzipped, 2*u.limit))
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		if h.Typeflag == tar.TypeLink && !skip(path.Clean(h.Name)) {
+			return fmt.Errorf("the entry %q is no regular file: links and devices are not installed", h.Name)
+		}
+		if err := u.add(h.Name, h.FileInfo().Mode(), archive); err != nil {
+			return err
+		}
+	}
+}
+
+func (u *unpacker) zip(data []byte) error {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return err
+	}
+	for _, f := range archive.File {
+		if err := u.zipped(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *unpacker) zipped(f *zip.File) error {
+	if f.Mode().IsDir() {
+		return u.add(f.Name, f.Mode(), nil)
+	}
+	content, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return u.add(f.Name, f.Mode(), content)
+}
+
+// copyTree copies a directory as if it were an archive.
+func copyTree(from, to string) error {
+	u, err := newUnpacker(to)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return fs.WalkDir(source.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if skip(name) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return u.add(name, info.Mode(), nil)
+		}
+		f, err := source.Open(filepath.FromSlash(name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return u.add(name, info.Mode(), f)
+	})
+}
+
+// copyFile copies one program.
+func copyFile(from, to string) error {
+	u, err := newUnpacker(to)
+	if err != nil {
+		return err
+	}
+	defer u.close()
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return u.add(filepath.Base(from), 0o755, f)
+}
