@@ -2,14 +2,44 @@ package plugins
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 )
+
+// Inspect starts a program that is not declared, with no configuration, and
+// gives what it says of itself. The error is a *tool.Error.
+func (m *Manager) Inspect(ctx context.Context, program string) (*Description, error) {
+	spec := Spec{Name: strings.TrimPrefix(filepath.Base(program), "toolhost-plugin-"), Path: program}
+	p, err := newPlugin(m, spec)
+	if err != nil {
+		return nil, err
+	}
+	p.unconfigured = true
+	defer p.close()
+	return p.describe(ctx)
+}
+
+// Checksum gives the SHA-256 of a plugin's program, in lower-case hex. The
+// error is a *tool.Error.
+func Checksum(path string) (string, error) {
+	spec := Spec{Name: filepath.Base(path), Path: path}
+	b, err := openProgram(spec)
+	if err != nil {
+		return "", err
+	}
+	defer b.close()
+	if err := b.hash(); err != nil {
+		return "", unreadable(spec, err)
+	}
+	return b.sha256, nil
+}
 
 // checkConfig checks the plugin's configuration against the schema that the
 // plugin declares, and fills in defaults.

@@ -187,6 +187,13 @@ func (in *instance) introduce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.unconfigured {
+		if err := checkDescription(p.spec.Name, first); err != nil {
+			return err
+		}
+		p.learn(first, in.runner.binary)
+		return nil
+	}
 	config, err := checkConfig(p.spec, first.ConfigSchema)
 	if err != nil {
 		return err

@@ -134,6 +134,9 @@ type Spec struct {
 	// CallTimeout bounds a call of any of the plugin's tools, in place of
 	// what the tools say themselves. Zero leaves it to them.
 	CallTimeout time.Duration
+	// Problem is why the plugin cannot be used, where that is known without its
+	// program: it is not installed, say. Nil means none.
+	Problem *tool.Error
 	// IdleTimeout is how long the process may go unused before it is ended;
 	// the next call starts it again. Zero keeps it.
 	IdleTimeout time.Duration

@@ -34,7 +34,9 @@ type plugin struct {
 	active      int         // uses of current that go on
 	idle        *time.Timer // ends current; nil while it is in use
 	tally       *tally
-	ending      sync.WaitGroup // idle processes being ended
+	// unconfigured plugins are only asked what they are.
+	unconfigured bool
+	ending       sync.WaitGroup // idle processes being ended
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
@@ -50,7 +52,7 @@ func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 		return nil, invalidSpec(spec, "has a configuration that is no JSON object", "Give an object.")
 	case spec.Shipped:
 		return p, p.findShipped()
-	case spec.Path == "":
+	case spec.Path == "" && spec.Problem == nil:
 		return nil, invalidSpec(spec, "names no program", "Give the path of the plugin's program as its source.")
 	}
 	return p, nil
@@ -166,6 +168,10 @@ func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
 	}
 	if p.current != nil {
 		return p.current, 0, nil
+	}
+	if _, attached := p.attachment(); p.spec.Problem != nil && !attached {
+		p.lastError = p.spec.Problem
+		return nil, 0, p.spec.Problem
 	}
 	p.recallFailures()
 	if wait := p.breaker.wait(time.Now()); wait > maxBackoffWait {

@@ -100,7 +100,7 @@ func (p *project) ownFiles(cfg *config.Config) []string {
 		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
 	}
 	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
-		files = append(files, path)
+		files = append(files, path, config.LockPath(path))
 	}
 	return files
 }

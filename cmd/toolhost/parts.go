@@ -130,11 +130,16 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if m.toolset.Name == "agent" {
 		return nil
 	}
+	resolver, err := p.app.newResolver(cfg)
+	if err != nil {
+		return err
+	}
 	for _, plugin := range cfg.Plugins {
 		spec, err := p.pluginSpec(plugin)
 		if err != nil {
 			return err
 		}
+		resolver.resolve(plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}

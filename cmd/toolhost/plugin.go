@@ -14,9 +14,10 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
-		Short: "Look at plugins",
+		Short: "Install, lock, check and write plugins, and look at them",
 	}
-	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(), a.pluginTestCommand())
+	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(), a.pluginTestCommand(),
+		a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginRemoveCommand(), a.pluginLockCommand(), a.pluginVerifyCommand())
 	return c
 }
 

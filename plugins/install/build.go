@@ -27,7 +27,7 @@ func (in *Installer) build(ctx context.Context, source, dir string, skipTests bo
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	steps := [][]string{{"test", "./..."}, {"build", "-trimpath", "-o", filepath.Join(dir, name), "."}}
+	steps := [][]string{{"test", "./..."}, {"build", "-o", filepath.Join(dir, name), "."}}
 	if skipTests {
 		steps = steps[1:]
 	}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/plugins"
+	"github.com/toolhost/toolhost/plugins/install"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// installFlags are those of toolhost plugin install.
+type installFlags struct {
+	version, sha256, key string
+	noAdd, skipTests     bool
+}
+
+func (a *app) pluginInstallCommand() *cobra.Command {
+	var flags installFlags
+	c := &cobra.Command{
+		Use:   "install [SOURCE]",
+		Short: "Install a plugin for this user, and declare and lock it in this project",
+		Long: `Install a plugin for this user, and declare and lock it in this project.
+
+A source is the path of a program, of a directory, of a Go module (which is tested
+and built), of an archive, or of a directory VERSION/OS_ARCH; or the https address
+of an archive (.tar.gz, .tgz, .zip), in which {version}, {os} and {arch} are filled
+in. Before it is kept, the program is run once, confined, to say what it offers.
+
+Without a source, the plugins that agent.lock.hcl names are installed from where
+they came from, and have to be the same.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.installLocked(c.Context(), flags)
+			}
+			return a.installOne(c.Context(), args[0], flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.version, "version", "", `a constraint on the version, such as "~> 1.2"`)
+	f.StringVar(&flags.sha256, "sha256", "", "the checksum that the archive or program must have")
+	f.StringVar(&flags.key, "key", "", "the minisign public key, or its file, that must have signed it")
+	f.BoolVar(&flags.noAdd, "no-add", false, "leave agent.hcl and agent.lock.hcl alone")
+	f.BoolVar(&flags.skipTests, "skip-tests", false, "do not run the tests of a Go module")
+	return c
+}
+
+// newInstaller makes an installer for the plugins of this user.
+func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
+	dir, err := install.Dir()
+	if err != nil {
+		return nil, err
+	}
+	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, Timeout: cfg.Web.Timeout})
+	if err != nil {
+		return nil, usage(err)
+	}
+	return &install.Installer{
+		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect,
+		Say: func(step string) { a.note("%s", a.painter.dim(step+" ...")) },
+	}, nil
+}
+
+// inspect asks a program what it offers, confined and in an empty workspace.
+func (a *app) inspect(ctx context.Context, program string) (*plugins.Description, error) {
+	workspace, err := os.MkdirTemp("", "toolhost-inspect-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(workspace)
+	settings := sandbox.Settings{Level: sandbox.Auto}
+	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
+		settings.Level = sandbox.Off
+	}
+	manager := plugins.NewManager(plugins.Options{
+		Logger: a.logger, Workspace: sdk.Workspace{Root: workspace}, HostVersion: version(),
+		Prepare: func(l plugins.Launch) error {
+			policy := settings.Policy(workspace, l.SocketDir)
+			policy.UnixSockets = true
+			return policy.Confine(l.Cmd)
+		},
+	})
+	defer manager.Close()
+	return manager.Inspect(ctx, program)
+}
+
+func (a *app) installOne(ctx context.Context, source string, flags installFlags) error {
+	cfg, path, err := a.ownConfig()
+	if err != nil {
+		return err
+	}
+	request, err := flags.request(source)
+	if err != nil {
+		return usage(err)
+	}
+	in, err := a.newInstaller(cfg)
+	if err != nil {
+		return err
+	}
+	found, err := in.Install(ctx, request)
+	if err != nil {
+		return err
+	}
+	a.showInstalled(found)
+	if flags.noAdd {
+		return nil
+	}
+	return a.declare(cfg, path, found, flags.version)
+}
+
+func (f installFlags) request(source string) (install.Request, error) {
+	r := install.Request{Source: source, SHA256: f.sha256, SkipTests: f.skipTests}
+	var err error
+	if r.Constraint, err = versions.Parse(f.version); err != nil {
+		return r, tool.Errorf(tool.InvalidArgument, "--version: %w", err).Suggest(`Write "1.2.3", "~> 1.2" or ">= 1.2, < 2".`)
+	}
+	if strings.Contains(source, "{version}") {
+		r.Version = f.version
+	}
+	r.Key, err = install.ParseKey(f.key)
+	return r, err
+}
+
+// showInstalled tells what has come, before it is used.
+func (a *app) showInstalled(found *install.Installed) {
+	d := found.Description
+	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(found.Name), found.Version, found.Signature)
+	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(asked(d.Tools)), "nothing"))
+	if len(d.Services) > 0 {
+		fmt.Fprintf(a.out, "  services: %s\n", strings.Join(d.Services, ", "))
+	}
+	for _, def := range d.Tools {
+		fmt.Fprintf(a.out, "  %s (%s): %s\n", def.Name, def.Risk, harmless(summary(def.Description)))
+	}
+}
+
+// declare adds a plugin to agent.hcl, unless it is there, and to the lock.
+func (a *app) declare(cfg *config.Config, path string, found *install.Installed, constraint string) error {
+	lock, diags := config.ReadLock(config.LockPath(path))
+	if diags.HasErrors() {
+		return a.report(diags)
+	}
+	declared := false
+	for _, c := range cfg.Plugins {
+		switch {
+		case c.Name == found.Name && !c.Installed():
+			a.note("%s: plugin %q runs %s there, not the one that was installed.", c.Pos, c.Name, c.Source)
+			return nil
+		case c.Source == found.Name && c.Installed():
+			declared = true
+			lock.Set(lockEntry(c.Name, found, c.Version, portable(found.From, path), lock.Find(c.Name)))
+		}
+	}
+	if !declared {
+		if err := a.addBlock(cfg, path, found.Name, constraint); err != nil {
+			return err
+		}
+		lock.Set(lockEntry(found.Name, found, constraint, portable(found.From, path), lock.Find(found.Name)))
+	}
+	return writeLock(path, lock)
+}
+
+// addBlock declares a plugin. A file that was approved, or that there was none
+// of, stays approved: the change is the user's own.
+func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error {
+	if strings.HasSuffix(path, ".json") {
+		a.note("Add the plugin to %s yourself: \"plugin\": {%q: {\"source\": %q}}", path, name, name)
+		return nil
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	text := config.AddPlugin(old, name, name, constraint)
+	approved := len(old) == 0 || a.approved(cfg)
+	if err := replaceFile(path, text); err != nil {
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make it writable, or use --no-add.")
+	}
+	if approved {
+		a.approveOwn(path, text)
+	}
+	fmt.Fprintf(a.out, "Added plugin %q to %s.\n", name, path)
+	return nil
+}
+
+// approved reports whether a file has been approved as it is, for good.
+func (a *app) approved(cfg *config.Config) bool {
+	if len(cfg.Loosens()) == 0 {
+		return true
+	}
+	dir, err := trust.Dir()
+	if err != nil || liesIn(dir, cfg.Workspace.Root) {
+		return false
+	}
+	absolute, err := filepath.Abs(cfg.Path)
+	return err == nil && trust.Open(dir).Status(absolute, cfg.SHA256) == trust.Approved
+}
+
+// installLocked installs what the lock file names and is missing.
+func (a *app) installLocked(ctx context.Context, flags installFlags) error {
+	cfg, path, err := a.ownConfig()
+	if err != nil {
+		return err
+	}
+	in, err := a.newInstaller(cfg)
+	if err != nil {
+		return err
+	}
+	r, err := a.newResolver(cfg)
+	if err != nil {
+		return err
+	}
+	for _, c := range cfg.Plugins {
+		locked := r.lock.Find(c.Name)
+		if !c.Installed() {
+			continue
+		}
+		if _, err := r.installed(c, locked); err == nil {
+			fmt.Fprintf(a.out, "%s is installed.\n", c.Name)
+			continue
+		}
+		if locked == nil || locked.From == "" {
+			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.", "nothing says where plugin %s comes from", c.Name)
+		}
+		found, err := in.Install(ctx, install.Request{
+			Source: origin(locked.From, path), Version: locked.Version, Key: locked.Key, Name: c.Source,
+			Program: locked.SHA256[install.Platform()], SkipTests: flags.skipTests,
+		})
+		if err != nil {
+			return err
+		}
+		a.showInstalled(found)
+	}
+	return nil
+}

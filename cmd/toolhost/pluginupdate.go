@@ -1,0 +1,326 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/plugins"
+	"github.com/toolhost/toolhost/plugins/install"
+)
+
+// owned is what commands about the lock work on.
+type owned struct {
+	cfg      *config.Config
+	path     string
+	resolver *resolver
+}
+
+func (a *app) owned() (*owned, error) {
+	cfg, path, err := a.ownConfig()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Path == "" {
+		return nil, usagef("Run toolhost plugin install SOURCE.", "there is no agent.hcl here or above, so there are no plugins")
+	}
+	r, err := a.newResolver(cfg)
+	return &owned{cfg, path, r}, err
+}
+
+// chosen are the plugins of those names, all with none.
+func (o *owned) chosen(names []string) ([]config.Plugin, error) {
+	if len(names) == 0 {
+		return o.cfg.Plugins, nil
+	}
+	var list []config.Plugin
+	for _, name := range names {
+		i := slices.IndexFunc(o.cfg.Plugins, func(c config.Plugin) bool { return c.Name == name })
+		if i < 0 {
+			return nil, usagef("toolhost plugin list names them all.", "there is no plugin %q in %s", name, o.path)
+		}
+		list = append(list, o.cfg.Plugins[i])
+	}
+	return list, nil
+}
+
+func (a *app) pluginUpdateCommand() *cobra.Command {
+	var version string
+	var skipTests bool
+	c := &cobra.Command{
+		Use:   "update [NAME...]",
+		Short: "Install the newest versions that agent.hcl allows, and lock them",
+		Long: `Install the newest versions that agent.hcl allows, and lock them.
+
+A plugin comes from where it came from before. A key that signed it before has to
+have signed the new version too.`,
+		RunE: func(c *cobra.Command, args []string) error { return a.update(c.Context(), args, version, skipTests) },
+	}
+	c.Flags().StringVar(&version, "version", "", "the version to take; needed where it is part of an address")
+	c.Flags().BoolVar(&skipTests, "skip-tests", false, "do not run the tests of a Go module")
+	return c
+}
+
+func (a *app) update(ctx context.Context, names []string, version string, skipTests bool) error {
+	o, err := a.owned()
+	if err != nil {
+		return err
+	}
+	list, err := o.chosen(names)
+	if err != nil {
+		return err
+	}
+	in, err := a.newInstaller(o.cfg)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		locked := o.resolver.lock.Find(c.Name)
+		switch {
+		case !c.Installed():
+			continue // toolhost plugin lock is for programs of one's own
+		case locked == nil || locked.From == "":
+			return usagef("Run toolhost plugin install SOURCE.", "nothing says where plugin %s comes from", c.Name)
+		case strings.Contains(locked.From, "{version}") && version == "":
+			return usagef("Name it with --version.", "the address of plugin %s has the version in it", c.Name)
+		}
+		wanted, err := versions.Parse(c.Version)
+		if err != nil {
+			return err
+		}
+		found, err := in.Install(ctx, install.Request{
+			Source: origin(locked.From, o.path), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source, SkipTests: skipTests,
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, locked.Version, found.Version)
+		o.resolver.lock.Set(lockEntry(c.Name, found, c.Version, locked.From, locked))
+	}
+	return writeLock(o.path, o.resolver.lock)
+}
+
+func (a *app) pluginRemoveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "remove NAME[@VERSION]",
+		Short: "Remove an installed plugin of this user, in all versions or in one",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name, version, _ := strings.Cut(args[0], "@")
+			dir, err := install.Dir()
+			if err != nil {
+				return err
+			}
+			removed, err := install.OpenStore(dir).Remove(name, version)
+			if err != nil {
+				return usage(err)
+			}
+			for _, v := range removed {
+				fmt.Fprintf(a.out, "Removed %s %s.\n", name, v)
+			}
+			cfg, path, err := a.ownConfig()
+			if err != nil {
+				return err
+			}
+			for _, c := range cfg.Plugins {
+				if c.Installed() && c.Source == name {
+					a.note("%s still declares it, at %s.", path, c.Pos)
+				}
+			}
+			return nil
+		},
+	}
+	return c
+}
+
+func (a *app) pluginLockCommand() *cobra.Command {
+	var platforms []string
+	c := &cobra.Command{
+		Use:   "lock [NAME...]",
+		Short: "Write the versions and checksums of this project's plugins into agent.lock.hcl",
+		Long: `Write the versions and checksums of this project's plugins into agent.lock.hcl.
+
+From then on only those programs are run. With --platform the checksums for other
+machines are added, of plugins whose source has them; nothing of these is run.`,
+		RunE: func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms) },
+	}
+	c.Flags().StringArrayVar(&platforms, "platform", nil, "a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
+	return c
+}
+
+func (a *app) lock(ctx context.Context, names, platforms []string) error {
+	o, err := a.owned()
+	if err != nil {
+		return err
+	}
+	list, err := o.chosen(names)
+	if err != nil {
+		return err
+	}
+	in, err := a.newInstaller(o.cfg)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		entry, err := o.entry(ctx, in, c, platforms)
+		if err != nil {
+			return err
+		}
+		o.resolver.lock.Set(entry)
+		fmt.Fprintf(a.out, "%s %s %s\n", c.Name, entry.Version, entry.SHA256[install.Platform()])
+	}
+	for _, old := range slices.Clone(o.resolver.lock.Plugins) {
+		if !slices.ContainsFunc(o.cfg.Plugins, func(c config.Plugin) bool { return c.Name == old.Name }) {
+			o.resolver.lock.Remove(old.Name)
+		}
+	}
+	return writeLock(o.path, o.resolver.lock)
+}
+
+// entry locks one plugin as it is now.
+func (o *owned) entry(ctx context.Context, in *install.Installer, c config.Plugin, platforms []string) (config.LockedPlugin, error) {
+	old := o.resolver.lock.Find(c.Name)
+	if !c.Installed() {
+		sum, err := plugins.Checksum(c.Source)
+		if err != nil {
+			return config.LockedPlugin{}, err
+		}
+		entry := config.LockedPlugin{Name: c.Name, SHA256: make(map[string]string)}
+		if old != nil && old.Version == "" {
+			entry.SHA256 = old.SHA256
+		}
+		entry.SHA256[install.Platform()] = sum
+		return entry, nil
+	}
+	found, err := o.resolver.installed(c, old)
+	if tool.CodeOf(err) == tool.Conflict || tool.CodeOf(err) == tool.NotFound {
+		found, err = o.resolver.installed(c, nil)
+	}
+	if err != nil {
+		return config.LockedPlugin{}, err
+	}
+	entry := lockEntry(c.Name, found, c.Version, portable(found.From, o.path), old)
+	if len(platforms) > 0 {
+		sums, err := in.Checksums(ctx, found.From, found.Version, found.Program, platforms)
+		if err != nil {
+			return config.LockedPlugin{}, err
+		}
+		for platform, sum := range sums {
+			entry.SHA256[platform] = sum
+		}
+	}
+	return entry, nil
+}
+
+// verified is a plugin in the JSON of toolhost plugin verify.
+type verified struct {
+	Name      string             `json:"name"`
+	OK        bool               `json:"ok"`
+	Detail    string             `json:"detail"`
+	Next      string             `json:"next,omitempty"`
+	Signature *install.Signature `json:"signature,omitempty"`
+}
+
+func (a *app) pluginVerifyCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify [NAME...]",
+		Short: "Compare the plugins with agent.lock.hcl and with what was installed",
+		Long: `Compare the plugins with agent.lock.hcl and with what was installed.
+
+The exit code is 0 when every plugin is locked and the program that was locked.`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
+}
+
+func (a *app) verify(names []string, asJSON bool) error {
+	o, err := a.owned()
+	if err != nil {
+		return err
+	}
+	list, err := o.chosen(names)
+	if err != nil {
+		return err
+	}
+	all, ok := []verified{}, true
+	for _, c := range list {
+		v := o.verify(c)
+		all, ok = append(all, v), ok && v.OK
+	}
+	if asJSON {
+		err = writeIndented(a.out, all)
+	} else {
+		a.showVerified(all)
+	}
+	if err == nil && !ok {
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}
+
+func (a *app) showVerified(all []verified) {
+	for _, v := range all {
+		mark := a.painter.green("✓")
+		if !v.OK {
+			mark = a.painter.red("✗")
+		}
+		fmt.Fprintf(a.out, "%s %s: %s\n", mark, v.Name, v.Detail)
+		if v.Next != "" {
+			fmt.Fprintf(a.out, "  %s\n", v.Next)
+		}
+	}
+}
+
+func (o *owned) verify(c config.Plugin) verified {
+	v := verified{Name: c.Name}
+	err := o.mismatch(c, &v)
+	if err == nil {
+		v.OK, v.Detail = true, "as locked"
+		if v.Signature != nil {
+			v.Detail += "; " + v.Signature.String()
+		}
+		return v
+	}
+	e := tool.AsError(err)
+	v.Detail, v.Next = e.Message, e.Suggestion
+	return v
+}
+
+// mismatch says what about a plugin is not as it was locked.
+func (o *owned) mismatch(c config.Plugin, v *verified) error {
+	spec := plugins.Spec{Name: c.Name, Path: c.Source, SHA256: c.SHA256}
+	o.resolver.resolve(c, &spec)
+	if spec.Problem != nil {
+		return spec.Problem
+	}
+	if c.Installed() {
+		found, err := o.resolver.installed(c, o.resolver.lock.Find(c.Name))
+		if err != nil {
+			return err
+		}
+		v.Signature = &found.Signature
+		if err := found.Verify(); err != nil {
+			return err
+		}
+	}
+	if o.resolver.lock.Find(c.Name) == nil && c.SHA256 == "" {
+		return tool.Errorf(tool.Unavailable, "is not locked").Suggest("Run toolhost plugin lock %s.", c.Name)
+	}
+	sum, err := plugins.Checksum(spec.Path)
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(sum, spec.SHA256) {
+		return tool.Errorf(tool.Blocked, "its SHA-256 is %s, and %s was locked", sum, strings.ToLower(spec.SHA256)).
+			Suggest("If you replaced it on purpose, run toolhost plugin lock %s; otherwise find out who did.", c.Name)
+	}
+	return nil
+}
