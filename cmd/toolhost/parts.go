@@ -40,6 +40,7 @@ type parts struct {
 	model   *model.Client // nil without a model block
 
 	upstream *mcpclient.Client // nil without mcp blocks
+	plugins  *resolver         // nil for a fixed contract
 }
 
 func (p *parts) close() {
@@ -130,8 +131,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if m.toolset.Name == "agent" {
 		return nil
 	}
-	resolver, err := p.app.newResolver(cfg)
-	if err != nil {
+	if m.plugins, err = p.app.newResolver(cfg); err != nil {
 		return err
 	}
 	for _, plugin := range cfg.Plugins {
@@ -139,7 +139,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		if err != nil {
 			return err
 		}
-		resolver.resolve(plugin, &spec)
+		m.plugins.resolve(plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}

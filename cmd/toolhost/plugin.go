@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/plugins"
 )
 
@@ -26,6 +28,8 @@ type pluginState struct {
 	plugins.Status
 	Live        []plugins.LiveProcess `json:"live,omitempty"`
 	LastErrorAt time.Time             `json:"last_error_at,omitzero"`
+	// Lock says whether the program is pinned; empty for shipped plugins.
+	Lock string `json:"lock,omitempty"`
 }
 
 // pluginStates tells what the plugins do in any process, since that of this
@@ -35,6 +39,9 @@ func (p *project) pluginStates() []pluginState {
 	for _, s := range p.parts.manager.Status() {
 		h := p.parts.manager.History(s.Name)
 		state := pluginState{Status: s, Live: h.Live}
+		if i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.parts.plugins != nil {
+			state.Lock = p.parts.plugins.lockState(p.config.Plugins[i])
+		}
 		switch {
 		case s.State != plugins.Idle:
 		case len(h.Live) > 0:
@@ -74,7 +81,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 
 func (a *app) listPlugins(states []pluginState) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tSTATE\tFROM")
+	fmt.Fprintln(w, "NAME\tVERSION\tTOOLS\tSTATE\tLOCK\tFROM")
 	for _, s := range states {
 		from, state := s.Path, string(s.State)
 		if s.Shipped {
@@ -83,7 +90,7 @@ func (a *app) listPlugins(states []pluginState) error {
 		if s.State == plugins.Running {
 			state = fmt.Sprintf("running (%d)", s.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state, from)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state, firstOf(s.Lock, "-"), from)
 	}
 	if err := w.Flush(); err != nil {
 		return err
