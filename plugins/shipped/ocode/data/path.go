@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"github.com/theory/jsonpath"
@@ -24,7 +25,7 @@ const MaxFound = 1_000_000
 // object come in the order in which they are written. The error is an
 // invalid_argument for a query that does not parse, or that selects too much.
 func Query(v any, query string) ([]Found, error) {
-	path, err := jsonpath.Parse(query)
+	path, err := parse(query)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "Invalid JSONPath query: %s", faultOf(err)).
 			Suggest("Write it as RFC 9535 says: $ is the whole, $.a[0] and $['a b'] name members, $..a looks at every depth, $[?@.n > 1] filters.").
@@ -48,6 +49,22 @@ func Query(v any, query string) ([]Found, error) {
 		found[i] = Found{n.path, n.value}
 	}
 	return found, nil
+}
+
+// parse parses a query, in the form in which it is evaluated.
+func parse(query string) (*jsonpath.Path, error) {
+	if _, err := jsonpath.Parse(query); err != nil {
+		return nil, err
+	}
+	rewritten, ok := ordered(query)
+	if !ok {
+		return nil, errors.New("the brackets do not pair")
+	}
+	all, err := functions()
+	if err != nil {
+		return nil, err
+	}
+	return jsonpath.NewParser(jsonpath.WithRegistry(all)).Parse(rewritten)
 }
 
 // faultOf is the message of a parse error without the library's name.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -26,7 +28,7 @@ func ReadYAML(text []byte) ([]Document, error) {
 	if err := checkUTF8(YAML, text); err != nil {
 		return nil, err
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(text))
+	loader, err := yaml.NewLoader(bytes.NewReader(withoutVersion(text)))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func ReadYAML(text []byte) ([]Document, error) {
 			return docs, nil
 		}
 		if err != nil {
-			return nil, yamlFault(err)
+			return nil, yamlFault(text, err)
 		}
 		c := composer{}
 		v, err := c.value(&root, 0)
@@ -49,8 +51,21 @@ func ReadYAML(text []byte) ([]Document, error) {
 	}
 }
 
+var versionDirective = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(\A|^\.\.\..*\n)((?:[#\s%].*\n|\n)*?)%(YAML[ \t]+1\.[0-9]+[ \t]*(?:#.*)?\r?$)`)
+})
+
+// withoutVersion makes comments of the directives that name a version of YAML,
+// of which the library knows 1.1 alone.
+func withoutVersion(text []byte) []byte {
+	if !bytes.Contains(text, []byte("%YAML")) {
+		return text
+	}
+	return versionDirective().ReplaceAll(text, []byte("${1}${2}#${3}"))
+}
+
 // yamlFault gives the library's error a place.
-func yamlFault(err error) error {
+func yamlFault(text []byte, err error) error {
 	var fault *yaml.LoadError
 	if !errors.As(err, &fault) {
 		return broken(YAML, Place{1, 1}, err.Error(), "Mend the text.")
@@ -59,6 +74,9 @@ func yamlFault(err error) error {
 	what := fault.Message
 	if fault.ContextMsg != "" {
 		what = fault.ContextMsg + ": " + what
+	}
+	if lines := bytes.Split(text, []byte("\n")); at.Line <= len(lines) && bytes.HasPrefix(lines[at.Line-1], []byte("\t")) {
+		what += " (a tab cannot indent)"
 	}
 	return broken(YAML, at, what, "Mend the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
 }
@@ -69,6 +87,7 @@ type composer struct {
 	// expanding are the anchors whose aliases are being expanded.
 	expanding map[*yaml.Node]bool
 	expanded  int
+	outermost Place // of the alias that is being expanded
 }
 
 func placeOf(n *yaml.Node) Place { return Place{max(n.Line, 1), max(n.Column, 1)} }
@@ -79,7 +98,7 @@ func (c *composer) value(n *yaml.Node, depth int) (any, error) {
 	}
 	if len(c.expanding) > 0 {
 		if c.expanded++; c.expanded > MaxExpanded {
-			return nil, broken(YAML, placeOf(n), fmt.Sprintf("the aliases stand for more than %d values", MaxExpanded), "Write the values out, or use fewer aliases.")
+			return nil, broken(YAML, c.outermost, fmt.Sprintf("the aliases stand for more than %d values", MaxExpanded), "Write the values out, or use fewer aliases.")
 		}
 	}
 	switch n.Kind {
@@ -106,6 +125,9 @@ func (c *composer) alias(n *yaml.Node, depth int) (any, error) {
 	}
 	if c.expanding == nil {
 		c.expanding = make(map[*yaml.Node]bool)
+	}
+	if len(c.expanding) == 0 {
+		c.outermost = placeOf(n)
 	}
 	c.expanding[n.Alias] = true
 	defer delete(c.expanding, n.Alias)
