@@ -102,6 +102,9 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 	if name == ownPermissions && cfg.Granted != nil {
 		settings["permissions"] = cfg.Granted
 	}
+	if name == ownPermissions && len(cfg.Servers) > 0 {
+		settings["servers"], settings["secrets"], settings["cache_dir"] = upstreamSpecs(cfg), cfg.Secrets, cacheDir("mcp")
+	}
 	if name == "clemini" {
 		settings["web"] = webSettings(cfg)
 	}

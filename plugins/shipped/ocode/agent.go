@@ -143,7 +143,7 @@ func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	if text := printed.Stdout.String(); text != "" {
 		o.output += ". It has said:\n" + text
 	}
-	if task.Done() && task.State != background.Completed {
+	if task.Done() && a.state(task) != string(background.Completed) {
 		reason := task.Reason
 		if reason == "" && task.ExitCode != nil {
 			reason = fmt.Sprintf("its program ended with exit code %d", *task.ExitCode)

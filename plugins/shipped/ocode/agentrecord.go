@@ -140,6 +140,8 @@ func (a *agentRecord) state(t *background.Task) string {
 		return "idle"
 	case t.State == background.Killed:
 		return "terminated"
+	case t.State == background.Completed && t.ExitCode != nil && *t.ExitCode != 0:
+		return string(background.Failed)
 	}
 	return string(t.State)
 }

@@ -81,6 +81,9 @@ func contracts() []contract {
 			need("action", "string", "parse", "validate", "convert", "query", "merge"), need("input", "string"),
 			may("format", "string", `"auto"`, "json", "yaml", "auto"), may("query", "string", ""),
 			may("output_format", "string", `"json"`, "json", "yaml", "pretty")}},
+		{"mcp", "", nil, []parameter{
+			need("action", "string", "list", "call", "resource", "prompt"), may("server", "string", ""),
+			may("method", "string", ""), may("params", "object", "")}},
 		{"agent", "", nil, []parameter{
 			need("action", "string", "create", "delegate", "list", "status", "terminate"),
 			may("agent_type", "string", "", "reviewer", "coder", "tester", "analyzer", "general"),

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -39,6 +40,8 @@ type Deps struct {
 	Agents subagent.Agents
 	Place  subagent.Place
 	Tasks  *background.Store
+	// Servers are the MCP servers of the mcp tool. Nil is none.
+	Servers *mcpclient.Client
 }
 
 // New makes the tools, in the order of the contract.
@@ -48,7 +51,7 @@ func New(deps Deps) []tool.Tool {
 		grep(deps), diff(deps), bash(deps), env(deps),
 		gitStatus(deps), testRunner(deps), architectTool(deps), think(deps),
 		memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
-		agent(deps),
+		mcp(deps), agent(deps),
 	}
 }
 

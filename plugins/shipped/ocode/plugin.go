@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/gitread"
+	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
@@ -28,6 +29,11 @@ type Config struct {
 	Confine sandbox.Settings `json:"confine,omitzero" jsonschema:"How commands are confined; the host fills it in."`
 	// Agents are Deps.Agents.
 	Agents subagent.Agents `json:"agents,omitempty" jsonschema:"The programs that work on delegated tasks; the host fills it in."`
+	// Servers are the MCP servers, Secrets what no error about them may show.
+	Servers []mcpclient.Spec `json:"servers,omitempty" jsonschema:"The MCP servers that the tool mcp knows; the host fills it in."`
+	Secrets []string         `json:"secrets,omitempty" jsonschema:"Values that no error shows; the host fills it in."`
+	// CacheDir is that of mcpclient.Options.
+	CacheDir string `json:"cache_dir,omitempty" jsonschema:"Where the listings of MCP servers are kept; the host fills it in."`
 }
 
 // Plugin is the tools as a plugin.
@@ -51,7 +57,12 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers, err := config.connect(env, ws.Root())
+	if err != nil {
+		return nil, err
+	}
 	return New(Deps{
+		Servers:   servers,
 		Workspace: ws, OutputCap: config.OutputCap, Granted: config.granted(),
 		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
@@ -63,6 +74,37 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Place:  subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
 		Tasks:  background.Open(ws.Root(), background.Options{}),
 	}), nil
+}
+
+// connect readies the MCP servers. None is started yet.
+func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
+	if len(c.Servers) == 0 {
+		return nil, nil
+	}
+	client := mcpclient.New(mcpclient.Options{
+		Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
+		Prepare: func(cmd *exec.Cmd, spec mcpclient.Spec) error {
+			return c.granting(spec).Confine(root, env.Workspace.Allow...)(cmd)
+		},
+	})
+	for _, spec := range c.Servers {
+		if err := client.Add(spec); err != nil {
+			return nil, err
+		}
+	}
+	return client, nil
+}
+
+// granting is how a server's process is confined. No image holds a server.
+func (c Config) granting(spec mcpclient.Spec) sandbox.Settings {
+	s := c.Confine
+	if s.Level == sandbox.Docker {
+		s.Level = sandbox.Auto
+	}
+	s.Network = spec.Network
+	s.Read = slices.Concat(s.Read, spec.Read)
+	s.Write = slices.Concat(s.Write, spec.Write)
+	return s
 }
 
 // confineGit has git see the repository wherever it lies, and change nothing

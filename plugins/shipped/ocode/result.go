@@ -22,6 +22,8 @@ type outcome struct {
 	about     map[string]any
 	truncated bool
 	artifacts []tool.Artifact
+	// contents are pictures and the like, beside the output.
+	contents []tool.Content
 }
 
 // envelope is the contract's result object.
@@ -90,6 +92,7 @@ func (o *outcome) note(renamed []rename) {
 func (o *outcome) result(text string, e envelope) *tool.Result {
 	e.Output = strings.ToValidUTF8(e.Output, "\uFFFD")
 	r := tool.Text(strings.ToValidUTF8(text, "\uFFFD"))
+	r.Contents = append(r.Contents, o.contents...)
 	r.Structured = tool.MustMarshal(e)
 	r.Truncated, r.Artifacts, r.Metadata = o.truncated, o.artifacts, o.about
 	return r
