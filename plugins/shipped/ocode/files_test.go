@@ -9,17 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lines makes a text of n numbered lines.
-func lines(n int) string {
-	var b strings.Builder
-	for i := 1; i <= n; i++ {
-		b.WriteString("line ")
-		b.WriteString(strings.Repeat("x", i%3))
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
 func TestFileRead(t *testing.T) {
 	t.Run("example", func(t *testing.T) {
 		b := newBench(t)
