@@ -152,6 +152,7 @@ func (r *run) wait(ctx context.Context) (*Result, error) {
 	r.stopper.arm(ctx, r)
 	waitExit(r.cmd)
 	r.stopper.disarm()
+	r.status.read()
 	r.settle()
 	r.reap()
 	if err := r.status.failure(); err != nil {
@@ -174,7 +175,7 @@ func (r *run) settle() {
 	deadline, stopped := r.stopper.deadline()
 	if !stopped {
 		r.awaitDrain(pipeDelay)
-		if !r.signalLeft(sigTerm) {
+		if r.status.clean() || !r.signalLeft(sigTerm) {
 			return
 		}
 		deadline = time.Now().Add(r.Grace)

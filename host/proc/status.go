@@ -18,6 +18,10 @@ import (
 //
 //	error NUL code NUL message NUL suggestion   the command could not be run
 //	signal NUL number                           the command was ended by a signal
+//	done                                        the command has ended otherwise
+//
+// The latter two also say that nothing the command started is left. A launcher
+// that is killed reports nothing.
 //
 // and keeps the descriptor from the command. An error becomes Run's.
 const StatusEnv = "TOOLHOST_STATUS_FD"
@@ -46,16 +50,28 @@ const (
 	reportPatience = time.Second
 )
 
-// failure reads the report, and gives the error in it if there is one.
-func (s *statusPipe) failure() error {
+// read reads the report. The launcher has ended.
+func (s *statusPipe) read() {
 	if s == nil {
-		return nil
+		return
 	}
 	_ = s.theirs.Close()
 	_ = s.ours.SetReadDeadline(time.Now().Add(reportPatience))
 	report, _ := io.ReadAll(io.LimitReader(s.ours, reportLimit))
 	for field := range bytes.SplitSeq(report, []byte{0}) {
 		s.fields = append(s.fields, string(field))
+	}
+}
+
+// clean reports whether the launcher says that nothing is left.
+func (s *statusPipe) clean() bool {
+	return s != nil && len(s.fields) > 0 && (s.fields[0] == "done" || s.fields[0] == "signal")
+}
+
+// failure gives the error in the report if there is one.
+func (s *statusPipe) failure() error {
+	if s == nil {
+		return nil
 	}
 	if len(s.fields) == 4 && s.fields[0] == "error" {
 		return tool.Errorf(tool.Code(s.fields[1]), "%s", s.fields[2]).Suggest("%s", s.fields[3])

@@ -13,10 +13,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// self is the host's own binary, the very file that runs, whatever has become
-// of its name.
-const self = "/proc/self/exe"
-
 // Capabilities, in a user namespace of its own, that the launcher needs until
 // it has set up the view.
 const (
@@ -47,8 +43,12 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		p.full(plan, g)
 		p.namespaces(cmd)
 	} else {
-		p.landlock(plan, g)
+		if ruleset := p.landlock(plan, g); ruleset != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, ruleset)
+			plan.Ruleset = 2 + len(cmd.ExtraFiles)
+		}
 	}
+	plan.Program = p.prepared.program(plan.Filter)
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}
@@ -58,7 +58,7 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		env = os.Environ()
 	}
 	cmd.Env = launcherEnvironment(p.environment(env, g, level))
-	cmd.Path, cmd.Args = self, plan.Encode()
+	cmd.Path, cmd.Args = p.launcher(g), plan.Encode()
 	return nil
 }
 
@@ -133,17 +133,13 @@ func (l Limits) resources(level Level) []launch.Limit {
 
 // detect tries both levels with a command that does nothing.
 func detect() Report {
-	r := Report{LandlockABI: launch.LandlockABI()}
-	if r.LandlockABI < launch.MinimumABI {
-		r.Landlock.Reason = "the kernel's Landlock is missing or older than Linux 6.2"
-		r.Full.Reason = r.Landlock.Reason
-		return r
-	}
-	r.Landlock, r.Full = try(Landlock), try(Full)
-	return r
+	return Report{LandlockABI: launch.LandlockABI(), Landlock: try(Landlock), Full: try(Full)}
 }
 
 func try(level Level) Verdict {
+	if launch.LandlockABI() < launch.MinimumABI {
+		return Verdict{Reason: "the kernel's Landlock is missing or older than Linux 6.2"}
+	}
 	cmd := &exec.Cmd{Path: self, Args: []string{launch.Name, launch.Probe}, Env: []string{}, Dir: "/"}
 	p := Policy{Level: level}
 	if err := p.apply(cmd, level); err != nil {

@@ -35,7 +35,7 @@ func (r Report) verdict(level Level) Verdict {
 	return Verdict{Works: level == Off}
 }
 
-// Detect tries what works on this machine. It starts a confined process the
+// Detect tries what works on this machine. It starts confined processes the
 // first time, which takes some milliseconds, and remembers the answer.
 func Detect(context.Context) Report { return detected() }
 
@@ -43,6 +43,7 @@ func Detect(context.Context) Report { return detected() }
 // it allows this user changes under it.
 var detected = sync.OnceValue(func() Report {
 	report := detect()
+	rememberFull(report.Full.Works)
 	switch {
 	case report.Full.Works:
 		report.Strongest = Full
@@ -52,6 +53,16 @@ var detected = sync.OnceValue(func() Report {
 	report.Promise, report.Gaps = promise(report)
 	return report
 })
+
+// verdictOn is Detect's verdict on one level. Full is tried alone, or not at
+// all where it has worked since the machine was started: a program that runs
+// one command has no time to spare. Where full then fails, the command fails.
+func verdictOn(level Level) Verdict {
+	if level == Full && fullWorks() {
+		return Verdict{Works: true}
+	}
+	return detected().verdict(level)
+}
 
 // DetectDocker reports whether a container could be started. It asks the
 // docker daemon, which may take a while; Detect leaves it out.

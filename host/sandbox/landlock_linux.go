@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/toolhost/toolhost/host/sandbox/launch"
 )
@@ -14,8 +17,45 @@ var devicesOpen = [...]string{
 }
 
 // landlock plans level landlock. Landlock can only grant, and grants reach all
-// the way down; so what leaves secrets out is granted piece by piece.
-func (p *Policy) landlock(plan *launch.Plan, g grants) {
+// the way down; so what leaves secrets out is granted piece by piece. That
+// makes many rules, which are kept for the next command.
+func (p *Policy) landlock(plan *launch.Plan, g grants) (ruleset *os.File) {
+	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
+	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets}
+	key := rulesetKey(plan, g)
+	if kept := p.prepared.ruleset(key); kept != nil {
+		plan.Write = kept.write
+		return kept.file
+	}
+	p.landlockRules(plan, g)
+	if p.prepared == nil {
+		return nil
+	}
+	fd, err := plan.NewRuleset()
+	if err != nil {
+		return nil // the launcher tells what is wrong
+	}
+	file := os.NewFile(uintptr(fd), "landlock ruleset")
+	p.prepared.keepRuleset(key, &keptRuleset{file, plan.Write})
+	return file
+}
+
+// rulesetKey tells rulesets apart. Rules are for files as they are, and not
+// for their names, so that one for a directory that was made anew is another.
+func rulesetKey(plan *launch.Plan, g grants) string {
+	var b strings.Builder
+	for _, paths := range [][]string{{plan.Dir, plan.Path}, g.writable, g.readOnly} {
+		for _, path := range paths {
+			var stat syscall.Stat_t
+			_ = syscall.Stat(path, &stat)
+			fmt.Fprintf(&b, "%s\x00%d:%d\x00", path, stat.Dev, stat.Ino)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	hidden := append(existing(append([]string{"/dev", "/run", "/var/run"}, temporary[:]...)), g.secrets...)
 	visible := slices.Clone(g.readOnly)
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
@@ -31,8 +71,6 @@ func (p *Policy) landlock(plan *launch.Plan, g grants) {
 		plan.Write = append(plan.Write, except(path, below(hidden, path))...)
 	}
 	plan.Device = devicesOpen[:]
-	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
-	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets}
 }
 
 // below picks those of paths that lie below dir.

@@ -43,7 +43,7 @@ func (p *Policy) grants() (g grants, err error) {
 		g.writable = append(g.writable, real)
 	}
 	g.readOnly = existing(p.ReadOnly)
-	g.secrets = append(Secrets(homeDirectory()), existing(p.MaskSecrets)...)
+	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
 	g.cache, err = p.cache(g.writable)
 	return g, err
 }

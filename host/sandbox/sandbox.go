@@ -16,8 +16,10 @@
 // Nothing ever runs at a weaker level than it was asked for: where a level
 // does not work, Apply fails with code unavailable.
 //
-// The work is done by the program's own binary, started anew: see package
-// launch. A program that imports this package needs to do nothing for it.
+// The work is done by toolhost-launch, a small program, where it lies beside
+// the running one, and otherwise by the running program's own binary, started
+// anew: see package launch. A program that imports this package needs to do
+// nothing for it.
 //
 // On macOS, full is a Seatbelt profile with what that can express. It was
 // written from the documentation and has been run on no Mac yet.
@@ -43,6 +45,10 @@ const (
 	Docker   Level = "docker"
 	Off      Level = "off"
 )
+
+// LauncherName is the name of the small program that confines a process from
+// the inside, which is looked for beside the host's own.
+const LauncherName = "toolhost-launch"
 
 // Policy says how a process is confined.
 type Policy struct {
@@ -78,8 +84,22 @@ type Policy struct {
 	NoCache bool
 	// Image is the container image of level docker.
 	Image string
+	// Launcher is the program that confines the process on Linux; see package
+	// launch. Empty is toolhost-launch beside the running program, or else the
+	// running program itself.
+	Launcher string
 	// Limits bounds what it uses.
 	Limits Limits
+
+	prepared *preparation
+}
+
+// Prepared is the policy with a memory: what is found out for one command, such
+// as where secrets lie, holds for others that start within a few seconds. It is
+// for policies of many commands, and all copies share it.
+func (p Policy) Prepared() Policy {
+	p.prepared = new(preparation)
+	return p
 }
 
 // Limits are bounds on resources. Zero is no bound of our own.
@@ -145,9 +165,12 @@ func (p *Policy) check() error {
 
 // choose gives the level to run at.
 func (p *Policy) choose() (Level, error) {
-	report := Detect(context.Background())
 	switch p.Level {
 	case Auto, "":
+		if verdictOn(Full).Works {
+			return Full, nil
+		}
+		report := Detect(context.Background())
 		if report.Strongest == "" {
 			return "", tool.Errorf(tool.Unavailable, "no sandbox works on this machine: full: %s; landlock: %s",
 				report.Full.Reason, report.Landlock.Reason).
@@ -155,7 +178,7 @@ func (p *Policy) choose() (Level, error) {
 		}
 		return report.Strongest, nil
 	case Full, Landlock:
-		if verdict := report.verdict(p.Level); !verdict.Works {
+		if verdict := verdictOn(p.Level); !verdict.Works {
 			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work on this machine: %s", p.Level, verdict.Reason).
 				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
 		}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // secretsInHome are files and directories that hold keys, tokens, passwords
@@ -39,43 +40,81 @@ var secretsInSystem = [...]string{
 // the known places of secrets that exist, with symlinks followed. The homes of
 // others are among them, as far as they can be entered.
 func Secrets(home string) []string {
-	var found []string
-	add := func(path string) {
-		if !readable(path) {
-			return
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			found = append(found, real)
-		}
-	}
+	s := secretPlaces{parents: make(map[string]string)}
 	if home != "" {
+		present := make(map[string]bool)
+		for _, name := range namesIn(home) {
+			present[name] = true
+		}
 		for _, name := range secretsInHome {
-			add(filepath.Join(home, name))
+			if first, _, _ := strings.Cut(name, "/"); present[first] {
+				s.add(filepath.Join(home, name))
+			}
 		}
 	}
 	for _, path := range secretsInSystem {
 		if path != home {
-			add(path)
+			s.add(path)
 		}
 	}
-	homes, _ := os.ReadDir("/home")
-	for _, entry := range homes {
-		if path := filepath.Join("/home", entry.Name()); path != home && entry.Name() != "linuxbrew" {
-			add(path)
+	for _, name := range namesIn("/home") {
+		if path := filepath.Join("/home", name); path != home && name != "linuxbrew" {
+			s.add(path)
 		}
 	}
-	return found
+	return s.found
 }
 
-// readable reports whether there is something at path that could be read.
-func readable(path string) bool {
-	info, err := os.Stat(path)
+// secretPlaces collects places. Every confined process pays for the search, so
+// that nothing is asked of the file system twice.
+type secretPlaces struct {
+	found   []string
+	parents map[string]string // directories, and where symlinks lead
+}
+
+// add adds what is at path if it can be read.
+func (s *secretPlaces) add(path string) {
+	info, err := os.Lstat(path)
 	if err != nil {
-		return false
+		return
 	}
-	if info.IsDir() {
-		return true
+	real := filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
+	if info.Mode()&os.ModeSymlink != 0 {
+		if real, err = filepath.EvalSymlinks(path); err != nil {
+			return
+		}
+		if info, err = os.Lstat(real); err != nil {
+			return
+		}
 	}
+	if info.IsDir() || readable(real) {
+		s.found = append(s.found, real)
+	}
+}
+
+func (s *secretPlaces) parent(dir string) string {
+	real, known := s.parents[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		s.parents[dir] = real
+	}
+	return real
+}
+
+func namesIn(dir string) []string {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	names, _ := file.Readdirnames(-1)
+	return names
+}
+
+func readable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false

@@ -56,17 +56,17 @@ func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
 
 // Confine is the Confine of the policy for root and trees.
 func (s Settings) Confine(root string, trees ...string) func(*exec.Cmd) error {
-	return s.Policy(root, trees...).Confine
+	return s.Policy(root, trees...).Prepared().Confine
 }
 
 // ConfineReading is the Confine of the reading policy for root and trees.
 func (s Settings) ConfineReading(root string, trees ...string) func(*exec.Cmd) error {
-	return s.ReadingPolicy(root, trees...).Confine
+	return s.ReadingPolicy(root, trees...).Prepared().Confine
 }
 
 // ConfineTelling is the ConfineTelling of the policy for root and trees.
 func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (metadata map[string]any, err error) {
-	return s.Policy(root, trees...).ConfineTelling
+	return s.Policy(root, trees...).Prepared().ConfineTelling
 }
 
 // Confine is Apply for those that need not know the level. It fits

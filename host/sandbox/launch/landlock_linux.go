@@ -70,9 +70,26 @@ type pathBeneath struct {
 
 // landlock confines the calling thread to what the plan grants.
 func (p *Plan) landlock() error {
+	fd := p.Ruleset
+	if fd == 0 {
+		var err error
+		if fd, err = p.NewRuleset(); err != nil {
+			return err
+		}
+	}
+	defer syscall.Close(fd)
+	if _, _, errno := syscall.Syscall(sysLandlockRestrictSelf, uintptr(fd), 0, 0); errno != 0 {
+		return failure("landlock_restrict_self", errno)
+	}
+	return nil
+}
+
+// NewRuleset makes a Landlock ruleset of what the plan grants, and gives its
+// descriptor.
+func (p *Plan) NewRuleset() (int, error) {
 	abi := LandlockABI()
 	if abi < MinimumABI {
-		return failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
+		return -1, failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
 	}
 	attr := rulesetAttr{fs: fsHandled(abi)}
 	size := unsafe.Sizeof(attr)
@@ -83,16 +100,13 @@ func (p *Plan) landlock() error {
 	}
 	fd, _, errno := syscall.Syscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return failure("landlock_create_ruleset", errno)
+		return -1, failure("landlock_create_ruleset", errno)
 	}
-	defer syscall.Close(int(fd))
 	if err := p.grant(int(fd), attr.fs); err != nil {
-		return err
+		_ = syscall.Close(int(fd))
+		return -1, err
 	}
-	if _, _, errno := syscall.Syscall(sysLandlockRestrictSelf, fd, 0, 0); errno != 0 {
-		return failure("landlock_restrict_self", errno)
-	}
-	return nil
+	return int(fd), nil
 }
 
 func (p *Plan) grant(ruleset int, handled uint64) error {

@@ -40,6 +40,13 @@ func run(args []string) int {
 	return plan.start(status)
 }
 
+// Refuse says that this launcher does not fit the toolhost that started it, or
+// was started by hand, and gives the exit code.
+func Refuse() int {
+	return takeStatus().fail("unavailable", "the command cannot be confined: "+os.Args[0]+" was started by another version of toolhost, or by hand",
+		"Install toolhost and toolhost-launch of one release side by side.")
+}
+
 // confine does all that can fail, from the outside in.
 func (p *Plan) confine() error {
 	leaveTerminal()
@@ -82,7 +89,7 @@ func (p *Plan) confineThread(listeners chan<- int) error {
 	if err := p.landlock(); err != nil {
 		return err
 	}
-	listener, err := p.Filter.install()
+	listener, err := p.installFilter()
 	if err == nil && listener >= 0 {
 		listeners <- listener
 	}
@@ -115,6 +122,7 @@ func (p *Plan) start(status status) int {
 		status.report("signal", strconv.Itoa(int(end.Signal())))
 		return 128 + int(end.Signal())
 	}
+	status.report("done")
 	return end.ExitStatus()
 }
 

@@ -1,14 +1,15 @@
-// Package launch is the program that confines a process from the inside: the
-// host's own binary, started anew under the name Name, which confines itself
-// as its arguments say and then becomes, or starts, the program it was
-// started for. Package sandbox makes its arguments.
+// Package launch is the program that confines a process from the inside. It
+// confines itself as its arguments say and then becomes, or starts, the program
+// it was started for. Package sandbox makes its arguments.
 //
-// It does its work while packages are still being initialised, which nothing
-// else in toolhost does. There are two reasons. A program that embeds toolhost
-// needs no code of its own for it. And every command that is run confined pays
-// for it: the initialisation of everything that is linked into toolhost takes
-// several times as long as all of this. So that it comes early, the package
-// imports next to nothing: no more than os and syscall.
+// The program is toolhost-launch, or the host's own binary, started anew under
+// the name Name. It does its work while packages are still being initialised,
+// which nothing else in toolhost does. There are two reasons. A program that
+// embeds toolhost needs no code of its own for it. And every command that is
+// run confined pays for it: the initialisation of everything that is linked
+// into toolhost takes several times as long as all of this. So that it comes
+// early, and toolhost-launch is small, the package imports next to nothing: no
+// more than os and syscall.
 package launch
 
 import (
@@ -16,8 +17,9 @@ import (
 	"strings"
 )
 
-// Name is the argv[0] under which the binary is a launcher.
-const Name = "toolhost-launch"
+// Name is the argv[0] under which the binary is a launcher. The number is that
+// of the arguments' form: a launcher of another one refuses to work.
+const Name = "toolhost-launch-2"
 
 // Probe is an argument with which a launcher ends at once, successfully.
 const Probe = "probe"
@@ -42,8 +44,13 @@ type Plan struct {
 	// grants listing directories everywhere.
 	Read, Write, Device []string
 	List                bool
-	// Filter is what the system call filter lets through.
-	Filter Filter
+	// Ruleset is the descriptor of a Landlock ruleset that the host has made,
+	// in place of the paths above but Write. 0 is none.
+	Ruleset int
+	// Filter is what the system call filter lets through, and Program the
+	// filter as Filter.Program gives it.
+	Filter  Filter
+	Program string
 	// Limits are resource limits, by their number in setrlimit(2).
 	Limits []Limit
 	// TmpSize bounds what a Scratch holds, in bytes.
@@ -100,18 +107,20 @@ type Filter struct {
 
 // Tags of an encoded plan, besides the kinds of change.
 const (
-	tagNamespaces = 'N'
-	tagLoopback   = 'L'
-	tagRead       = 'R'
-	tagWrite      = 'W'
-	tagDevice     = 'D'
-	tagList       = 'I'
-	tagFilter     = 'F'
-	tagLimit      = 'U'
-	tagTmpSize    = 'T'
-	tagDir        = 'C'
-	tagFiles      = 'X'
-	tagProgram    = '-'
+	tagNamespaces   = 'N'
+	tagLoopback     = 'L'
+	tagRead         = 'R'
+	tagWrite        = 'W'
+	tagDevice       = 'D'
+	tagList         = 'I'
+	tagRuleset      = 'S'
+	tagFilter       = 'F'
+	tagInstructions = 'P'
+	tagLimit        = 'U'
+	tagTmpSize      = 'T'
+	tagDir          = 'C'
+	tagFiles        = 'X'
+	tagProgram      = '-'
 )
 
 // Encode gives the plan as arguments, from argv[0] on.
@@ -126,6 +135,9 @@ func (p *Plan) Encode() []string {
 	flag(tagNamespaces, p.Namespaces)
 	flag(tagLoopback, p.Loopback)
 	flag(tagList, p.List)
+	if p.Ruleset > 0 {
+		add(tagRuleset, strconv.Itoa(p.Ruleset))
+	}
 	for _, c := range p.View {
 		add(byte(c.Kind), c.Path)
 	}
@@ -138,6 +150,7 @@ func (p *Plan) Encode() []string {
 		add(tagLimit, strconv.Itoa(l.Resource)+":"+strconv.FormatUint(l.Value, 10))
 	}
 	add(tagFilter, p.Filter.encode())
+	add(tagInstructions, p.Program)
 	add(tagTmpSize, strconv.FormatInt(p.TmpSize, 10))
 	add(tagDir, p.Dir)
 	add(tagFiles, strconv.Itoa(p.Files))
@@ -180,8 +193,12 @@ func (p *Plan) decode(tag byte, value string) (ok bool) {
 		p.Write = append(p.Write, value)
 	case tagDevice:
 		p.Device = append(p.Device, value)
+	case tagRuleset:
+		p.Ruleset, err = strconv.Atoi(value)
 	case tagFilter:
 		p.Filter = decodeFilter(value)
+	case tagInstructions:
+		p.Program = value
 	case tagLimit:
 		return p.decodeLimit(value)
 	case tagTmpSize:

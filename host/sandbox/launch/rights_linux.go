@@ -8,7 +8,6 @@ import (
 // Options of prctl(2) and what goes with them.
 const (
 	prSetDumpable       = 4
-	prCapbsetRead       = 23
 	prCapbsetDrop       = 24
 	prSetSecurebits     = 28
 	prSetChildSubreaper = 36
@@ -31,8 +30,7 @@ func dropRights() error {
 	prctl(prSetDumpable, 0, 0)
 	prctl(prCapAmbient, ambientClearAll, 0)
 	// Both fail without the right to them, and then there is nothing to drop.
-	for capability := uintptr(0); prctl(prCapbsetRead, capability, 0) == 0; capability++ {
-		prctl(prCapbsetDrop, capability, 0)
+	for capability := uintptr(0); prctl(prCapbsetDrop, capability, 0) == 0; capability++ {
 	}
 	prctl(prSetSecurebits, secureAllLocked, 0)
 	header := struct {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"slices"
 	"syscall"
 	"unsafe"
 )
@@ -17,6 +18,7 @@ const (
 	opJumpAbove = 0x35 // A >= K
 	opJumpSet   = 0x45 // A & K != 0
 	opReturn    = 0x06
+	opJump      = 0x05 // over K instructions
 )
 
 // What a filter returns, and where it finds things.
@@ -52,9 +54,18 @@ type instruction struct {
 	k      uint32
 }
 
-// program is a filter in the making. Every block begins with the system call's
-// number in A and either falls through untouched or returns.
+// program is a filter as the kernel takes it.
 type program []instruction
+
+// rules are a filter in the making: what is done for some system calls, the
+// first one for each.
+type rules []rule
+
+// rule is what is done for one system call. The body has to return.
+type rule struct {
+	nr   int
+	body []instruction
+}
 
 func ret(k uint32) instruction       { return instruction{code: opReturn, k: k} }
 func refuse(e syscall.Errno) uint32  { return retErrno | uint32(e) }
@@ -66,24 +77,23 @@ func on(nr int, skip uint8) instruction {
 	return instruction{code: opJumpEqual, jf: skip, k: uint32(nr)}
 }
 
-// refuse adds blocks that fail with e.
-func (p *program) refuse(e syscall.Errno, numbers ...int) {
+// refuse adds rules that fail with e.
+func (p *rules) refuse(e syscall.Errno, numbers ...int) {
 	for _, nr := range numbers {
-		p.block(nr, ret(refuse(e)))
+		p.add(nr, ret(refuse(e)))
 	}
 }
 
-// block adds what is done for one system call. It has to return.
-func (p *program) block(nr int, body ...instruction) {
-	if nr <= absent {
-		return
+// add adds what is done for one system call.
+func (p *rules) add(nr int, body ...instruction) {
+	if nr > absent {
+		*p = append(*p, rule{nr, body})
 	}
-	*p = append(append(*p, on(nr, uint8(len(body)))), body...)
 }
 
-// refuseBits adds a block that fails when argument arg has one of bits.
-func (p *program) refuseBits(nr int, arg, bits uint32) {
-	p.block(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(retAllow))
+// refuseBits adds a rule that fails when argument arg has one of bits.
+func (p *rules) refuseBits(nr int, arg, bits uint32) {
+	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
 // compile gives the filter as instructions.
@@ -94,6 +104,11 @@ func (f Filter) compile() program {
 		load(offNr),
 		{code: opJumpAbove, jf: 1, k: x32Bit}, ret(refuse(syscall.ENOSYS)),
 	}
+	return append(p, f.rules().tree()...)
+}
+
+func (f Filter) rules() rules {
+	var p rules
 	p.refuseMachine()
 	p.refuseProcesses()
 	p.attributes(f.Attributes)
@@ -103,11 +118,35 @@ func (f Filter) compile() program {
 			sysSemget, sysSemop, sysSemtimedop, sysSemctl, sysMqOpen, sysMqUnlink)
 	}
 	p.sockets(f)
-	return append(p, ret(retAllow))
+	slices.SortStableFunc(p, func(a, b rule) int { return a.nr - b.nr })
+	return p
+}
+
+// fewRules is how many are tried one by one.
+const fewRules = 4
+
+// tree compiles sorted rules into a search by halves, for the number in A. The
+// kernel tries a new filter on each of its calls, and the program pays for
+// every call that it makes.
+func (p rules) tree() program {
+	if len(p) <= fewRules {
+		var code program
+		for _, r := range p {
+			code = append(append(code, on(r.nr, uint8(len(r.body)))), r.body...)
+		}
+		return append(code, ret(retAllow))
+	}
+	middle := len(p) / 2
+	low, high := p[:middle].tree(), p[middle:].tree()
+	code := program{
+		{code: opJumpAbove, jf: 1, k: uint32(p[middle].nr)},
+		{code: opJump, k: uint32(len(low))},
+	}
+	return append(append(code, low...), high...)
 }
 
 // refuseMachine refuses what changes the machine or the view of it.
-func (p *program) refuseMachine() {
+func (p *rules) refuseMachine() {
 	p.refuse(syscall.EPERM,
 		sysMount, sysUmount2, sysPivotRoot, sysChroot, sysOpenTree, sysOpenTreeAttr, sysMoveMount, sysFsopen, sysFsconfig,
 		sysFsmount, sysFspick, sysMountSetattr, sysKexecLoad, sysKexecFileLoad, sysInitModule, sysFinitModule, sysDeleteModule,
@@ -119,22 +158,22 @@ func (p *program) refuseMachine() {
 // refuseProcesses refuses what reaches into other processes, makes namespaces,
 // or opens large and rarely needed parts of the kernel. ENOSYS tells the C
 // library to use an older call whose arguments a filter can see.
-func (p *program) refuseProcesses() {
+func (p *rules) refuseProcesses() {
 	p.refuse(syscall.EPERM,
 		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl, sysAddKey,
 		sysRequestKey, sysBpf, sysPerfEventOpen, sysSetns, sysUserfaultfd)
 	p.refuse(syscall.ENOSYS, sysIoUringSetup, sysIoUringEnter, sysIoUringRegister, sysClone3, sysFileSetattr)
 	p.refuseBits(sysClone, 0, newNamespaces)
 	p.refuseBits(sysUnshare, 0, newNamespaces|newTime)
-	p.block(sysPersonality, loadArg(0), jumpEqual(0), ret(retAllow),
+	p.add(sysPersonality, loadArg(0), jumpEqual(0), ret(retAllow),
 		jumpEqual(personalityAs), ret(retAllow), ret(refuse(syscall.EPERM)))
-	p.block(sysIoctl, loadArg(1), jumpEqual(tiocsti), ret(refuse(syscall.EPERM)),
+	p.add(sysIoctl, loadArg(1), jumpEqual(tiocsti), ret(refuse(syscall.EPERM)),
 		jumpEqual(tioclinux), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
 // attributes lets modes, owners, times and extended attributes be changed, or
 // has the supervisor asked. The bits that lend the owner's rights are never set.
-func (p *program) attributes(allow bool) {
+func (p *rules) attributes(allow bool) {
 	if allow {
 		p.refuseBits(sysChmod, 1, setIDs)
 		p.refuseBits(sysFchmod, 1, setIDs)
@@ -147,13 +186,13 @@ func (p *program) attributes(allow bool) {
 		sysUtime, sysUtimes, sysFutimesat, sysUtimensat,
 		sysSetxattr, sysLsetxattr, sysFsetxattr, sysRemovexattr, sysLremovexattr, sysFremovexattr,
 	} {
-		p.block(nr, ret(retAsk))
+		p.add(nr, ret(retAsk))
 	}
 	p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
 }
 
 // creation refuses new devices and new files with set-ID bits.
-func (p *program) creation() {
+func (p *rules) creation() {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
 	p.refuseBits(sysCreat, 1, setIDs)
 	p.create(sysOpen, 1, 2)
@@ -162,13 +201,13 @@ func (p *program) creation() {
 	p.node(sysMknodat, 2)
 }
 
-func (p *program) create(nr int, flags, mode uint32) {
-	p.block(nr, loadArg(flags), instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(retAllow),
+func (p *rules) create(nr int, flags, mode uint32) {
+	p.add(nr, loadArg(flags), instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(retAllow),
 		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
-func (p *program) node(nr int, mode uint32) {
-	p.block(nr, loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)),
+func (p *rules) node(nr int, mode uint32) {
+	p.add(nr, loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)),
 		instruction{code: opAnd, k: typeMask}, jumpEqual(charDevice), ret(refuse(syscall.EPERM)),
 		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
@@ -184,8 +223,8 @@ const (
 // TCP, UDP, ICMPv6. MPTCP, SCTP and raw ones are not among them.
 var protocols = [...]uint32{0, 1, 6, 17, 58}
 
-func (p *program) sockets(f Filter) {
-	p.block(sysSocketpair, loadArg(0), jumpEqual(familyUnix), ret(retAllow), ret(refuse(syscall.EAFNOSUPPORT)))
+func (p *rules) sockets(f Filter) {
+	p.add(sysSocketpair, loadArg(0), jumpEqual(familyUnix), ret(retAllow), ret(refuse(syscall.EAFNOSUPPORT)))
 	body := []instruction{loadArg(0)}
 	add := func(more ...instruction) { body = append(body, more...) }
 	if f.Unix {
@@ -203,7 +242,7 @@ func (p *program) sockets(f Filter) {
 	}
 	add(jumpEqual(familyUnix), ret(refuse(syscall.EACCES)), jumpEqual(familyInet), ret(refuse(syscall.EACCES)),
 		jumpEqual(familyInet6), ret(refuse(syscall.EACCES)), ret(refuse(syscall.EAFNOSUPPORT)))
-	p.block(sysSocket, body...)
+	p.add(sysSocket, body...)
 }
 
 // internetSocket checks type and protocol.
@@ -225,26 +264,58 @@ const (
 	seccompNewListener = 8 // SECCOMP_FILTER_FLAG_NEW_LISTENER
 )
 
-// install puts the filter on every thread of the process. With a supervisor
-// it goes on the calling thread alone, and the listener is given.
-func (f Filter) install() (listener int, err error) {
+// Program is the filter as the kernel takes it, in hexadecimal: the host makes
+// it once for many commands. It is empty where toolhost knows no system calls.
+func (f Filter) Program() string {
 	if auditArch == 0 {
+		return ""
+	}
+	code := f.compile()
+	text := make([]byte, 0, 16*len(code))
+	for _, in := range code {
+		word := uint64(in.code)<<48 | uint64(in.jt)<<40 | uint64(in.jf)<<32 | uint64(in.k)
+		for shift := 60; shift >= 0; shift -= 4 {
+			text = append(text, hexDigits[word>>shift&0xf])
+		}
+	}
+	return string(text)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// readProgram reads what Program gives.
+func readProgram(text string) program {
+	code := make(program, len(text)/16)
+	for i := range code {
+		var word uint64
+		for _, digit := range []byte(text[16*i : 16*i+16]) {
+			word = word<<4 | uint64(digit&0xf+digit>>6*9)
+		}
+		code[i] = instruction{code: uint16(word >> 48), jt: uint8(word >> 40), jf: uint8(word >> 32), k: uint32(word)}
+	}
+	return code
+}
+
+// installFilter puts the filter on every thread of the process. With a
+// supervisor it goes on the calling thread alone, and the listener is given.
+func (p *Plan) installFilter() (listener int, err error) {
+	program := readProgram(p.Program)
+	if len(program) == 0 {
 		return -1, failure("no system call filter for this architecture", syscall.ENOSYS)
 	}
-	program := f.compile()
 	fprog := struct {
 		length uint16
 		filter *instruction
 	}{uint16(len(program)), &program[0]}
 	nr, flags := sysSeccomp, uintptr(seccompAllThreads)
-	if !f.Attributes {
+	if !p.Filter.Attributes {
 		flags = seccompNewListener
 	}
 	result, _, errno := syscall.Syscall(uintptr(nr), seccompSetFilter, flags, uintptr(unsafe.Pointer(&fprog)))
 	switch {
 	case errno != 0:
 		return -1, failure("seccomp", errno)
-	case !f.Attributes:
+	case !p.Filter.Attributes:
 		return int(result), nil
 	case result != 0:
 		return -1, failure("seccomp on all threads", syscall.EBUSY)

@@ -36,6 +36,8 @@ func judge(t *testing.T, p program, arch uint32, nr int, args ...uint32) uint32 
 			jump(a >= in.k)
 		case opJumpSet:
 			jump(a&in.k != 0)
+		case opJump:
+			pc += int(in.k)
 		case opReturn:
 			return in.k
 		default:
@@ -108,6 +110,25 @@ func TestFilter(t *testing.T) {
 	}
 	const i386 = 0x40000003
 	assert.EqualValues(t, retKill, judge(t, all.compile(), i386, 21), "a call by another architecture's numbers")
+}
+
+func TestProgramIsReadAsItWasMade(t *testing.T) {
+	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}} {
+		assert.Equal(t, f.compile(), readProgram(f.Program()))
+	}
+}
+
+// TestFilterDoesNothingTwice keeps each system call to one rule: of two, it
+// would depend on where the search splits which one counts.
+func TestFilterDoesNothingTwice(t *testing.T) {
+	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}} {
+		seen := make(map[int]bool)
+		for _, r := range f.rules() {
+			assert.False(t, seen[r.nr], "system call %d", r.nr)
+			seen[r.nr] = true
+			assert.Less(t, len(r.body), 256)
+		}
+	}
 }
 
 // The launcher has the numbers itself, because the package that knows them

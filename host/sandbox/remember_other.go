@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sandbox
+
+func fullWorks() bool { return detected().Full.Works }
+
+func rememberFull(bool) {}
