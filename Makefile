@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel ./cmd/toolhost-launch
 
-.PHONY: all build plugins run test race lint fuzz bench cross clean
+.PHONY: all build plugins run test race lint fuzz bench soak cross clean
 
 all: build
 
@@ -42,6 +42,12 @@ fuzz:
 # bench prints ratios measured in one run.
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
+
+# soak makes 10,000 calls over stdio and over HTTP and demands that nothing
+# grows. With NODE=DIR it also compares with the reference filesystem server:
+# npm install --prefix DIR @modelcontextprotocol/server-filesystem@2026.8.31
+soak: build
+	$(GO) run ./cmd/toolhost-soak $(BINARY) $(NODE)
 
 cross:
 	GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null $(PROGRAMS)

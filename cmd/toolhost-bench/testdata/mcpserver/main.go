@@ -1,11 +1,14 @@
 // Mcpserver is a minimal server on the official SDK: one tool that reads a
-// file, without any check, and one that runs head.
+// file, without any check, and one that runs head. With the argument http it
+// serves at an address that it prints, otherwise on stdin and stdout.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"log"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 
@@ -31,6 +34,14 @@ func main() {
 		out, err := exec.CommandContext(ctx, "head", "-n", "5", in.Path).Output()
 		return text(string(out)), err
 	})
+	if len(os.Args) > 1 && os.Args[1] == "http" {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			log.Fatal(err)
+		}
+		log.Printf("serves MCP at http://%s/mcp", listener.Addr())
+		log.Fatal(http.Serve(listener, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
+	}
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
 	}
