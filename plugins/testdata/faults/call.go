@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// crash ends during a call.
+func crash() {
+	serve(func(context.Context) (*sdk.Result, error) {
+		fmt.Fprintln(os.Stderr, "out of luck")
+		os.Exit(9)
+		return nil, nil
+	})
+}
+
+// hang never answers, and ignores that it is cancelled.
+func hang() {
+	serve(func(context.Context) (*sdk.Result, error) { select {} })
+}
+
+// deaf hangs, ignores SIGTERM and the end of its standard input.
+func deaf() {
+	signal.Ignore(syscall.SIGTERM)
+	os.Stdin, _ = os.Open(os.DevNull)
+	hang()
+}
+
+// hugeResult gives more than a message may hold.
+func hugeResult() {
+	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text(strings.Repeat("x", 65<<20)), nil })
+}
+
+// logFlood logs without end, as far as a test goes.
+func logFlood() {
+	serve(func(context.Context) (*sdk.Result, error) {
+		w := bufio.NewWriter(os.Stderr)
+		for i := range 100_000 {
+			fmt.Fprintln(w, "log line", i)
+		}
+		return sdk.Text("flooded"), w.Flush()
+	})
+}
+
+// stdoutNoise writes to the real standard output, where the handshake was.
+func stdoutNoise() {
+	real := os.NewFile(1, "stdout")
+	serve(func(context.Context) (*sdk.Result, error) {
+		for range 1000 {
+			fmt.Fprintln(real, "1|2|unix|/tmp/evil|grpc")
+		}
+		return sdk.Text("noisy"), nil
+	})
+}
+
+// leak starts processes that are to outlive it, and dies.
+func leak() {
+	serve(func(context.Context) (*sdk.Result, error) {
+		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}, {Setpgid: true}} {
+			cmd := exec.Command("sleep", "4242")
+			cmd.SysProcAttr = attr
+			if err := cmd.Start(); err != nil {
+				return nil, err
+			}
+		}
+		os.Exit(5)
+		return nil, nil
+	})
+}
+
+// panics panics in a goroutine of its own, which ends the process.
+func panics() {
+	serve(func(ctx context.Context) (*sdk.Result, error) {
+		go func() { panic("at the disco") }()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+}
+
+// badResult gives structured data that is no JSON.
+func badResult() {
+	serve(func(context.Context) (*sdk.Result, error) {
+		return &sdk.Result{Structured: json.RawMessage("{broken")}, nil
+	})
+}
+
+// serviceFlood asks the host for more than it answers at a time, and leaves
+// while it does.
+func serviceFlood() {
+	serveWith(nil, func(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
+		var all sync.WaitGroup
+		for range 500 {
+			all.Go(func() { _, _, _ = call.State(sdk.SessionScope).Get(ctx, "k") })
+		}
+		all.Wait()
+		return sdk.Text("asked"), nil
+	})
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// startSlow never becomes ready.
+func startSlow() { select {} }
+
+// startExit ends before it is ready.
+func startExit() {
+	fmt.Fprintln(os.Stderr, "no licence")
+	os.Exit(3)
+}
+
+// startNoise prints on standard output before it serves.
+func startNoise() {
+	for i := range 1000 {
+		fmt.Println("welcome", i)
+	}
+	serve(func(context.Context) (*sdk.Result, error) { return sdk.Text("fine"), nil })
+}
+
+// wrongHandshake says what is no handshake.
+func wrongHandshake() {
+	fmt.Println("ready|steady|go")
+	select {}
+}
+
+// wrongProtocol speaks a protocol that is no longer spoken.
+func wrongProtocol() {
+	fmt.Printf("1|0|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
+	select {}
+}
+
+// newer speaks a protocol that is not spoken yet, and no older one.
+func newer() {
+	fmt.Printf("1|3|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
+	select {}
+}
