@@ -99,10 +99,10 @@ func (j *judge) write(w policy.Write) {
 	p := j.place(w.Target)
 	switch {
 	case p.harmlessDevice():
-	case p.system() || p.shellSettings():
-		j.found(Blocked, "> "+w.Target.Text, "destructive write to %s", w.Target.Text)
 	case strings.HasPrefix(p.path, "/dev/tcp/"), strings.HasPrefix(p.path, "/dev/udp/"):
 		j.found(Caution, "> "+w.Target.Text, "sends data over the network")
+	case p.system() || p.shellSettings():
+		j.found(Blocked, "> "+w.Target.Text, "destructive write to %s", w.Target.Text)
 	case w.Bare && !w.Append:
 		j.found(Caution, "> "+w.Target.Text, "empties %s", w.Target.Text)
 	}

@@ -49,7 +49,7 @@ func runAsk(ctx context.Context, _ *Deps, call *tool.Call) (*outcome, error) {
 		return nil, tool.Errorf(tool.Unavailable, "the user cannot be asked here: %w", err).
 			Suggest("Put the question into your answer to the user, or decide by yourself and say so.")
 	case !answer.Accepted():
-		return nil, tool.Errorf(tool.Denied, "the user did not answer").
+		return nil, tool.Errorf(tool.Cancelled, "the user did not answer").
 			Suggest("Do not ask again; decide by yourself, or ask for what else to do.").With("action", answer.Action)
 	}
 	var content map[string]any
