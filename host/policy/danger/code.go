@@ -92,7 +92,7 @@ func (in interpreter) takes(arg string) (found bool, code string) {
 			}
 		case len(option) == 2 && option[0] == '-' && len(arg) > 2 && arg[0] == '-' && arg[1] != '-':
 			// A cluster: -ne CODE, -lane CODE, -cCODE.
-			if letters, rest, ok := strings.Cut(arg[1:], option[1:]); ok && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzSEIBsu0123456789.") == "" {
+			if letters, rest, ok := strings.Cut(arg[1:], option[1:]); ok && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzSEIB0123456789.") == "" {
 				return true, rest
 			}
 		}
