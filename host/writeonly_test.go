@@ -1,0 +1,20 @@
+package host
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestWithoutWriteOnly(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"value":{"type":"string","writeOnly":true},"env":{"type":"object","writeOnly":true}}}`)
+	for params, want := range map[string]string{
+		`{"name":"a","value":"hush","env":{"A":"hush"}}`: `{"name":"a","value":"[redacted]","env":"[redacted]"}`,
+		`{"name":"a"}`: `{"name":"a"}`,
+		`{"value":`:    `"[redacted]"`,
+		`["hush"]`:     `"[redacted]"`,
+	} {
+		assert.JSONEq(t, want, string(withoutWriteOnly(schema, json.RawMessage(params))))
+	}
+}
