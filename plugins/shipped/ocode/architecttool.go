@@ -59,7 +59,7 @@ func runArchitect(ctx context.Context, deps Deps, _ *tool.Call, p architectParam
 	if p.Depth < 1 {
 		return nil, invalid("Give 1 or more.", "Invalid depth: %d", p.Depth)
 	}
-	analyzer := architect.New(deps.Workspace, architect.Options{Prepare: deps.PrepareReading, Allow: deps.Trees})
+	analyzer := architect.New(deps.Workspace, architect.Options{Binary: deps.Architect, Prepare: deps.PrepareReading, Allow: deps.Trees})
 	reply, err := analyzer.Analyze(ctx, architect.Request{
 		Path: p.Path, Kind: architect.Kind(p.Analysis), Format: architect.Format(p.Format), Depth: int(p.Depth),
 	})

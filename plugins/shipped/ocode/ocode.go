@@ -42,6 +42,9 @@ type Deps struct {
 	Tasks  *background.Store
 	// Servers are the MCP servers of the mcp tool. Nil is none.
 	Servers *mcpclient.Client
+	// Architect is the program toolhost-architect; one beside this program,
+	// else on PATH.
+	Architect string
 }
 
 // New makes the tools, in the order of the contract.

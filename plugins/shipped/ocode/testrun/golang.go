@@ -127,6 +127,9 @@ var goCoverage = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (g *goTest) coverage(line string) {
+	if strings.HasPrefix(line, "ok ") {
+		return // says again what a line of its own has said
+	}
 	if match := goCoverage().FindStringSubmatch(line); match != nil {
 		if percent, err := strconv.ParseFloat(match[1], 64); err == nil {
 			g.covered = append(g.covered, percent)

@@ -97,6 +97,7 @@ func TestGoPatternAndCoverage(t *testing.T) {
 	assert.True(t, report.OK())
 	require.NotNil(t, report.Coverage)
 	assert.Equal(t, testrun.Coverage{Percent: 66.7, Of: "statements"}, *report.Coverage, "two statements of three")
+	assert.Empty(t, report.Warnings, "there is one package")
 	assert.Contains(t, lines, "=== RUN   TestAdds/one", "lines come as they are printed")
 }
 
