@@ -84,7 +84,7 @@ func (l *link) negotiate(ctx context.Context, timeout time.Duration) (*listing, 
 	}
 	l.server.client.logger.Debug("MCP server is tried in the older protocol", "server", l.server.spec.Name, "error", err)
 	l.disconnect()
-	l.words = new(words)
+	l.session, l.words = nil, new(words)
 	found, err = l.attempt(ctx, olderProtocol)
 	if err == nil && l.server.spec.Protocol == "" {
 		found.Pinned = olderProtocol
@@ -235,5 +235,4 @@ func (l *link) disconnect() {
 	case <-closed:
 	case <-time.After(closeWait):
 	}
-	l.session = nil
 }
