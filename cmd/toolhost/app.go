@@ -92,6 +92,7 @@ func (a *app) root() *cobra.Command {
 		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(),
 		a.pluginCommand(), a.trustCommand(), a.explainCommand(), a.rulesCommand(), a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand(),
 		a.approveCommand(),
+		a.installCommand(), a.uninstallCommand(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("See 'toolhost "+c.Name()+" --help'.", "%v", err)

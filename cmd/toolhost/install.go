@@ -1,0 +1,249 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/clientconfig"
+)
+
+// installFlags are the flags of toolhost install and uninstall.
+type installFlags struct {
+	name    string
+	project bool
+	print   bool
+}
+
+func clientIDs() []string {
+	var ids []string
+	for _, c := range clientconfig.Clients() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func (a *app) installCommand() *cobra.Command {
+	var flags installFlags
+	c := &cobra.Command{
+		Use:   "install CLIENT",
+		Short: "Have an MCP client start toolhost",
+		Long: `Write the entry that has an MCP client start toolhost into the client's own
+configuration file, or repair one that is there. Everything else in the file
+stays as it is, comments too, and the old file is kept beside it.
+
+Clients: ` + strings.Join(clientIDs(), ", ") + `.
+
+A client that does not start its servers in the project that is open gets the
+project written into the entry: the one of --workspace, or else of the working
+directory.`,
+		Example: `  toolhost install claude-code
+  toolhost install vscode --project
+  toolhost install claude-desktop --workspace ~/src/demo --toolset agent
+  toolhost install codex --print`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: clientIDs(),
+		RunE:      func(_ *cobra.Command, args []string) error { return a.install(args[0], flags) },
+	}
+	a.installFlags(c, &flags)
+	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
+	a.toolsetFlag(c)
+	return c
+}
+
+func (a *app) uninstallCommand() *cobra.Command {
+	var flags installFlags
+	c := &cobra.Command{
+		Use:       "uninstall CLIENT",
+		Short:     "Take toolhost out of an MCP client's configuration",
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: clientIDs(),
+		RunE:      func(_ *cobra.Command, args []string) error { return a.uninstall(args[0], flags) },
+	}
+	a.installFlags(c, &flags)
+	return c
+}
+
+func (a *app) installFlags(c *cobra.Command, flags *installFlags) {
+	c.Flags().StringVar(&flags.name, "name", "toolhost", "the server's name in the client")
+	c.Flags().BoolVar(&flags.project, "project", false, "the project's own configuration file, for all who work on it, instead of yours")
+}
+
+func (a *app) install(id string, flags installFlags) error {
+	client, err := clientconfig.Find(id)
+	if err != nil {
+		return usage(err)
+	}
+	file, before, err := a.clientFile(client, flags)
+	if err != nil {
+		return err
+	}
+	server, err := a.clientServer(client, flags)
+	if err != nil {
+		return err
+	}
+	if flags.print {
+		change, err := client.Install(file, nil, server)
+		if err == nil {
+			fmt.Fprintf(a.err, "For %s:\n", file)
+			_, err = a.out.Write(change.After)
+		}
+		return err
+	}
+	change, err := client.Install(file, before, server)
+	if err != nil {
+		return err
+	}
+	if !change.Changed() {
+		fmt.Fprintf(a.out, "%s has the server %s already, as it should be: %s\n", client.Title, flags.name, file)
+		return nil
+	}
+	if err := change.Write(); err != nil {
+		return err
+	}
+	done := "wrote"
+	if change.Existed {
+		done = "repaired"
+	}
+	fmt.Fprintf(a.out, "%s %s the server %s in %s: %s\n", a.painter.green("✓"), done, flags.name, file,
+		strings.Join(append([]string{server.Command}, server.Args...), " "))
+	a.tellBackup(change)
+	fmt.Fprintln(a.out, "  "+client.After)
+	return nil
+}
+
+func (a *app) uninstall(id string, flags installFlags) error {
+	client, err := clientconfig.Find(id)
+	if err != nil {
+		return usage(err)
+	}
+	file, before, err := a.clientFile(client, flags)
+	if err != nil {
+		return err
+	}
+	change, err := client.Uninstall(file, before, flags.name)
+	if err != nil {
+		return err
+	}
+	if !change.Existed {
+		fmt.Fprintf(a.out, "%s has no server %s: %s\n", client.Title, flags.name, file)
+		return nil
+	}
+	if err := change.Write(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s took the server %s out of %s\n", a.painter.green("✓"), flags.name, file)
+	a.tellBackup(change)
+	return nil
+}
+
+func (a *app) tellBackup(change *clientconfig.Change) {
+	if change.Before != nil {
+		fmt.Fprintf(a.out, "  The file as it was is %s%s.\n", change.File, clientconfig.BackupSuffix)
+	}
+}
+
+// clientFile finds and reads the configuration file that is meant.
+func (a *app) clientFile(client *clientconfig.Client, flags installFlags) (file string, text []byte, err error) {
+	if flags.project {
+		dir, err := a.projectDir()
+		if err != nil {
+			return "", nil, err
+		}
+		if file, err = client.ProjectFile(dir); err != nil {
+			return "", nil, usage(err)
+		}
+	} else {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", nil, usagef("Set HOME.", "there is no home directory: %v", err)
+		}
+		file = clientconfig.Choose(client.UserFiles(clientconfig.Machine{OS: runtime.GOOS, Home: home, Env: os.Getenv}))
+	}
+	text, err = clientconfig.Read(file)
+	return file, text, err
+}
+
+// clientServer is what the client is to start.
+func (a *app) clientServer(client *clientconfig.Client, flags installFlags) (clientconfig.Server, error) {
+	server := clientconfig.Server{Name: flags.name, Args: []string{"serve"}}
+	if flags.name == "" {
+		return server, usagef("Give one.", "--name is empty")
+	}
+	var err error
+	if server.Command, err = ownCommand(flags.project); err != nil {
+		return server, err
+	}
+	workspace, err := a.clientWorkspace(client, flags)
+	if err != nil {
+		return server, err
+	}
+	if workspace != "" {
+		server.Args = append(server.Args, "--workspace", workspace)
+	}
+	if a.flags.config != "" {
+		path, err := filepath.Abs(a.flags.config)
+		if err != nil {
+			return server, err
+		}
+		server.Args = append(server.Args, "--config", path)
+	}
+	if a.flags.toolset != "" {
+		server.Args = append(server.Args, "--toolset", a.flags.toolset)
+	}
+	return server, nil
+}
+
+// clientWorkspace is the workspace to name in the entry, "" when the client
+// starts its servers in the right place.
+func (a *app) clientWorkspace(client *clientconfig.Client, flags installFlags) (string, error) {
+	switch {
+	case a.flags.workspace != "" && !flags.project:
+		return filepath.Abs(a.flags.workspace)
+	case client.StartsInProject:
+		return "", nil
+	case client.ProjectArg != "" && (flags.project || client.ProjectArgForUser):
+		return client.ProjectArg, nil
+	}
+	return a.projectDir()
+}
+
+// projectDir is the directory of the project that is meant.
+func (a *app) projectDir() (string, error) {
+	if a.flags.workspace != "" {
+		return filepath.Abs(a.flags.workspace)
+	}
+	if path, ok := config.Find("."); ok {
+		return filepath.Abs(filepath.Dir(path))
+	}
+	return filepath.Abs(".")
+}
+
+// ownCommand is how a client starts this program. In a file that others use
+// too it is the name alone, where PATH leads to it.
+func ownCommand(shared bool) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	onPath, err := exec.LookPath("toolhost")
+	if err != nil || !filepath.IsAbs(onPath) || !sameFile(onPath, self) {
+		return self, nil
+	}
+	if shared {
+		return "toolhost", nil
+	}
+	return onPath, nil
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
