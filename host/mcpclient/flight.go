@@ -118,7 +118,7 @@ type flightKey struct{}
 // follow waits for the result and passes on what the server asks.
 func (f *flight) follow(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	f.attach(ctx, call)
-	defer f.attach(nil, nil)
+	defer f.attach(context.Background(), nil)
 	for {
 		if q := f.open; q != nil {
 			f.open = nil

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling and logging are what servers of older revisions have
+
 package mcpclient
 
 import (

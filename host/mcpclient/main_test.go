@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 sampling is what servers of older revisions have
+
 package mcpclient_test
 
 import (
