@@ -14,8 +14,8 @@ import (
 	"github.com/toolhost/toolhost/host/clientconfig"
 )
 
-// installFlags are the flags of toolhost install and uninstall.
-type installFlags struct {
+// clientFlags are the flags of toolhost install and uninstall.
+type clientFlags struct {
 	name    string
 	project bool
 	print   bool
@@ -30,7 +30,7 @@ func clientIDs() []string {
 }
 
 func (a *app) installCommand() *cobra.Command {
-	var flags installFlags
+	var flags clientFlags
 	c := &cobra.Command{
 		Use:   "install CLIENT",
 		Short: "Have an MCP client start toolhost",
@@ -51,14 +51,14 @@ directory.`,
 		ValidArgs: clientIDs(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.install(args[0], flags) },
 	}
-	a.installFlags(c, &flags)
+	a.registerClientFlags(c, &flags)
 	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
 	a.toolsetFlag(c)
 	return c
 }
 
 func (a *app) uninstallCommand() *cobra.Command {
-	var flags installFlags
+	var flags clientFlags
 	c := &cobra.Command{
 		Use:       "uninstall CLIENT",
 		Short:     "Take toolhost out of an MCP client's configuration",
@@ -66,16 +66,16 @@ func (a *app) uninstallCommand() *cobra.Command {
 		ValidArgs: clientIDs(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.uninstall(args[0], flags) },
 	}
-	a.installFlags(c, &flags)
+	a.registerClientFlags(c, &flags)
 	return c
 }
 
-func (a *app) installFlags(c *cobra.Command, flags *installFlags) {
+func (a *app) registerClientFlags(c *cobra.Command, flags *clientFlags) {
 	c.Flags().StringVar(&flags.name, "name", "toolhost", "the server's name in the client")
 	c.Flags().BoolVar(&flags.project, "project", false, "the project's own configuration file, for all who work on it, instead of yours")
 }
 
-func (a *app) install(id string, flags installFlags) error {
+func (a *app) install(id string, flags clientFlags) error {
 	client, err := clientconfig.Find(id)
 	if err != nil {
 		return usage(err)
@@ -118,7 +118,7 @@ func (a *app) install(id string, flags installFlags) error {
 	return nil
 }
 
-func (a *app) uninstall(id string, flags installFlags) error {
+func (a *app) uninstall(id string, flags clientFlags) error {
 	client, err := clientconfig.Find(id)
 	if err != nil {
 		return usage(err)
@@ -150,7 +150,7 @@ func (a *app) tellBackup(change *clientconfig.Change) {
 }
 
 // clientFile finds and reads the configuration file that is meant.
-func (a *app) clientFile(client *clientconfig.Client, flags installFlags) (file string, text []byte, err error) {
+func (a *app) clientFile(client *clientconfig.Client, flags clientFlags) (file string, text []byte, err error) {
 	if flags.project {
 		dir, err := a.projectDir()
 		if err != nil {
@@ -171,7 +171,7 @@ func (a *app) clientFile(client *clientconfig.Client, flags installFlags) (file 
 }
 
 // clientServer is what the client is to start.
-func (a *app) clientServer(client *clientconfig.Client, flags installFlags) (clientconfig.Server, error) {
+func (a *app) clientServer(client *clientconfig.Client, flags clientFlags) (clientconfig.Server, error) {
 	server := clientconfig.Server{Name: flags.name, Args: []string{"serve"}}
 	if flags.name == "" {
 		return server, usagef("Give one.", "--name is empty")
@@ -202,7 +202,7 @@ func (a *app) clientServer(client *clientconfig.Client, flags installFlags) (cli
 
 // clientWorkspace is the workspace to name in the entry, "" when the client
 // starts its servers in the right place.
-func (a *app) clientWorkspace(client *clientconfig.Client, flags installFlags) (string, error) {
+func (a *app) clientWorkspace(client *clientconfig.Client, flags clientFlags) (string, error) {
 	switch {
 	case a.flags.workspace != "" && !flags.project:
 		return filepath.Abs(a.flags.workspace)
