@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -107,7 +108,17 @@ func (l *link) listPage(ctx context.Context, cursor string) (tools []upstreamToo
 	if err := json.Unmarshal(raw, &page); err != nil {
 		return nil, "", fmt.Errorf("the server's list of tools cannot be read: %w", err)
 	}
-	return page.Tools, result.NextCursor, nil
+	return usable(page.Tools, result), result.NextCursor, nil
+}
+
+// usable leaves out the tools that the SDK has left out: those whose
+// parameters cannot be mirrored in headers as they ask for.
+func usable(tools []upstreamTool, result *mcp.ListToolsResult) []upstreamTool {
+	kept := make(map[string]bool, len(result.Tools))
+	for _, t := range result.Tools {
+		kept[t.Name] = true
+	}
+	return slices.DeleteFunc(tools, func(t upstreamTool) bool { return !kept[t.Name] })
 }
 
 // listAgain asks for the tools once more, because they have changed.
