@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/schema"
@@ -98,6 +100,62 @@ func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
 		return own
 	}
 	return q
+}
+
+// given are the answers of the configured model.
+func (c *call) given() map[string]tool.Answer {
+	c.asking.mu.Lock()
+	defer c.asking.mu.Unlock()
+	return maps.Clone(c.asking.given)
+}
+
+// addAnswers puts what was answered beside the parameters that a decision is
+// made on: an approval is for these answers and no others.
+func (c *call) addAnswers(ctx context.Context, p *Proposal) error {
+	answerer, ok := c.entry.Tool.(tool.Answerer)
+	if !ok {
+		return nil
+	}
+	answers, err := guard(c.entry.Name, func() (map[string]any, error) { return answerer.Answers(ctx, &c.tool) })
+	if err != nil || len(answers) == 0 {
+		return err
+	}
+	all := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(p.Params, &all); err != nil {
+		return err
+	}
+	for name, value := range answers {
+		all[name] = tool.MustMarshal(value) // no parameter has a dot in its name
+	}
+	p.Params = tool.MustMarshal(all)
+	return nil
+}
+
+// WithoutAnswers takes the parameters that an approval was made for apart
+// again, into those of the call and the answers.
+func WithoutAnswers(params json.RawMessage) (json.RawMessage, map[string]tool.Answer) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(params, &all) != nil {
+		return params, nil
+	}
+	content := make(map[string]map[string]json.RawMessage)
+	for name, value := range all {
+		rest, ok := strings.CutPrefix(name, "ask.")
+		if !ok {
+			continue
+		}
+		key, field, _ := strings.Cut(rest, ".")
+		if content[key] == nil {
+			content[key] = make(map[string]json.RawMessage)
+		}
+		content[key][field] = value
+		delete(all, name)
+	}
+	answers := make(map[string]tool.Answer)
+	for key, fields := range content {
+		answers[key] = tool.Answer{Action: "accept", Content: tool.MustMarshal(fields)}
+	}
+	return tool.MustMarshal(all), answers
 }
 
 func (s *services) askModel(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {

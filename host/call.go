@@ -101,6 +101,12 @@ func (c *call) resolve(ctx context.Context) error {
 		c.outcome.Source = c.entry.Source
 		return nil
 	}
+	if c.request.DryRun {
+		if c.entry = c.host.Catalog().offer(c.request.Tool); c.entry != nil {
+			c.outcome.Source = c.entry.Source
+			return nil
+		}
+	}
 	entry, err := c.host.Catalog().Lookup(c.request.Tool)
 	if tool.CodeOf(err) == tool.Denied {
 		c.outcome.Decision = Decision{Action: Deny, Reason: "no call of the tool is ever allowed"}
@@ -160,6 +166,9 @@ func (c *call) judge(ctx context.Context) error {
 // proposal is the call as judges see it.
 func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+	if err := c.addAnswers(ctx, p); err != nil {
+		return p, err
+	}
 	commander, ok := c.entry.Tool.(tool.Commander)
 	if !ok {
 		return p, nil
@@ -366,7 +375,7 @@ func (c *call) render(ctx context.Context, err error) {
 		return
 	}
 	if input, ok := errors.AsType[*tool.InputRequired](err); ok {
-		c.outcome.Input = c.question(input)
+		c.outcome.Input, c.outcome.Answers = c.question(input), c.given()
 		return
 	}
 	c.outcome.Err = c.hideStack(ctx, tool.AsError(err))

@@ -214,6 +214,10 @@ type Outcome struct {
 	// Input is the question that has to be answered before the call can run.
 	// The face asks, then calls again with the answer and the same ID.
 	Input *tool.InputRequired
+	// Answers are what the configured model answered in a call that has a
+	// question still. The next request brings them along with the other
+	// answers, so that nothing is asked twice and what is approved is what runs.
+	Answers map[string]tool.Answer
 	// Plan is what the call would do, where the tool can tell and it was
 	// needed: on a dry run and when approval is asked.
 	Plan *tool.Plan

@@ -126,6 +126,16 @@ func (c *Catalog) Prompt(name string) (*Entry, error) {
 	return nil, err.Suggest("Use one of the listed prompts.")
 }
 
+// offer finds a resource or prompt by the name that policies know it by.
+func (c *Catalog) offer(name string) *Entry {
+	for _, e := range slices.Concat(c.resources, c.prompts) {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
 // Read reads the resource whose URI the request's Tool is. It goes the way of
 // a call: policy, approval, record.
 func (s *Session) Read(ctx context.Context, request Request) *Outcome {

@@ -149,7 +149,8 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return err
 	}
 	defer p.close()
-	request := host.Request{Tool: pending.Tool, Params: pending.Params, DryRun: true}
+	request := host.Request{Tool: pending.Tool, DryRun: true}
+	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
 	outcome := p.host.Session("cli").Call(ctx, request)
 	if outcome.Err != nil {
 		return tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
@@ -160,6 +161,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
 	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(pending.Session), pending.Expires.Local().Format(time.DateTime))
+	request.Params = pending.Params
 	a.showApproval(request, outcome)
 	line, err := a.readLine(ctx, "Approve? (y/n/always): ")
 	if err != nil {

@@ -28,6 +28,7 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 		if err != nil {
 			return nil, err
 		}
+		maps.Copy(answers, outcome.Answers)
 		answers[outcome.Input.Key] = answer
 		request.Answers, request.ID, request.Step = answers, outcome.RequestID, outcome.Step
 	}

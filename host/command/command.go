@@ -197,6 +197,24 @@ func (c *command) CommandLine(ctx context.Context, call *tool.Call) ([]string, e
 	return run.Argv, nil
 }
 
+// Answers implements tool.Answerer.
+func (c *command) Answers(ctx context.Context, call *tool.Call) (map[string]any, error) {
+	if len(c.spec.Asks) == 0 {
+		return nil, nil
+	}
+	answers := make(map[string]any)
+	values, err := decode(call)
+	if err == nil {
+		err = Answers(ctx, call, c.spec.Asks, values)
+	}
+	for name, value := range values {
+		if strings.HasPrefix(name, "ask.") {
+			answers[name] = value
+		}
+	}
+	return answers, err
+}
+
 // affected are the paths that a run names for writing and removing, relative
 // to the workspace, sorted.
 func (c *command) affected(run *argv.Run) []string {

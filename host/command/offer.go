@@ -70,6 +70,14 @@ func (o *offered) CommandLine(ctx context.Context, call *tool.Call) ([]string, e
 	return nil, nil
 }
 
+// Answers implements tool.Answerer.
+func (o *offered) Answers(ctx context.Context, call *tool.Call) (map[string]any, error) {
+	if a, ok := o.Tool.(tool.Answerer); ok {
+		return a.Answers(ctx, call)
+	}
+	return nil, nil
+}
+
 // Plan implements tool.Planner, for approvals.
 func (o *offered) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	if p, ok := o.Tool.(tool.Planner); ok {

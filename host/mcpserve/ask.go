@@ -45,7 +45,7 @@ type asked struct {
 func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcome) *open {
 	state := asked{
 		ID: outcome.RequestID, Step: outcome.Step,
-		Call: digest(link, in), Open: make(map[string]json.RawMessage), Before: before.answers,
+		Call: digest(link, in), Open: make(map[string]json.RawMessage), Before: known(before, outcome),
 		Expires: time.Now().Add(s.options.AskTimeout).Unix(),
 	}
 	requests := make(mcp.InputRequestMap)
@@ -57,6 +57,14 @@ func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcom
 		}
 	}
 	return &open{requests, s.sign(state)}
+}
+
+// known are all answers so far.
+func known(before asked, outcome *host.Outcome) map[string]tool.Answer {
+	all := make(map[string]tool.Answer)
+	maps.Copy(all, before.answers)
+	maps.Copy(all, outcome.Answers)
+	return all
 }
 
 // questions are all that can be answered at the same time.
@@ -79,8 +87,7 @@ func requestOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) mcp.In
 func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome *host.Outcome) (asked, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
-	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: make(map[string]tool.Answer)}
-	maps.Copy(next.answers, before.answers)
+	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: known(before, outcome)}
 	for _, q := range questions(outcome.Input) {
 		response, err := put(waiting, in, outcome, q)
 		switch {

@@ -215,3 +215,52 @@ func TestSecretsAreNotSampled(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(data), "What is [redacted]?")
 }
+
+// What a model said before an approval is what runs after it, and what the
+// approval is for.
+func TestAnApprovalCoversTheModelsAnswer(t *testing.T) {
+	spec := argv.Spec{
+		Name: "says", Risk: tool.Dangerous, Params: []argv.Param{{Name: "a", Type: argv.TypeString}},
+		Asks:    []argv.Ask{{Key: "what", Model: &argv.AskModel{Prompt: argv.Expr{Literal: "What?"}}}},
+		Command: &argv.Template{Argv: []argv.Expr{{Literal: "echo"}, param("a"), param("ask.what.text")}},
+	}
+	for _, revision := range revisions() {
+		made, err := command.New(spec, command.Deps{Workspace: openWorkspace(t)})
+		require.NoError(t, err)
+		asked, judged, remembered := 0, []string{}, ""
+		h := newHost(t, host.Options{
+			Sample: func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error) {
+				asked++
+				return &tool.SampleResponse{Text: fmt.Sprint("answer ", asked), Model: "m"}, nil
+			},
+			Judge: func(_ context.Context, p host.Proposal) host.Decision {
+				judged = append(judged, fmt.Sprint(p.Argv))
+				return host.Decision{Action: host.Ask, Reason: "dangerous"}
+			},
+			Remember: func(_ context.Context, p host.Proposal) error {
+				remembered = string(p.Params)
+				return nil
+			},
+		}, made)
+		var shown string
+		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			shown = r.Params.Message
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"always": true}}, nil
+		}})
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "says", Arguments: map[string]any{"a": "x"}})
+		require.NoError(t, err)
+		assert.Equal(t, "x answer 1\n", r.Content[0].(*mcp.TextContent).Text)
+		assert.Contains(t, shown, "$ echo x 'answer 1'")
+		assert.Equal(t, []string{"[echo x answer 1]", "[echo x answer 1]"}, judged)
+		assert.Equal(t, 1, asked, "nothing is asked twice")
+		assert.JSONEq(t, `{"a":"x","ask.what.text":"answer 1","ask.what.model":"m"}`, remembered)
+	}
+}
+
+func TestWithoutAnswers(t *testing.T) {
+	params, answers := host.WithoutAnswers(json.RawMessage(`{"a":1.50,"ask.who.name":"Jo","ask.who.age":7,"ask.what.text":"x"}`))
+	assert.Equal(t, `{"a":1.50}`, string(params))
+	assert.Equal(t, "accept", answers["who"].Action)
+	assert.JSONEq(t, `{"name":"Jo","age":7}`, string(answers["who"].Content))
+	assert.JSONEq(t, `{"text":"x"}`, string(answers["what"].Content))
+}

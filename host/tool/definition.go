@@ -118,6 +118,14 @@ type Normalizer interface {
 	Normalize(params json.RawMessage) json.RawMessage
 }
 
+// Answerer is offered by tools that have questions answered before anything is
+// decided about a call.
+type Answerer interface {
+	// Answers gives what was answered, as "ask.QUESTION.FIELD". Decisions are
+	// made on it as on the parameters. An error is that of the call.
+	Answers(ctx context.Context, call *Call) (map[string]any, error)
+}
+
 // Commander is offered by tools that run a program, for policy rules about
 // commands.
 type Commander interface {
