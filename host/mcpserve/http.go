@@ -228,24 +228,20 @@ func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Reques
 		no.header = map[string]string{"Retry-After": "10"}
 		return no
 	}
-	link := server.newLink("")
-	var opened *openSession
-	link.keep = func(session *mcp.ServerSession) { opened = h.sessions.add(session.ID(), link, session.Close) }
-	h.of(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, link)))
-	if opened == nil {
-		link.close()
-		return nil
-	}
-	h.sessions.leave(opened)
+	opening := &opening{sessions: h.sessions, link: server.newLink("")}
+	opening.link.keep = opening.keep
+	defer opening.end()
+	h.of(server).stateful.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, opening.link)))
 	return nil
 }
 
 // serveStateless answers a request of the revisions without sessions. The
 // calls of all such clients share one session of the host, unless the URL
-// names one: ?session=NAME.
+// names one: ?session=NAME makes it http-NAME.
 func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	name := r.URL.Query().Get("session")
 	if name != "" {
+		name = "http-" + name
 		if err := record.ValidSession(name); err != nil {
 			return refuseError(http.StatusBadRequest, err)
 		}

@@ -127,7 +127,7 @@ func (g *guard) checkOrigin(w http.ResponseWriter, r *http.Request) *refusal {
 		return nil
 	}
 	if len(given) == 1 && g.knowsOrigin(strings.ToLower(given[0]), r) {
-		allowOrigin(w.Header(), given[0])
+		allowOrigin(w.Header(), r)
 		return nil
 	}
 	return refuse(http.StatusForbidden, fmt.Sprintf("pages of the origin %q may not use this server", strings.Join(given, ", ")),
@@ -149,13 +149,15 @@ func (g *guard) knowsOrigin(origin string, r *http.Request) bool {
 	return isLoopback(hostName(u.Host)) && isLoopback(hostName(r.Host)) && u.Port() == port
 }
 
-// allowOrigin lets a page read the answer.
-func allowOrigin(header http.Header, origin string) {
-	header.Set("Access-Control-Allow-Origin", origin)
+// allowOrigin lets a page send what it asks to send, and read the answer.
+func allowOrigin(header http.Header, r *http.Request) {
+	header.Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	header.Add("Vary", "Origin")
-	header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name")
-	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	header.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, MCP-Protocol-Version")
+	if r.Method == http.MethodOptions {
+		header.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		header.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	}
 }
 
 // checkToken refuses who does not know the token.

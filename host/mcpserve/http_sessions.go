@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // sessions are those that are open over HTTP: bounded in number, and closed
@@ -37,10 +39,48 @@ func newSessions(most int, idle time.Duration) *sessions {
 	return &sessions{max: most, idle: idle, byID: make(map[string]*openSession)}
 }
 
-// add keeps a session, entered once.
+// opening is a request that may open a session.
+type opening struct {
+	sessions *sessions
+	link     *link
+
+	mu     sync.Mutex
+	over   bool
+	opened *openSession
+}
+
+// keep is told of the session once it is initialized. It closes it when
+// nobody waits for it any more.
+func (o *opening) keep(session *mcp.ServerSession) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.opened = o.sessions.add(session.ID(), o.link, session.Close)
+	}
+	if o.opened == nil {
+		go session.Close() // waits for the initialize that is under way
+	}
+}
+
+// end ends the request.
+func (o *opening) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	if o.opened != nil {
+		o.sessions.leave(o.opened)
+	} else {
+		o.link.close()
+	}
+}
+
+// add keeps a session, entered once. Nil means that no more are opened.
 func (s *sessions) add(id string, l *link, hangUp func() error) *openSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
 	return s.addLocked(id, l, hangUp)
 }
 

@@ -155,7 +155,7 @@ func TestEveryRevisionAtOneURL(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, w.do(http.MethodGet, nil, "MCP-Protocol-Version: 2026-07-28").StatusCode)
 
 	w.url += "?session=mine"
-	assert.Equal(t, "mine", textOf(t, answer(t, w.post(message, headers...))))
+	assert.Equal(t, "http-mine", textOf(t, answer(t, w.post(message, headers...))))
 	w.url = strings.TrimSuffix(w.url, "mine") + "../x"
 	assert.Equal(t, http.StatusBadRequest, w.post(message, headers...).StatusCode)
 }
@@ -312,6 +312,45 @@ func TestACallEndsWithItsRequestWhereThereAreNoSessions(t *testing.T) {
 	<-entered
 	cancel()
 	<-left
+}
+
+func TestOneSessionDoesNotTakeThePlacesOfOthers(t *testing.T) {
+	entered := make(chan struct{}, 100)
+	wait := newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	w := serveWeb(t, newHost(t, host.Options{}, wait, echoTool()), mcpserve.HTTPOptions{})
+	greedy, other := w.initialize("2025-11-25", "{}"), w.initialize("2025-11-25", "{}")
+	for n := range 100 {
+		go w.post(callMessage(n, "wait", "{}"), greedy...)
+	}
+	for range 32 {
+		<-entered
+	}
+	assert.Equal(t, `{"text":"x"}`, textOf(t, answer(t, w.post(callMessage(1, "echo", `{"text":"x"}`), other...))))
+	assert.Empty(t, entered, "the others wait")
+	w.handler.Close()
+}
+
+func TestAClientThatLeavesWhileItOpensASession(t *testing.T) {
+	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{Sessions: 3, SessionIdle: 200 * time.Millisecond})
+	message := fmt.Sprintf(hello, "2025-11-25", "{}")
+	for n := range 50 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*50*time.Microsecond)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(message))
+		require.NoError(t, err)
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_ = response.Body.Close()
+		}
+		cancel()
+	}
+	require.Eventually(t, func() bool {
+		return w.post(message).StatusCode == http.StatusOK
+	}, 10*time.Second, 20*time.Millisecond, "what they have left behind expires")
 }
 
 func TestToolsetsAtTheirPaths(t *testing.T) {

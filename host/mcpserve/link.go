@@ -17,6 +17,7 @@ type link struct {
 	session *host.Session
 	ended   context.Context
 	end     context.CancelFunc
+	slots   chan struct{} // of calls that run at one time
 	running sync.WaitGroup
 	closed  func() // after the last call has ended
 
@@ -41,17 +42,29 @@ func (s *Server) newLink(name string) *link {
 	if name == "" {
 		name = "mcp-" + rand.Text()[:10]
 	}
-	l := &link{session: s.host.Session(name), closed: func() { s.options.SessionEnded(name) }}
+	l := &link{session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce), closed: func() { s.options.SessionEnded(name) }}
 	l.ended, l.end = context.WithCancel(context.Background())
 	return l
 }
 
+// callsAtOnce bounds the calls of one session that run at one time, so that
+// no session takes the places of all others. More wait.
+const callsAtOnce = 32
+
 // begin starts a call, which ends with the link at the latest.
 func (l *link) begin(ctx context.Context) (context.Context, func(), error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, tool.Errorf(tool.Cancelled, "the call was cancelled before it began").Suggest("Call again if the result is still wanted.")
+	case <-l.ended.Done():
+		return nil, nil, errEnded()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
-		return nil, nil, tool.Errorf(tool.Cancelled, "the session has ended").Suggest("Open a new session and call again.")
+		<-l.slots
+		return nil, nil, errEnded()
 	}
 	l.running.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
@@ -59,8 +72,13 @@ func (l *link) begin(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() {
 		stop()
 		cancel()
+		<-l.slots
 		l.running.Done()
 	}, nil
+}
+
+func errEnded() error {
+	return tool.Errorf(tool.Cancelled, "the session has ended").Suggest("Open a new session and call again.")
 }
 
 // close ends the calls that run, waits for them and releases the session.
