@@ -18,7 +18,7 @@ const (
 	maxHeader      = 32 << 10
 	headerTime     = 5 * time.Second
 	idleTime       = 2 * time.Minute
-	lastRequests   = 3 * time.Second
+	lastRequests   = time.Second
 )
 
 // ListenAndServe serves MCP at /mcp and /mcp/TOOLSET, and /healthz, over a

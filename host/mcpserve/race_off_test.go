@@ -1,0 +1,8 @@
+//go:build !race
+
+package mcpserve_test
+
+import "time"
+
+// promptly is how soon a server answers that others try to keep busy.
+const promptly = time.Second
