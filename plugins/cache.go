@@ -24,7 +24,10 @@ const settleTime = 50 * time.Millisecond
 
 // schemaCache keeps what plugins said of themselves, one file for each program
 // and configuration.
-type schemaCache struct{ dir string }
+type schemaCache struct {
+	dir   string
+	index *index
+}
 
 // cacheEntry is what is known of a plugin's program under one configuration.
 type cacheEntry struct {
@@ -65,7 +68,11 @@ func (c *schemaCache) load(spec Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil
 	}
-	data, err := os.ReadFile(c.path(spec))
+	path := c.path(spec)
+	if e := c.index.find(filepath.Base(path)); e != nil {
+		return e
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
@@ -76,6 +83,7 @@ func (c *schemaCache) load(spec Spec) *cacheEntry {
 	if checkDescription(spec.Name, e.Description) != nil {
 		return nil
 	}
+	c.index.note(filepath.Base(path), &e)
 	return &e
 }
 
@@ -103,6 +111,7 @@ func (c *schemaCache) store(spec Spec, b *binary, d *pluginclient.Description) e
 
 func (c *schemaCache) write(spec Spec, e *cacheEntry) error {
 	e.Format, e.Protocol = cacheFormat, ProtocolVersion
+	c.index.note(filepath.Base(c.path(spec)), e)
 	return replaceFile(c.path(spec), tool.MustMarshal(e))
 }
 

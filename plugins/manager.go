@@ -174,7 +174,7 @@ func NewManager(options Options) *Manager {
 		options: options,
 		logger:  logger,
 		sockets: &socketDir{base: options.Dir},
-		cache:   &schemaCache{dir: options.CacheDir},
+		cache:   &schemaCache{dir: options.CacheDir, index: newIndex(options.CacheDir, options.Workspace.Root)},
 		plugins: make(map[string]*plugin),
 	}
 }
@@ -270,6 +270,7 @@ func (m *Manager) Close() error {
 		all.Go(p.close)
 	}
 	all.Wait()
+	m.cache.index.save()
 	return m.sockets.remove()
 }
 
