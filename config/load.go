@@ -179,7 +179,7 @@ func (r *reader) parse(src []byte) bool {
 		r.file.Bytes = nil
 	case r.json:
 		diag = checkJSON(r.filename, src)
-	default:
+	case !plain(src):
 		tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
 		diag = new(guard).checkTokens(tokens)
 	}

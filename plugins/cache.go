@@ -54,12 +54,12 @@ func (e *cacheEntry) matches(id identity) bool {
 func (c *schemaCache) path(spec Spec) string {
 	h := sha256.New()
 	path, _ := filepath.Abs(spec.Path)
-	parts := []string{path, string(spec.Config)}
-	parts = append(parts, spec.Args...)
+	var parts packer // each with its length, so that no two lists are the same
+	parts.texts(append([]string{path, string(spec.Config)}, spec.Args...))
 	for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
-		parts = append(parts, k+"="+spec.Env[k])
+		parts.text(k + "=" + spec.Env[k])
 	}
-	h.Write(tool.MustMarshal(parts))
+	h.Write(parts)
 	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil)[:16])+".json")
 }
 
