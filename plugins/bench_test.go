@@ -195,7 +195,35 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StopTimer()
+		b.ReportMetric(resident(b, m.Status()[0].PID), "MiB")
 		require.NoError(b, m.Close())
 		b.StartTimer()
 	}
+}
+
+// BenchmarkBareStart is the same with nothing but go-plugin.
+func BenchmarkBareStart(b *testing.B) {
+	for b.Loop() {
+		client, conn := bareClient(b)
+		out := new(wrapperspb.StringValue)
+		if err := conn.Invoke(b.Context(), "/bare.Echo/Echo", wrapperspb.String("x"), out); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		b.ReportMetric(resident(b, client.ReattachConfig().Pid), "MiB")
+		client.Kill()
+		b.StartTimer()
+	}
+}
+
+// resident is the memory that a process has, in MiB.
+func resident(b *testing.B, pid int) float64 {
+	b.Helper()
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	require.NoError(b, err)
+	return float64(pages*os.Getpagesize()) / (1 << 20)
 }

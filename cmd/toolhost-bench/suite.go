@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-const declaredPlugins = 20
+const declaredPlugins = 50
 
 // suite holds what the comparisons need.
 type suite struct {
@@ -79,7 +79,11 @@ func (b *suite) declarePlugins(dir string) error {
 	}
 	var config strings.Builder
 	for i := range declaredPlugins {
-		fmt.Fprintf(&config, "plugin \"p%02d\" {\n  source = %q\n  prefix = \"p%02d_\"\n}\n\n", i, example, i)
+		own := fmt.Sprint(example, i)
+		if err := os.Link(example, own); err != nil {
+			return err
+		}
+		fmt.Fprintf(&config, "plugin \"p%02d\" {\n  source = %q\n  prefix = \"p%02d_\"\n}\n\n", i, own, i)
 	}
 	if err := os.WriteFile(filepath.Join(b.plugins, "agent.hcl"), []byte(config.String()), 0o644); err != nil {
 		return err
@@ -125,6 +129,8 @@ func (b *suite) comparisons() ([]comparison, error) {
 			ours: ours.call("head", `{"args":"-n 5 1k.txt"}`), base: bare},
 		{name: "head over MCP", baseName: "head in the minimal server", aim: "-", rounds: 200,
 			ours: ours.call("head", `{"args":"-n 5 1k.txt"}`), base: minimal.call("head", `{"path":"1k.txt"}`)},
+		{name: fmt.Sprintf("toolhost list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
+			ours: command(b.plugins, b.toolhost, "list"), base: command(b.bare, b.toolhost, "list")},
 		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
 			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.bare, b.toolhost, "serve")},
 	}, nil
@@ -132,10 +138,12 @@ func (b *suite) comparisons() ([]comparison, error) {
 
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
 
+var memoryMetric = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s.*?([\d.]+) MiB`)
+
 // goBenchmarks adds ratios of pairs of Go benchmarks, for work that happens
 // inside a process.
 func (b *suite) goBenchmarks() error {
-	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho)$", "-benchtime", "1s")
+	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$", "-benchtime", "1s")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
@@ -148,9 +156,13 @@ func (b *suite) goBenchmarks() error {
 		}
 		times[string(m[1])] = time.Duration(ns)
 	}
-	if times["Call"] == 0 || times["BareEcho"] == 0 {
+	if times["Call"] == 0 || times["BareEcho"] == 0 || times["Start"] == 0 || times["BareStart"] == 0 {
 		return fmt.Errorf("the benchmarks of ./plugins are missing:\n%s", out)
 	}
 	report("plugin call / bare go-plugin gRPC echo", "1.5", times["Call"], times["BareEcho"])
+	report("plugin start to first call / bare go-plugin echo", "1.1", times["Start"], times["BareStart"])
+	for _, m := range memoryMetric.FindAllSubmatch(out, -1) {
+		fmt.Printf("memory of a live plugin, %s: %s MiB\n", map[string]string{"Start": "ours", "BareStart": "bare go-plugin echo"}[string(m[1])], m[2])
+	}
 	return nil
 }
