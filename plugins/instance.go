@@ -194,10 +194,12 @@ func (in *instance) introduce(ctx context.Context) error {
 		p.learn(first, in.runner.binary)
 		return nil
 	}
+	p.keepSensitive(first.ConfigSchema, p.spec.Config)
 	config, err := checkConfig(p.spec, first.ConfigSchema)
 	if err != nil {
 		return err
 	}
+	p.keepSensitive(first.ConfigSchema, config)
 	ws := p.manager.options.Workspace
 	d, err := in.client.Configure(ctx, pluginclient.Setup{
 		Config: config, HostVersion: p.manager.options.HostVersion,

@@ -99,6 +99,9 @@ type Options struct {
 	// ctx has the values of that of the call which started it. It must not
 	// call the manager. Nil tells nobody.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)
+	// Sensitive is told the settings that plugins declare as writeOnly, before
+	// they are used, so that they are shown nowhere. Nil tells nobody.
+	Sensitive func(values []string)
 	// OnChange is told when a plugin turns out to have other tools than
 	// those that were listed from the cache. Nil tells nobody.
 	OnChange func(name string)

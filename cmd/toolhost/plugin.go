@@ -58,12 +58,15 @@ func (p *project) pluginStates() []pluginState {
 }
 
 func (a *app) pluginListCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, installed bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the plugins of this project, their state and what last went wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if installed {
+				return a.listInstalled(asJSON)
+			}
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err
@@ -76,6 +79,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&installed, "installed", false, "list what is installed for this user, whatever this project uses")
 	return c
 }
 

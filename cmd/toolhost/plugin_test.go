@@ -197,6 +197,9 @@ func TestPluginLife(t *testing.T) {
 	}
 	assert.Contains(t, u.must("plugin", "verify"), "as locked; signature verified")
 
+	assert.Contains(t, u.must("plugin", "list", "--installed"), "verified")
+	assert.Regexp(t, `tell +1\.0\.0 +3 +idle +locked at 1\.0\.0 `, u.must("plugin", "list"))
+
 	// Another project of the same user shares it.
 	other := u.in(t.TempDir())
 	other.write("agent.hcl", u.read("agent.hcl"))
@@ -242,6 +245,29 @@ func TestPluginLife(t *testing.T) {
 	assert.Contains(t, out, "granted:  nothing")
 	assert.Contains(t, out, "refused")
 	u.fails(1, "was not granted", "call", "tell_all", "--yes")
+}
+
+// A plugin's settings are checked with their lines, and those that it calls
+// sensitive are shown nowhere.
+func TestPluginSettings(t *testing.T) {
+	u := newPluginUser(t)
+	program, _ := release(t, "1.0.0")
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
+	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    unit  = \"metric\"\n    units = \"nautical\"\n  }\n}\n")
+	u.must("trust")
+	u.fails(1, "agent.hcl:5", "plugin", "describe", "tell")
+	u.fails(1, "agent.hcl:4", "plugin", "describe", "tell")
+
+	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    token = \"correct-horse\"\n  }\n}\n")
+	u.must("trust")
+	for range 2 { // started for its tools, then by the call
+		out, errs, code := u.run("call", "tell_token", "--log-level", "debug")
+		assert.Zero(t, code, errs)
+		assert.NotContains(t, out+errs, "correct-horse")
+		assert.Contains(t, out, "the token is ")
+	}
+	out, err := exec.CommandContext(t.Context(), "grep", "-rl", "correct-horse", u.dir+"/.agent", u.home).Output()
+	assert.Error(t, err, "found in %s", out)
 }
 
 // A plugin that is run from a path is locked by its content.

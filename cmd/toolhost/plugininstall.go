@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -144,6 +145,24 @@ func (a *app) showInstalled(found *install.Installed) {
 	for _, def := range d.Tools {
 		fmt.Fprintf(a.out, "  %s (%s): %s\n", def.Name, def.Risk, harmless(summary(def.Description)))
 	}
+}
+
+// listInstalled lists the plugins of this user.
+func (a *app) listInstalled(asJSON bool) error {
+	dir, err := install.Dir()
+	if err != nil {
+		return err
+	}
+	all := install.OpenStore(dir).List()
+	if asJSON {
+		return writeIndented(a.out, append([]install.Installed{}, all...))
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tVERSION\tSIGNATURE\tFROM")
+	for _, i := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", i.Name, i.Version, i.Signature.State, i.From)
+	}
+	return w.Flush()
 }
 
 // declare adds a plugin to agent.hcl, unless it is there, and to the lock.

@@ -44,6 +44,8 @@ type project struct {
 	endLife     context.CancelFunc
 	retiring    sync.WaitGroup // of parts that have been replaced
 	toldRefused atomic.Bool    // doctor was told of a change that is not used
+
+	pluginSecrets pluginSecrets
 }
 
 // open finds agent.hcl, reads it and builds the host. Nothing is started.
@@ -209,6 +211,7 @@ func (p *project) openHost(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	p.handOver()
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 //	enum:"celsius,kelvin"     the values allowed
 //	default:"celsius"         the value when left out, which makes it optional
 //	minimum:"1" maximum:"9"   the bounds of a number
+//	sensitive:"true"          a setting that is shown nowhere (writeOnly)
 func Schema(t reflect.Type) (json.RawMessage, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: knownTypes()})
 	if err != nil {
@@ -145,6 +146,7 @@ func applyField(parent, s *jsonschema.Schema, name string, field reflect.StructF
 			return err
 		}
 	}
+	s.WriteOnly = field.Tag.Get("sensitive") == "true"
 	var err error
 	if s.Minimum, err = bound(field.Tag, "minimum", s.Minimum); err != nil {
 		return err

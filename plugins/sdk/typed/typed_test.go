@@ -154,3 +154,11 @@ func TestParametersThatDoNotFit(t *testing.T) {
 	_, err := f.Call(t.Context(), &tool.Call{Tool: "f", Params: json.RawMessage(`{"unit":1}`)})
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }
+
+func TestSensitiveSettings(t *testing.T) {
+	got, err := typed.Schema(reflect.TypeFor[struct {
+		Token string `json:"token,omitempty" sensitive:"true"`
+	}]())
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"type":"object","additionalProperties":false,"properties":{"token":{"type":"string","writeOnly":true}}}`, string(got))
+}
