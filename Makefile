@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel ./cmd/toolhost-launch
 
-.PHONY: all build plugins run test race lint fuzz bench soak cross clean
+.PHONY: all build plugins run test race probe lint fuzz bench soak cross clean
 
 all: build
 
@@ -28,6 +28,11 @@ test:
 
 race:
 	$(GO) test -race ./...
+
+# probe prints what a confined process can do, and fails where that is not what
+# docs/SANDBOX.md says.
+probe:
+	$(GO) test ./host/sandbox -count=1 -v -run '^(TestProbe|TestPromiseIsDocumented)$$'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

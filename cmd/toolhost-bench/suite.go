@@ -118,7 +118,7 @@ func (b *suite) comparisons() ([]comparison, error) {
 	}
 	bare := command(b.work, "head", "-n", "5", "1k.txt")
 	oneShot := command(b.work, b.toolhost, "call", "head", "args=-n 5 1k.txt")
-	return []comparison{
+	lines := []comparison{
 		{name: "toolhost call head", baseName: "hello-world in Go", aim: "6", ours: oneShot, base: command(b.work, b.hello)},
 		{name: "toolhost call head", baseName: "bare exec of head", aim: "-", ours: oneShot, base: bare},
 		{name: "read 1 KB over MCP", baseName: "minimal go-sdk server", aim: "1.3", rounds: 500,
@@ -133,7 +133,15 @@ func (b *suite) comparisons() ([]comparison, error) {
 			ours: command(b.plugins, b.toolhost, "list"), base: command(b.bare, b.toolhost, "list")},
 		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
 			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.bare, b.toolhost, "serve")},
-	}, nil
+	}
+	for _, further := range []func() ([]comparison, error){b.confined, b.searches, b.patches} {
+		more, err := further()
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
+	}
+	return lines, nil
 }
 
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)

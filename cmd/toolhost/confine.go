@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
@@ -45,14 +46,18 @@ func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
 // nothing, and none of them needs caches.
 func (p *project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
 	settings, root, trees := p.confineSettings(cfg), p.workspace.Root(), cfg.Workspace.Allow
-	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
-		policy := granting(settings, access).Policy(root, trees...)
-		switch {
-		case standard && risk == tool.ReadOnly:
-			policy = settings.ReadingPolicy(root, trees...)
-		case standard:
-			policy.NoCache = true
-		}
+	var once sync.Once
+	var policy sandbox.Policy
+	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) { // access is always the tool's
+		once.Do(func() {
+			policy = granting(settings, access).Policy(root, trees...).Prepared()
+			switch {
+			case standard && risk == tool.ReadOnly:
+				policy = settings.ReadingPolicy(root, trees...).Prepared()
+			case standard:
+				policy.NoCache = true
+			}
+		})
 		return policy.ConfineTelling(cmd)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,6 +69,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 			detail = "agent.hcl has the mistakes that were shown"
 		}
+		p = nil
 		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: "Run toolhost validate."})
 	} else {
 		defer p.close()
@@ -84,7 +87,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		findings = append(findings, p.upstreamFindings(ctx)...)
 	}
 	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
-	findings = append(findings, sandboxFinding(ctx))
+	findings = append(findings, a.sandboxFindings(ctx, p)...)
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
@@ -116,13 +119,44 @@ func (p *project) pluginFindings() (findings []finding) {
 	return findings
 }
 
-// sandboxFinding tells what a sandbox block would give here.
-func sandboxFinding(ctx context.Context) finding {
-	report := sandbox.Detect(ctx)
-	if report.Strongest == "" {
-		return finding{Check: "sandbox", Detail: "none works here: " + firstOf(report.Full.Reason, report.Landlock.Reason), Next: "A sandbox block in agent.hcl would refuse to run commands."}
+// sandboxFindings tell what holds for the processes that toolhost starts here,
+// as agent.hcl has it.
+func (a *app) sandboxFindings(ctx context.Context, p *project) []finding {
+	level := sandbox.Auto
+	if p != nil {
+		level = p.confineSettings(p.config).Level
 	}
-	return finding{Check: "sandbox", OK: true, Detail: string(report.Strongest) + ": " + report.Promise}
+	report := sandbox.Detect(ctx)
+	holds, gaps := report.Promised(level)
+	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds, Next: notCovered(gaps)}
+	switch {
+	case level == sandbox.Off:
+		found.Next = "Take the sandbox block out of agent.hcl, and TOOLHOST_SANDBOX out of the environment, if that is not meant."
+	case level == sandbox.Docker:
+		verdict := sandbox.DetectDocker(ctx)
+		found.OK = verdict.Works
+		if !verdict.Works {
+			found.Detail, found.Next = "docker: "+verdict.Reason, "Commands are refused until it works; or choose another level in agent.hcl."
+		}
+	case level == sandbox.Auto && report.Strongest != "":
+		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
+	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
+		found.OK = true
+	default:
+		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason + "; landlock: " + report.Landlock.Reason
+		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
+	}
+	if report.Launcher == "" && found.OK && runtime.GOOS == "linux" {
+		return []finding{found, {Check: sandbox.LauncherName, Detail: "does not lie beside toolhost; confined commands start more slowly without", Next: "Install it with toolhost: make build puts both into bin."}}
+	}
+	return []finding{found}
+}
+
+func notCovered(gaps []string) string {
+	if len(gaps) == 0 {
+		return ""
+	}
+	return "Not covered: " + strings.Join(gaps, " ")
 }
 
 func lookFor(name, purpose, avoid string) finding {

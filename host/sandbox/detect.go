@@ -13,6 +13,9 @@ type Report struct {
 	Strongest Level
 	// LandlockABI is the version of the kernel's Landlock, 0 for none.
 	LandlockABI int
+	// Launcher is the path of toolhost-launch where it lies beside the running
+	// program. Without it, confined processes start more slowly.
+	Launcher string
 	// Promise says in a sentence what holds for confined processes.
 	Promise string
 	// Gaps are what the strongest level leaves open.
@@ -50,7 +53,8 @@ var detected = sync.OnceValue(func() Report {
 	case report.Landlock.Works:
 		report.Strongest = Landlock
 	}
-	report.Promise, report.Gaps = promise(report)
+	report.Promise, report.Gaps = report.Promised(Auto)
+	report.Launcher = besideSelf()
 	return report
 })
 

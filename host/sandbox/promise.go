@@ -199,22 +199,38 @@ func PromiseTable() string {
 	return b.String()
 }
 
-// promise says what holds with the strongest level of r.
-func promise(r Report) (sentence string, gaps []string) {
-	switch r.Strongest {
+// Promised says in a sentence what holds for processes confined at a level,
+// and what the level leaves open. Auto and the empty level stand for the
+// strongest one.
+func (r Report) Promised(level Level) (sentence string, gaps []string) {
+	if level == Auto || level == "" {
+		level = r.Strongest
+	}
+	const all = "A confined command writes nothing outside the workspace, reads no known secret, reaches no network, " +
+		"and leaves no process behind, unless agent.hcl grants it"
+	switch level {
 	case Full:
-		return "A confined command can write nothing outside the workspace, reads no known secret, reaches no network, " +
-			"and leaves no process behind, unless agent.hcl grants it.", fullGaps
+		return all + ".", fullGaps[:]
 	case Landlock:
-		return "A confined command can write nothing outside the workspace, reads no known secret, reaches no network, " +
-			"and leaves no process behind, unless agent.hcl grants it; but it may change what agent.hcl protects in the workspace.", r.landlockGaps()
+		return all + "; but it may change what agent.hcl protects in the workspace.", r.landlockGaps()
+	case Docker:
+		return "A command runs in a container of the image that agent.hcl names, and sees the workspace and what agent.hcl grants; " +
+			"plugins and searches run at the strongest other level.", dockerGaps[:]
+	case Off:
+		return "Commands run unconfined: they can do whatever the user can.", nil
 	}
 	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\" or \"docker\".", nil
 }
 
-var fullGaps = []string{
+var dockerGaps = [...]string{
+	"The docker daemon has all rights on this machine, and is trusted.",
+	"A program that does not heed SIGTERM may run on in its container after its time is up.",
+}
+
+var fullGaps = [...]string{
 	"Secrets are masked in the places where they are known to be; what lies elsewhere and is readable for the user can be read.",
 	"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home directory's secrets, can be reached.",
+	"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs a grant (write) for their .git directory.",
 	"Files of the workspace that belong to another user cannot be changed, also when toolhost runs as root.",
 }
 

@@ -5,3 +5,5 @@ package sandbox
 func fullWorks() bool { return detected().Full.Works }
 
 func rememberFull(bool) {}
+
+func besideSelf() string { return "" }

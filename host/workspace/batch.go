@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -223,13 +224,8 @@ func (b *batch) run(ctx context.Context) (err error) {
 		}
 		b.tidy()
 	}()
-	for _, s := range b.steps {
-		if err := ctx.Err(); err != nil {
-			return b.w.fail("change", s.given, err)
-		}
-		if err := s.prepare(); err != nil {
-			return b.w.fail("write", s.given, err)
-		}
+	if err := b.prepare(ctx); err != nil {
+		return err
 	}
 	for _, s := range b.steps {
 		if err := b.w.record(s.kind(), s.place, b.after(s)); err != nil {
@@ -245,6 +241,33 @@ func (b *batch) run(ctx context.Context) (err error) {
 			if err := s.apply(); err != nil {
 				return b.w.fail("write", s.given, err)
 			}
+		}
+	}
+	return nil
+}
+
+// preparers is how many files are written at a time. Each waits for the disk,
+// which can serve many in one go.
+const preparers = 16
+
+// prepare prepares all steps, and gives the error of the first that failed.
+func (b *batch) prepare(ctx context.Context) error {
+	errs := make([]error, len(b.steps))
+	turns := make(chan struct{}, preparers)
+	var all sync.WaitGroup
+	for i, s := range b.steps {
+		turns <- struct{}{}
+		all.Go(func() {
+			defer func() { <-turns }()
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				errs[i] = s.prepare()
+			}
+		})
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return b.w.fail("write", b.steps[i].given, err)
 		}
 	}
 	return nil

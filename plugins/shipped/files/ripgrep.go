@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"os/exec"
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
@@ -16,8 +17,12 @@ import (
 const commandTimeout = time.Minute
 
 func ripgrep(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
+	var prepare func(*exec.Cmd) error
+	if ws != nil {
+		prepare = settings.ConfineReading(ws.Root())
+	}
 	run := func(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-		return runRipgrep(ctx, program{workspace: ws, prepare: settings.ConfineReading(ws.Root())}, call)
+		return runRipgrep(ctx, program{workspace: ws, prepare: prepare}, call)
 	}
 	return &fileTool{workspace: ws, run: run, definition: &tool.Definition{
 		Name:     "rg",

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/search"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
+)
+
+// treeFiles is how many files are searched, patchFiles how many are patched.
+const (
+	treeFiles  = 10_000
+	patchFiles = 100
+)
+
+// confined compares a confined `true` with a bare one, at both levels that
+// need no container.
+func (b *suite) confined() (lines []comparison, err error) {
+	path, err := proc.LookPath("true", "")
+	if err != nil {
+		return nil, err
+	}
+	bare := func() error { return exec.Command(path).Run() }
+	report := sandbox.Detect(context.Background())
+	for _, level := range []struct {
+		sandbox.Level
+		sandbox.Verdict
+		aim string
+	}{{sandbox.Full, report.Full, "8"}, {sandbox.Landlock, report.Landlock, "4"}} {
+		if !level.Works {
+			fmt.Printf("sandbox %s does not work here: %s\n", level.Level, level.Reason)
+			continue
+		}
+		policy := sandbox.Settings{Level: level.Level}.Policy(b.work).Prepared()
+		policy.Launcher = filepath.Join(filepath.Dir(b.toolhost), sandbox.LauncherName)
+		lines = append(lines, comparison{
+			name: "sandbox " + string(level.Level), baseName: "bare exec of true", aim: level.aim, rounds: 300, base: bare,
+			ours: func() error {
+				r, err := proc.Run(context.Background(), proc.Command{Argv: []string{path}, Dir: b.work, Env: proc.Environ(nil), Prepare: policy.Confine})
+				if err == nil && r.ExitCode != 0 {
+					err = fmt.Errorf("exit code %d: %s", r.ExitCode, r.Stderr.String())
+				}
+				return err
+			},
+		})
+	}
+	return lines, nil
+}
+
+// searches compares both engines of package search with rg, on a tree of many
+// files of which every tenth has matches.
+func (b *suite) searches() ([]comparison, error) {
+	rg, err := proc.LookPath("rg", "")
+	if err != nil {
+		fmt.Println("rg is not installed; nothing to compare searches with")
+		return nil, nil
+	}
+	root := filepath.Join(b.work, "tree")
+	if err := makeTree(root); err != nil {
+		return nil, err
+	}
+	ws, err := workspace.Open(root, workspace.Options{})
+	if err != nil {
+		return nil, err
+	}
+	grep := func(o search.Options) measure {
+		searcher := search.New(ws, o)
+		return func() error {
+			found, err := searcher.Grep(context.Background(), search.Query{Pattern: "needle [0-9]+"})
+			if err == nil && found.Total != treeFiles/10 {
+				err = fmt.Errorf("%d matches", found.Total)
+			}
+			return err
+		}
+	}
+	base := func() error {
+		cmd := exec.Command(rg, "--no-config", "--line-number", "--no-heading", "needle [0-9]+", "./")
+		cmd.Dir = root
+		return cmd.Run()
+	}
+	confine := sandbox.Settings{}.ConfineReading(root)
+	return []comparison{
+		{name: "grep in process, 10,000 files", baseName: "rg", aim: "2", base: base, ours: grep(search.Options{Engine: search.Builtin})},
+		{name: "grep through rg, confined", baseName: "rg", aim: "1.3", base: base, ours: grep(search.Options{Engine: search.Ripgrep, Prepare: confine})},
+	}, nil
+}
+
+func makeTree(root string) error {
+	filler := strings.Repeat("some line of an ordinary source file, of ordinary length\n", 40)
+	for i := range treeFiles {
+		dir := filepath.Join(root, fmt.Sprintf("d%02d", i%100))
+		if i < 100 {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+		}
+		text := filler
+		if i%10 == 0 {
+			text += fmt.Sprintf("a needle %d in it\n", i)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%04d.txt", i)), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patches compares apply_patch with git apply, both in turn there and back.
+func (b *suite) patches() ([]comparison, error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		fmt.Println("git is not installed; nothing to compare patches with")
+		return nil, nil
+	}
+	ours, theirs := filepath.Join(b.work, "ours"), filepath.Join(b.work, "theirs")
+	var there, back strings.Builder
+	for i := range patchFiles {
+		name := fmt.Sprintf("f%03d.txt", i)
+		lines := strings.Repeat("an ordinary line\n", 50)
+		for _, dir := range []string{ours, theirs} {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("first\n"+lines+"last\n"), 0o644); err != nil {
+				return nil, err
+			}
+		}
+		hunk := func(to *strings.Builder, old, fresh string) {
+			fmt.Fprintf(to, "--- a/%s\n+++ b/%s\n@@ -1,4 +1,4 @@\n-%s\n+%s\n an ordinary line\n an ordinary line\n an ordinary line\n", name, name, old, fresh)
+		}
+		hunk(&there, "first", "changed")
+		hunk(&back, "changed", "first")
+	}
+	apply, err := patchTool(ours)
+	if err != nil {
+		return nil, err
+	}
+	turn := func(do func(patch string) error) measure {
+		forth := false
+		return func() error {
+			forth = !forth
+			if forth {
+				return do(there.String())
+			}
+			return do(back.String())
+		}
+	}
+	return []comparison{{
+		name: "apply_patch of 100 files", baseName: "git apply", aim: "1.0",
+		ours: turn(apply),
+		base: turn(func(patch string) error {
+			cmd := exec.Command("git", "apply", "-")
+			cmd.Dir, cmd.Stdin = theirs, strings.NewReader(patch)
+			return cmd.Run()
+		}),
+	}}, nil
+}
+
+func patchTool(root string) (func(patch string) error, error) {
+	ws, err := workspace.Open(root, workspace.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range agentbench.New(agentbench.Deps{Workspace: ws}) {
+		if t.Definition().Name != "apply_patch" {
+			continue
+		}
+		return func(patch string) error {
+			r, err := t.Call(context.Background(), &tool.Call{
+				Tool: "apply_patch", Step: 1, Params: tool.MustMarshal(map[string]string{"unified_diff": patch}),
+			})
+			if err == nil && r.Failed != nil {
+				err = r.Failed
+			}
+			return err
+		}, nil
+	}
+	return nil, fmt.Errorf("agentbench has no apply_patch")
+}
