@@ -140,8 +140,8 @@ func try(level Level) Verdict {
 	if launch.LandlockABI() < launch.MinimumABI {
 		return Verdict{Reason: "the kernel's Landlock is missing or older than Linux 6.2"}
 	}
-	cmd := &exec.Cmd{Path: self, Args: []string{launch.Name, launch.Probe}, Env: []string{}, Dir: "/"}
 	p := Policy{Level: level}
+	cmd := &exec.Cmd{Path: p.launcher(grants{}), Args: []string{launch.Name, launch.Probe}, Env: []string{}, Dir: "/"}
 	if err := p.apply(cmd, level); err != nil {
 		return Verdict{Reason: err.Error()}
 	}
