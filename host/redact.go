@@ -72,6 +72,9 @@ func (d *redactor) result(r *tool.Result) *tool.Result {
 		if len(c.Data) > 0 {
 			c.Data = []byte(d.text.Replace(string(c.Data)))
 		}
+		if len(c.MCP) > 0 {
+			c.MCP = json.RawMessage(d.json.Replace(string(c.MCP)))
+		}
 	}
 	clean.FilesAffected = d.texts(r.FilesAffected)
 	clean.Metadata = d.details(r.Metadata)

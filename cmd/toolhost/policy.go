@@ -135,6 +135,7 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			defer p.close()
+			p.loadFor(c.Context(), args[0])
 			params, err := a.readParams(p.host, flags, args[0], args[1:])
 			if err != nil {
 				return err

@@ -104,7 +104,7 @@ func TestResultsPassUnchanged(t *testing.T) {
 				{Kind: tool.KindText, Text: "echo"},
 				{Kind: tool.KindImage, Data: []byte("hi"), MIMEType: "image/png"},
 				{Kind: tool.KindAudio, Data: []byte("ho"), MIMEType: "audio/wav"},
-				{Kind: tool.KindLink, URI: "file:///x", Name: "x"},
+				{Kind: tool.KindLink, URI: "file:///x", Name: "x", MCP: json.RawMessage(`{"annotations":{"audience":["user"],"priority":0.5},"title":"X","size":7}`)},
 				{Kind: tool.KindResource, URI: "file:///y", MIMEType: "text/plain", Text: "why"},
 			}, result.Contents)
 			assert.Equal(t, `{"z":1,"a":12345678901234567890,"args":{"z":"<&>","a":9007199254740993}}`,
@@ -257,6 +257,7 @@ type caller struct {
 	answers  map[string]tool.Answer
 	progress chan tool.Progress
 	sampled  tool.SampleRequest
+	model    func() (*tool.SampleResponse, error)
 }
 
 func (c *caller) Ask(_ context.Context, key string, form tool.Form) (tool.Answer, error) {
@@ -275,6 +276,9 @@ func (c *caller) Progress(_ context.Context, p tool.Progress) {
 
 func (c *caller) Sample(_ context.Context, r tool.SampleRequest) (*tool.SampleResponse, error) {
 	c.sampled = r
+	if c.model != nil {
+		return c.model()
+	}
 	return &tool.SampleResponse{Text: "hi", Model: "m"}, nil
 }
 
@@ -370,6 +374,49 @@ func TestSamplingPasses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "hi", result.Text())
 	require.Equal(t, tool.SampleRequest{System: "be brief", Prompt: "hello?", MaxTokens: 10}, user.sampled)
+}
+
+// TestSamplingThroughTheClientsModel has the model behind a question, as a
+// client of the newest revision is asked for its model's answer.
+func TestSamplingThroughTheClientsModel(t *testing.T) {
+	spec := upstream("sdk")
+	spec.Protocol = "2025-11-25"
+	client := open(t, mcpclient.Options{Sampling: true}, spec)
+	asked := &tool.InputRequired{Key: "sample.1"}
+	user := &caller{model: func() (*tool.SampleResponse, error) { return nil, asked }}
+	call := newCall("{}")
+	call.Host = user
+	_, err := client.Call(t.Context(), "up", "sample", nil, call)
+	require.ErrorIs(t, err, tool.ErrInputRequired)
+	user.model = func() (*tool.SampleResponse, error) { return &tool.SampleResponse{Text: "later"}, nil }
+	result, err := client.Call(t.Context(), "up", "sample", nil, call)
+	require.NoError(t, err)
+	require.Equal(t, "later", result.Text())
+	require.Equal(t, 1, client.Status()[0].Starts)
+}
+
+// TestQuestionsReachNobodyElse has calls of two sessions under way when a
+// server asks that cannot say on whose behalf.
+func TestQuestionsReachNobodyElse(t *testing.T) {
+	spec := upstream("sdk")
+	spec.Protocol = "2025-11-25"
+	client := open(t, mcpclient.Options{}, spec)
+	other := newCall("{}")
+	other.Session, other.Host = "other", &caller{progress: make(chan tool.Progress, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := client.Call(ctx, "up", "cancelled", nil, other)
+		ended <- err
+	}()
+	<-other.Host.(*caller).progress
+	call := newCall("{}")
+	call.Host = &caller{}
+	result, err := client.Call(t.Context(), "up", "ask", nil, call)
+	require.NoError(t, err, "nobody is asked")
+	require.Equal(t, "cancel <nil>", result.Text())
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
 func TestCancellationPasses(t *testing.T) {

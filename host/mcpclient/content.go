@@ -51,19 +51,40 @@ func contents(parts []mcp.Content) []tool.Content {
 func content(part mcp.Content) tool.Content {
 	switch p := part.(type) {
 	case *mcp.TextContent:
-		return tool.Content{Kind: tool.KindText, Text: p.Text}
+		return tool.Content{Kind: tool.KindText, Text: p.Text, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ImageContent:
-		return tool.Content{Kind: tool.KindImage, Data: p.Data, MIMEType: p.MIMEType}
+		return tool.Content{Kind: tool.KindImage, Data: p.Data, MIMEType: p.MIMEType, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.AudioContent:
-		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType}
+		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ResourceLink:
-		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType}
+		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: p.Title, Description: p.Description, Size: p.Size, Icons: p.Icons}
+		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, MCP: more.raw()}
 	case *mcp.EmbeddedResource:
 		if p.Resource != nil {
-			return resource(p.Resource)
+			made := resource(p.Resource)
+			made.MCP = extras{Meta: p.Meta, Annotations: p.Annotations}.raw()
+			return made
 		}
 	}
 	return tool.Content{Kind: tool.KindText, Text: string(tool.MustMarshal(part))}
+}
+
+// extras are the members of a piece that tool.Content has no field for.
+type extras struct {
+	Meta        mcp.Meta         `json:"_meta,omitempty"`
+	Annotations *mcp.Annotations `json:"annotations,omitempty"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Size        *int64           `json:"size,omitempty"`
+	Icons       []mcp.Icon       `json:"icons,omitempty"`
+}
+
+// raw is nil when there are none.
+func (x extras) raw() json.RawMessage {
+	if raw := tool.MustMarshal(x); len(raw) > len("{}") {
+		return raw
+	}
+	return nil
 }
 
 func resource(r *mcp.ResourceContents) tool.Content {

@@ -114,7 +114,7 @@ func (s *rawServer) call(m rawMessage) {
 	switch m.Params.Name {
 	case "echo":
 		s.answer(m.ID, `"result":{"content":[{"type":"text","text":"echo"},{"type":"image","data":"aGk=","mimeType":"image/png"},`+
-			`{"type":"audio","data":"aG8=","mimeType":"audio/wav"},{"type":"resource_link","uri":"file:///x","name":"x"},`+
+			`{"type":"audio","data":"aG8=","mimeType":"audio/wav"},{"type":"resource_link","uri":"file:///x","name":"x","title":"X","size":7,"annotations":{"audience":["user"],"priority":0.5}},`+
 			`{"type":"resource","resource":{"uri":"file:///y","mimeType":"text/plain","text":"why"}}],`+
 			`"structuredContent":{"z":1,"a":12345678901234567890,"args":`+string(m.Params.Arguments)+`}}`)
 	case "die":

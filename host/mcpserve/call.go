@@ -54,24 +54,48 @@ func errorResult(err *tool.Error) *mcp.CallToolResult {
 func contents(parts []tool.Content) []mcp.Content {
 	out := make([]mcp.Content, 0, len(parts))
 	for _, p := range parts {
-		switch p.Kind {
-		case tool.KindImage:
-			out = append(out, &mcp.ImageContent{Data: p.Data, MIMEType: p.MIMEType})
-		case tool.KindAudio:
-			out = append(out, &mcp.AudioContent{Data: p.Data, MIMEType: p.MIMEType})
-		case tool.KindResource:
-			out = append(out, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: p.URI, MIMEType: p.MIMEType, Text: p.Text, Blob: p.Data}})
-		case tool.KindLink:
-			out = append(out, &mcp.ResourceLink{URI: p.URI, Name: p.Name, MIMEType: p.MIMEType})
-		default:
-			out = append(out, textContent(p.Text))
-		}
+		out = append(out, content(p))
 	}
 	return out
 }
 
-// textContent is a text as MCP content.
-func textContent(text string) mcp.Content { return &mcp.TextContent{Text: text} }
+func content(p tool.Content) mcp.Content {
+	x := extrasOf(p.MCP)
+	switch p.Kind {
+	case tool.KindImage:
+		return &mcp.ImageContent{Data: p.Data, MIMEType: p.MIMEType, Meta: x.Meta, Annotations: x.Annotations}
+	case tool.KindAudio:
+		return &mcp.AudioContent{Data: p.Data, MIMEType: p.MIMEType, Meta: x.Meta, Annotations: x.Annotations}
+	case tool.KindResource:
+		return &mcp.EmbeddedResource{
+			Resource: &mcp.ResourceContents{URI: p.URI, MIMEType: p.MIMEType, Text: p.Text, Blob: p.Data},
+			Meta:     x.Meta, Annotations: x.Annotations,
+		}
+	case tool.KindLink:
+		return &mcp.ResourceLink{
+			URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, Title: x.Title, Description: x.Description, Size: x.Size, Icons: x.Icons,
+			Meta: x.Meta, Annotations: x.Annotations,
+		}
+	}
+	return &mcp.TextContent{Text: p.Text, Meta: x.Meta, Annotations: x.Annotations}
+}
+
+// extras are the further members of a piece that came from an upstream server.
+type extras struct {
+	Meta        mcp.Meta         `json:"_meta"`
+	Annotations *mcp.Annotations `json:"annotations"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Size        *int64           `json:"size"`
+	Icons       []mcp.Icon       `json:"icons"`
+}
+
+func extrasOf(raw json.RawMessage) (x extras) {
+	if len(raw) > 0 {
+		_ = json.Unmarshal(raw, &x)
+	}
+	return x
+}
 
 // title is what a person sees: the tool's own title, or its name in words.
 func title(def *tool.Definition) string {

@@ -45,6 +45,10 @@ type Content struct {
 	Role string `json:"role,omitempty"`
 	// Name labels a link.
 	Name string `json:"name,omitempty"`
+	// MCP is a JSON object of further members that the piece has in MCP, from
+	// an upstream server: annotations, _meta, and those of a link. Faces of
+	// MCP pass them on, others leave them out.
+	MCP json.RawMessage `json:"mcp,omitempty"`
 }
 
 // ContentKind tells the pieces of a result apart.
