@@ -4,7 +4,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -161,6 +164,28 @@ func (s *rpcServer) confirms(id string) bool {
 	}
 	m := s.answers[id]
 	return m != nil && strings.Contains(string(m.Result), `"success":true`)
+}
+
+// TestOcodeThinks has the model of agent.hcl reason, and says so when it cannot
+// be reached.
+func TestOcodeThinks(t *testing.T) {
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		answer, _ := json.Marshal("asked: " + fmt.Sprint(strings.Contains(string(body), "Why is it slow?"), strings.Contains(string(body), "## Pros")))
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":`+string(answer)+`}}]}`)
+	}))
+	defer model.Close()
+	dir := t.TempDir()
+	plant(t, dir, map[string]string{"agent.hcl": fmt.Sprintf("model {\n  url = \"%s/v1\"\n  model = \"small\"\n}\n", model.URL)})
+	s := serve(t, dir, "--toolset", "ocode")
+	params := map[string]any{"task": "Why is it slow?", "approach": "pros_cons"}
+	o, _ := s.ocode("think", params)
+	assert.Equal(t, "asked: true true", o.Output)
+	assert.Equal(t, "small", o.Metadata["model"])
+	assert.Equal(t, true, o.Metadata["used_model"])
+	model.Close()
+	o, r := s.ocode("think", params)
+	assert.True(t, r.IsError || o.Metadata["used_model"] == false, "%v", o)
 }
 
 // intact checks the state file with SQLite's own means.

@@ -101,6 +101,27 @@ func TestFileRead(t *testing.T) {
 	})
 }
 
+// TestErrorHandlingExamples has the document's examples of results.
+func TestErrorHandlingExamples(t *testing.T) {
+	t.Run("failure", func(t *testing.T) {
+		b := newBench(t)
+		b.fails("File not found: "+b.path("to/file.txt"), "file_read", args{"path": b.path("to/file.txt")})
+	})
+	t.Run("success", func(t *testing.T) {
+		b := newBench(t)
+		b.write("test.txt", "test content")
+		assert.Contains(t, b.ok("file_read", args{"path": b.path("test.txt")}).Output, "test content")
+	})
+	t.Run("partial success", func(t *testing.T) {
+		b := newBench(t)
+		b.write("a.txt", strings.Repeat("x\n", 1001))
+		g := b.call("grep", args{"pattern": "x"})
+		assert.True(t, g.Success)
+		assert.NotEmpty(t, g.Output)
+		assert.True(t, strings.HasPrefix(g.Error, "Warning: "), g.Error)
+	})
+}
+
 func TestFileWrite(t *testing.T) {
 	t.Run("path and content", func(t *testing.T) {
 		b := newBench(t)

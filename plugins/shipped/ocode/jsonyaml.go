@@ -13,7 +13,7 @@ import (
 
 const (
 	// dataInput and dataShown bound what json_yaml reads and shows, in bytes.
-	dataInput = 32 << 20
+	dataInput = 16 << 20
 	dataShown = 2 << 20
 	// pathsShown bounds the paths in the metadata of a query.
 	pathsShown = 1000

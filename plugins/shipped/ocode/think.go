@@ -106,7 +106,7 @@ func runThink(ctx context.Context, _ Deps, call *tool.Call, p thinkParams) (*out
 		return nil, err // a question that is still to be asked, or a model that failed
 	}
 	o.set("reason", err.Error())
-	o.output = p.frame()
+	o.output = p.frame(err.Error())
 	return o, nil
 }
 
@@ -135,10 +135,10 @@ func (p thinkParams) prompt() string {
 	return prompt
 }
 
-// frame is the approach to be filled in.
-func (p thinkParams) frame() string {
+// frame is the approach to be filled in, with why no model has done so.
+func (p thinkParams) frame(reason string) string {
 	var b strings.Builder
-	b.WriteString("There is no language model to reason with, so this is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
+	b.WriteString("There is no language model to reason with (" + reason + "), so this is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
 	if strings.TrimSpace(p.Context) != "" {
 		b.WriteString("\nContext: " + p.Context + "\n")
 	}

@@ -65,9 +65,12 @@ type jsonReader struct {
 	dec  *json.Decoder
 }
 
-// here is where the decoder stands, past blanks and punctuation.
-func (r *jsonReader) here() Place {
-	at := int(r.dec.InputOffset())
+// here is where the decoder stands.
+func (r *jsonReader) here() Place { return r.placeFrom(int(r.dec.InputOffset())) }
+
+// placeFrom is the place of what follows an offset, past blanks and
+// punctuation. It looks at all of the text before, so only errors ask for it.
+func (r *jsonReader) placeFrom(at int) Place {
 	for at < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[at]) >= 0 {
 		at++
 	}
@@ -113,14 +116,14 @@ func (r *jsonReader) array(depth int) (any, error) {
 func (r *jsonReader) object(depth int) (any, error) {
 	o := &Object{}
 	for r.dec.More() {
-		at := r.here()
+		at := int(r.dec.InputOffset())
 		key, err := r.dec.Token()
 		if err != nil {
 			return nil, err
 		}
 		name, _ := key.(string)
 		if _, twice := o.Get(name); twice {
-			return nil, duplicate(JSON, at, name)
+			return nil, duplicate(JSON, r.placeFrom(at), name)
 		}
 		v, err := r.value(depth + 1)
 		if err != nil {
