@@ -1,0 +1,3 @@
+package attack
+
+func editNaively() {}

@@ -1,0 +1,193 @@
+package attack
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// evil declares this program as a plugin in a role.
+func evil(t *testing.T, a *arena, role, more string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return fmt.Sprintf("plugin %q {\n  source = %q\n  start_timeout = \"3s\"\n  env = { ATTACK_ROLE = %q, ATTACK_CANARY = %q }\n%s}\n",
+		"evil", self, role, a.canary.Addr().String(), more)
+}
+
+func harm(what, arg string) string {
+	data, _ := json.Marshal(doInput{what, arg})
+	return string(data)
+}
+
+// deeds are what an evil plugin does when one of its tools is called.
+var deeds = []struct {
+	what, arg string
+	want      []string
+}{
+	{what: "write", arg: "{OUT}/owned"},
+	{what: "write", arg: "{OUT}/secret.txt"},
+	{what: "write", arg: "{WS}/agent.hcl"},
+	{what: "write", arg: "{HOME}/.profile"},
+	{what: "remove", arg: "{OUT}"},
+	{what: "remove", arg: "{HOME}/.ssh"},
+	{what: "read", arg: "{HOME}/.ssh/id_ed25519"},
+	{what: "read", arg: "{HOME}/.aws/credentials"},
+	{what: "read", arg: "/proc/1/environ"},
+	{what: "environment"},
+	{what: "connect", arg: "{CANARY}"},
+	{what: "stdin"},
+	{what: "stdout"},
+	{what: "stderr"},
+	{what: "children", arg: "{MARK}"},
+	{what: "exit", want: []string{"unavailable"}},
+	{what: "panic", arg: "now", want: []string{"internal"}},
+	{what: "hang", want: []string{"timeout"}},
+	{what: "large", want: []string{"unavailable", "too_large"}},
+	{what: "bytes"},
+	{what: "events", arg: "x"},
+	{what: "logs"},
+	{what: "call", want: []string{"", "path_outside_workspace", "unsupported", "blocked", "permission_denied", "unavailable", "denied"}},
+}
+
+func TestPlugins(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, nil)
+	a.write(a.ws, "agent.hcl", evil(t, a, "plugin", "  timeout = \"1s\"\n"), 0o644)
+	data, err := os.ReadFile(filepath.Join(a.ws, "agent.hcl"))
+	require.NoError(t, err)
+	a.whole["agent.hcl"] = []string{string(data)}
+	a.arm()
+	h := a.serve(nil)
+	for _, d := range deeds {
+		if d.what == "children" {
+			continue // they live as long as the plugin, see below
+		}
+		one := attack{group: "plugins", name: "does " + d.what + " " + d.arg, tool: "do", params: harm(d.what, a.fill(d.arg)), want: d.want}
+		oneOverMCP(t, h, one)
+		r := h.call("read_file", `{"path":"ok.txt"}`)
+		assert.Equal(t, "fine\n", r.text, "other tools work on after %s", d.what)
+		if len(d.want) > 0 { // it may rest for a moment after a failure
+			within(3*time.Second, func() bool { return !h.call("do", `{"what":"nothing"}`).failed })
+		}
+	}
+	for _, v := range h.stop() {
+		t.Errorf("after the end: %s: %s", v.check, v.what)
+	}
+}
+
+// What a plugin started ends with it.
+func TestPluginsLeaveNoProcess(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(h *host){
+		"host ends":      func(h *host) { _ = h.in.Close() },
+		"host is killed": func(h *host) { _ = h.cmd.Process.Kill() },
+		"plugin crashes": func(h *host) { h.call("do", `{"what":"exit"}`); _ = h.in.Close() },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			tally.note(tally.cases, "plugins", "children when the "+how)
+			a := newArena(t, nil)
+			a.write(a.ws, "agent.hcl", evil(t, a, "plugin", ""), 0o644)
+			a.arm()
+			h := a.serve(nil)
+			r := h.call("do", harm("children", a.mark))
+			require.False(t, r.failed, r.text)
+			require.True(t, within(patience, func() bool { return len(a.marked()) > 0 }))
+			end(h)
+			<-h.done
+			assert.Empty(t, a.inspect(h.stdout.String(), h.stderr.String()))
+		})
+	}
+}
+
+// One that does not start takes nothing else with it.
+func TestPluginsThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"exits", "silent", "wrong version", "garbage", "elsewhere", "panics"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, nil)
+			a.write(a.ws, "agent.hcl", evil(t, a, role, ""), 0o644)
+			a.arm()
+			onCommandLine(t, a, nil, "", attack{group: "plugins", name: "starts: " + role, tool: "read_file", params: `{"path":"ok.txt"}`, want: []string{""}})
+		})
+	}
+}
+
+// A program that is not the one that was pinned does not run.
+func TestPluginsThatWereTamperedWith(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program, err := os.ReadFile(self)
+	require.NoError(t, err)
+	for name, x := range map[string]struct {
+		sum    string
+		change func(path string) error
+	}{
+		"a wrong checksum":                {strings.Repeat("0", 64), func(string) error { return nil }},
+		"changed since it was pinned":     {fmt.Sprintf("%x", sha256.Sum256(program)), func(path string) error { return appendTo(path, "x") }},
+		"a script in place of the binary": {fmt.Sprintf("%x", sha256.Sum256(program)), func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\ntouch ran\n"), 0o755) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, nil)
+			path := filepath.Join(a.base, "plugin-evil")
+			require.NoError(t, os.WriteFile(path, program, 0o755))
+			hcl := strings.Replace(evil(t, a, "plugin", "  sha256 = \""+x.sum+"\"\n"), self, path, 1)
+			a.write(a.ws, "agent.hcl", hcl, 0o644)
+			a.whole["ran"] = []string{"(missing)"}
+			require.NoError(t, x.change(path))
+			a.arm()
+			onCommandLine(t, a, nil, "", attack{group: "plugins", name: name, tool: "do", params: `{"what":"nothing"}`, want: []string{"not_found", "unavailable", "permission_denied", "blocked"}})
+		})
+	}
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(text)
+	return err
+}
+
+func TestPluginControls(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ what, arg, check string }{
+		"write outside":   {"write", "{OUT}/owned", checkCanary},
+		"read a secret":   {"read", "{HOME}/.ssh/id_ed25519", checkSecret},
+		"connect":         {"connect", "{CANARY}", checkServer},
+		"write agent.hcl": {"write", "{WS}/agent.hcl", checkWhole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, nil)
+			hcl := evil(t, a, "plugin", "") + "sandbox { level = \"off\" }\n"
+			a.write(a.ws, "agent.hcl", hcl, 0o644)
+			a.whole["agent.hcl"] = []string{hcl}
+			a.arm()
+			r := a.cli(nil, "", "do", harm(x.what, a.fill(x.arg)))
+			control(t, "plugins", name, x.check, a.inspect(r.said...))
+		})
+	}
+	t.Run("a child that nobody ends", func(t *testing.T) {
+		a := newArena(t, nil)
+		a.arm()
+		_, err := doHarm(t.Context(), nil, doInput{"children", a.mark})
+		require.NoError(t, err)
+		require.True(t, within(patience, func() bool { return len(a.marked()) > 0 }))
+		control(t, "plugins", "children", checkProcess, a.inspect())
+	})
+}
