@@ -112,20 +112,33 @@ func (t *Text) endingNear(offset int) string {
 	if t.folded().old {
 		return cr
 	}
+	if n := &t.near; n.known && n.from <= offset && offset <= n.until {
+		return n.ending
+	}
+	until := len(t.body)
 	i := bytes.IndexByte(t.body[offset:], '\n')
 	if i >= 0 {
 		i += offset
+		until = i
 	} else {
 		i = bytes.LastIndexByte(t.body[:offset], '\n')
 	}
+	ending := lf
 	switch {
 	case i < 0:
-		return ""
+		ending = ""
 	case i > 0 && t.body[i-1] == '\r':
-		return crlf
-	default:
-		return lf
+		ending = crlf
 	}
+	t.near = nearEnding{true, offset, until, ending}
+	return ending
+}
+
+// nearEnding is the ending that holds for the offsets from one to another.
+type nearEnding struct {
+	known       bool
+	from, until int
+	ending      string
 }
 
 // adapt gives s, whose endings are "\n", the endings of list one after the

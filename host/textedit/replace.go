@@ -3,6 +3,8 @@ package textedit
 import (
 	"bytes"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Which says which occurrences are replaced.
@@ -27,6 +29,24 @@ type ReplaceOptions struct {
 	N int
 }
 
+// MaxSize is how large a text can become by replacing, in bytes. Without a
+// bound a few replacements of all occurrences would take all memory.
+const MaxSize = 64 << 20
+
+// grownSize is about what a text takes after replacing. A text that gets no
+// larger is never too large.
+func grownSize(size, count, old, new int) int64 {
+	if new <= old {
+		return 0
+	}
+	return int64(size) + int64(count)*int64(new-old)
+}
+
+func grownTooLarge(count int, size int64) error {
+	return tool.Errorf(tool.TooLarge, "replacing %d occurrences would make a text of %d bytes, and %d are the most", count, size, MaxSize).
+		Suggest("Replace by less, or fewer occurrences at a time.")
+}
+
 // Replacement is the outcome of Replace.
 type Replacement struct {
 	// Data is the whole new content.
@@ -44,8 +64,9 @@ type Replacement struct {
 // are made alike. Text that replaces such an occurrence, or one without line
 // endings, takes the line endings of that place; otherwise it goes in as given.
 //
-// Errors are those of Decode and *MatchError, which wraps a *tool.Error of
-// code no_match, not_unique, no_change or invalid_argument.
+// Errors are those of Decode, *MatchError, which wraps a *tool.Error of code
+// no_match, not_unique, no_change or invalid_argument, and a *tool.Error of
+// code too_large where the text would grow beyond MaxSize.
 func Replace(data []byte, old, new string, opts ReplaceOptions) (*Replacement, error) {
 	t, err := Decode(data)
 	if err != nil {
@@ -91,6 +112,9 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 	}
 	if _, ok := latin1(new); found.latin && !ok && !isASCII(new) {
 		return nil, notLatin1()
+	}
+	if grown := grownSize(len(t.body), len(chosen), len(old), len(new)); grown > MaxSize {
+		return nil, grownTooLarge(len(chosen), grown)
 	}
 	body := t.substitute(old, new, found.latin, chosen)
 	if bytes.Equal(body, t.body) {

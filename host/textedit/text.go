@@ -51,6 +51,9 @@ type Text struct {
 	tail []byte
 	// ends caches endings; nil means that it has to be made.
 	ends *endings
+	// near is what endingNear found last: lines can be long, and have many
+	// places that are asked for.
+	near nearEnding
 }
 
 // Decode reads the bytes of a file. The error is a *tool.Error of code
@@ -119,7 +122,7 @@ func (t *Text) Encode() []byte {
 }
 
 func (t *Text) setBody(body []byte) {
-	t.body, t.ends = body, nil
+	t.body, t.ends, t.near = body, nil, nearEnding{}
 }
 
 func decode16(data []byte, enc Encoding, order binary.ByteOrder) *Text {

@@ -38,12 +38,19 @@ func overMCP(t *testing.T, h *host, attacks []attack) {
 
 func oneOverMCP(t *testing.T, h *host, x attack) {
 	t.Helper()
+	_ = oneOverMCPResult(t, h, x)
+}
+
+// oneOverMCPResult is oneOverMCP for who wants to know more of the result.
+func oneOverMCPResult(t *testing.T, h *host, x attack) (r *result) {
+	t.Helper()
 	t.Run(x.name, func(t *testing.T) {
 		tally.note(tally.cases, x.group, x.name)
-		r := h.call(x.tool, h.a.fill(x.params))
+		r = h.call(x.tool, h.a.fill(x.params))
 		x.judge(t, r, h.inspect(r))
 		h.a.before = h.a.snapshot() // one that breaks out does not fail those after it
 	})
+	return r
 }
 
 // onCommandLine makes one attack as a command line call.

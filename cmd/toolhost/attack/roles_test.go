@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ func play(role string) {
 		panic("at the start")
 	case "hcl": // a naive reader of configuration
 		data, _ := io.ReadAll(os.Stdin)
+		debug.SetMaxStack(64 << 20) // fall over soon
 		_, _ = hclsyntax.ParseConfig(data, "x.hcl", hcl.InitialPos)
 	case "echo": // a naive host: everything it is told goes to stdout
 		_, _ = io.Copy(os.Stdout, os.Stdin)
