@@ -5,9 +5,11 @@ package workspace_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,10 +19,14 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// raceTime is how long each race runs: 0.3 s, or TOOLHOST_RACE_SECONDS.
+// raceTime is how long each race runs: 0.3 s, 4 s where all tests run, or
+// TOOLHOST_RACE_SECONDS.
 func raceTime(t *testing.T) time.Duration {
 	t.Helper()
 	s := os.Getenv("TOOLHOST_RACE_SECONDS")
+	if s == "" && os.Getenv("TOOLHOST_TEST_ALL") == "1" {
+		s = "4"
+	}
 	if s == "" {
 		return 300 * time.Millisecond
 	}
@@ -118,6 +124,25 @@ func raced() map[string]func(w *workspace.Workspace, path string) []byte {
 			return nil
 		},
 		"rmdir": func(w *workspace.Workspace, p string) []byte { _ = w.RemoveDir(filepath.Dir(p) + "/empty"); return nil },
+		"open": func(w *workspace.Workspace, p string) []byte {
+			f, err := w.Open(p)
+			if err != nil {
+				return nil
+			}
+			defer f.Close()
+			got, _ := io.ReadAll(f)
+			return got
+		},
+		"readlink": func(w *workspace.Workspace, p string) []byte { _, _ = w.Readlink(p); return nil },
+		"symlink": func(w *workspace.Workspace, p string) []byte {
+			_ = w.Symlink("f.txt", p+".link")
+			_ = w.Remove(p + ".link")
+			return nil
+		},
+		"glob": func(w *workspace.Workspace, p string) []byte {
+			names, _ := w.Glob(ctx, filepath.Dir(p)+"/*", workspace.GlobOptions{})
+			return bytes.ReplaceAll([]byte(strings.Join(names, " ")), []byte("only.txt"), []byte(secret))
+		},
 		"chmod": func(w *workspace.Workspace, p string) []byte { _ = w.Chmod(p, 0o600); return nil },
 		"list": func(w *workspace.Workspace, p string) []byte {
 			var names []byte

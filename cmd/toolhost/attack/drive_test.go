@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -137,20 +138,31 @@ func (l *lockedBuffer) String() string {
 // serve starts a host in the arena and says hello.
 func (a *arena) serve(env []string, args ...string) *host {
 	a.t.Helper()
-	h := &host{a: a, cmd: a.program(env, append([]string{"serve"}, args...)...), answers: make(map[string][]json.RawMessage), done: make(chan struct{})}
-	h.fresh = sync.NewCond(&h.mu)
-	var err error
-	h.in, err = h.cmd.StdinPipe()
-	require.NoError(a.t, err)
-	out, err := h.cmd.StdoutPipe()
-	require.NoError(a.t, err)
-	h.cmd.Stderr = &h.stderr
-	require.NoError(a.t, h.cmd.Start())
-	go h.listen(out)
+	h := newHost(a, a.program(env, append([]string{"serve"}, args...)...))
+	h.begin()
 	hello := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"attacker","version":"1"}}`
 	require.NotNil(a.t, h.ask("initialize", hello), "%s", h.stderr.String())
 	h.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return h
+}
+
+func newHost(a *arena, cmd *exec.Cmd) *host {
+	h := &host{a: a, cmd: cmd, answers: make(map[string][]json.RawMessage), done: make(chan struct{})}
+	h.fresh = sync.NewCond(&h.mu)
+	return h
+}
+
+// begin starts the program.
+func (h *host) begin() {
+	h.a.t.Helper()
+	var err error
+	h.in, err = h.cmd.StdinPipe()
+	require.NoError(h.a.t, err)
+	out, err := h.cmd.StdoutPipe()
+	require.NoError(h.a.t, err)
+	h.cmd.Stderr = &h.stderr
+	require.NoError(h.a.t, h.cmd.Start())
+	go h.listen(out)
 }
 
 func (h *host) listen(out io.Reader) {
@@ -281,8 +293,8 @@ func (h *host) lastCode() string {
 	h.a.t.Helper()
 	if h.events == nil {
 		files, _ := filepath.Glob(filepath.Join(h.a.ws, ".agent/runs/mcp-*/events.jsonl"))
-		require.Len(h.a.t, files, 1)
-		f, err := os.Open(files[0])
+		require.NotEmpty(h.a.t, files)
+		f, err := os.Open(slices.MaxFunc(files, byTime)) // of this host, not of one before it
 		require.NoError(h.a.t, err)
 		h.a.t.Cleanup(func() { f.Close() })
 		h.events = bufio.NewReader(f)
@@ -298,6 +310,15 @@ func (h *host) lastCode() string {
 			last = e.Error
 		}
 	}
+}
+
+func byTime(a, b string) int {
+	first, errA := os.Stat(a)
+	second, errB := os.Stat(b)
+	if errA != nil || errB != nil {
+		return 0
+	}
+	return first.ModTime().Compare(second.ModTime())
 }
 
 // inspect makes all checks while the host runs.
