@@ -170,7 +170,7 @@ func (h *HTTP) of(server *Server) *eras {
 	}
 	get := func(*http.Request) *mcp.Server { return server.sdk }
 	options := mcp.StreamableHTTPOptions{
-		Logger: h.options.Logger, MaxRequestBodyBytes: MaxMessage,
+		Logger: sdkLog(h.options.Logger), MaxRequestBodyBytes: MaxMessage,
 		DisableLocalhostProtection: true, // guard checks more, and knows Hosts
 	}
 	stateful, stateless := options, options

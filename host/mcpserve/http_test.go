@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -68,6 +67,26 @@ func (w *web) post(message string, headers ...string) *http.Response {
 
 func (w *web) do(method string, body io.Reader, headers ...string) *http.Response {
 	w.t.Helper()
+	request := w.request(method, body, headers...)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// start posts a message whose answer is not waited for.
+func (w *web) start(message string, headers ...string) {
+	request := w.request(http.MethodPost, strings.NewReader(message), headers...)
+	go func() {
+		if response, err := http.DefaultClient.Do(request); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+		}
+	}()
+}
+
+func (w *web) request(method string, body io.Reader, headers ...string) *http.Request {
+	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), method, w.url, body)
 	require.NoError(w.t, err)
 	request.Header.Set("Content-Type", "application/json")
@@ -80,10 +99,7 @@ func (w *web) do(method string, body io.Reader, headers ...string) *http.Respons
 			request.Header.Set(name, value)
 		}
 	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(w.t, err)
-	w.t.Cleanup(func() { _ = response.Body.Close() })
-	return response
+	return request
 }
 
 // answer is the JSON-RPC response in an HTTP response.
@@ -224,135 +240,6 @@ func TestMessagesOverHTTPAreBounded(t *testing.T) {
 	}
 }
 
-func TestSessionsEnd(t *testing.T) {
-	entered := make(chan struct{}, 10)
-	wait := newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		entered <- struct{}{}
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	t.Run("by DELETE, with their calls", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, wait, sessionTool()), mcpserve.HTTPOptions{})
-		headers := w.initialize("2025-11-25", "{}")
-		name := textOf(t, answer(t, w.post(callMessage(1, "session", "{}"), headers...)))
-		go w.post(callMessage(2, "wait", "{}"), headers...)
-		<-entered
-		assert.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, nil, headers...).StatusCode)
-		assert.Equal(t, name, <-w.ended)
-		response := w.post(callMessage(3, "session", "{}"), headers...)
-		assert.Equal(t, http.StatusNotFound, response.StatusCode)
-		assert.Contains(t, fmt.Sprint(answer(t, response)["error"]), "initialize")
-	})
-	t.Run("by being idle", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
-		headers := w.initialize("2025-11-25", "{}")
-		<-w.ended
-		assert.Equal(t, http.StatusNotFound, w.post(callMessage(3, "session", "{}"), headers...).StatusCode)
-	})
-	t.Run("not while an event stream is open", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
-		headers := w.initialize("2025-11-25", "{}")
-		stream := w.do(http.MethodGet, nil, headers...)
-		require.Equal(t, http.StatusOK, stream.StatusCode)
-		select {
-		case <-w.ended:
-			assert.Fail(t, "it has ended")
-		case <-time.After(300 * time.Millisecond):
-		}
-		require.NoError(t, stream.Body.Close())
-		<-w.ended
-	})
-	t.Run("with the server", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, wait), mcpserve.HTTPOptions{})
-		headers := w.initialize("2025-11-25", "{}")
-		go w.post(callMessage(2, "wait", "{}"), headers...)
-		<-entered
-		w.handler.Close()
-		<-w.ended
-		assert.Equal(t, http.StatusServiceUnavailable, w.post(fmt.Sprintf(hello, "2025-11-25", "{}")).StatusCode)
-	})
-}
-
-func TestSessionsAreBounded(t *testing.T) {
-	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{Sessions: 2, SessionIdle: 200 * time.Millisecond})
-	first := w.initialize("2025-11-25", "{}")
-	second := w.initialize("2025-11-25", "{}")
-	response := w.post(fmt.Sprintf(hello, "2025-11-25", "{}"))
-	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
-	assert.NotEmpty(t, response.Header.Get("Retry-After"))
-	message, headers := stateless("session", "{}", "{}", "")
-	assert.Equal(t, http.StatusServiceUnavailable, w.post(message, headers...).StatusCode)
-	assert.Equal(t, http.StatusNoContent, w.do(http.MethodDelete, nil, first...).StatusCode)
-	w.initialize("2025-11-25", "{}")
-	for range 3 {
-		<-w.ended
-	}
-	assert.Equal(t, http.StatusNotFound, w.post(callMessage(1, "session", "{}"), second...).StatusCode, "idle for long")
-}
-
-func TestACallEndsWithItsRequestWhereThereAreNoSessions(t *testing.T) {
-	entered, left := make(chan struct{}), make(chan struct{})
-	w := serveWeb(t, newHost(t, host.Options{}, newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		close(entered)
-		<-ctx.Done()
-		close(left)
-		return nil, ctx.Err()
-	})), mcpserve.HTTPOptions{})
-	message, headers := stateless("wait", "{}", "{}", "")
-	ctx, cancel := context.WithCancel(t.Context())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(message))
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		request.Header.Set(name, value)
-	}
-	go func() { _, _ = http.DefaultClient.Do(request) }()
-	<-entered
-	cancel()
-	<-left
-}
-
-func TestOneSessionDoesNotTakeThePlacesOfOthers(t *testing.T) {
-	entered := make(chan struct{}, 100)
-	wait := newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		entered <- struct{}{}
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	w := serveWeb(t, newHost(t, host.Options{}, wait, echoTool()), mcpserve.HTTPOptions{})
-	greedy, other := w.initialize("2025-11-25", "{}"), w.initialize("2025-11-25", "{}")
-	for n := range 100 {
-		go w.post(callMessage(n, "wait", "{}"), greedy...)
-	}
-	for range 32 {
-		<-entered
-	}
-	assert.Equal(t, `{"text":"x"}`, textOf(t, answer(t, w.post(callMessage(1, "echo", `{"text":"x"}`), other...))))
-	assert.Empty(t, entered, "the others wait")
-	w.handler.Close()
-}
-
-func TestAClientThatLeavesWhileItOpensASession(t *testing.T) {
-	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{Sessions: 3, SessionIdle: 200 * time.Millisecond})
-	message := fmt.Sprintf(hello, "2025-11-25", "{}")
-	for n := range 50 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*50*time.Microsecond)
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(message))
-		require.NoError(t, err)
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json, text/event-stream")
-		if response, err := http.DefaultClient.Do(request); err == nil {
-			_ = response.Body.Close()
-		}
-		cancel()
-	}
-	require.Eventually(t, func() bool {
-		return w.post(message).StatusCode == http.StatusOK
-	}, 10*time.Second, 20*time.Millisecond, "what they have left behind expires")
-}
-
 func TestToolsetsAtTheirPaths(t *testing.T) {
 	other := mcpserve.New(newHost(t, host.Options{}, newTool("other", tool.ReadOnly, nil)), mcpserve.Options{Name: "toolhost", Version: "test"})
 	w := serveWeb(t, newHost(t, host.Options{}, echoTool()), mcpserve.HTTPOptions{Toolset: func(_ context.Context, name string) (*mcpserve.Server, error) {
@@ -410,6 +297,26 @@ func TestAllSessionsAreToldOfChanges(t *testing.T) {
 	list, err := session.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "fresh", list.Tools[0].Name)
+}
+
+func TestSubscribersWithoutASessionAreToldOfChanges(t *testing.T) {
+	h := newHost(t, host.Options{}, echoTool())
+	w := serveWeb(t, h, mcpserve.HTTPOptions{})
+	response := w.post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	stream := bufio.NewReader(response.Body)
+	for _, want := range []string{"notifications/subscriptions/acknowledged", "notifications/tools/list_changed"} {
+		for line := ""; !strings.Contains(line, want); {
+			var err error
+			line, err = stream.ReadString('\n')
+			require.NoError(t, err, want)
+		}
+		w.server.Announce()
+	}
+	w.handler.Close()
+	_, err := io.Copy(io.Discard, stream)
+	assert.NoError(t, err, "the stream ends with the server")
 }
 
 func TestALibraryMountsItWhereItLikes(t *testing.T) {

@@ -8,7 +8,7 @@ import "github.com/modelcontextprotocol/go-sdk/mcp"
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	o := &mcp.ServerOptions{
 		Instructions: s.options.Instructions,
-		Logger:       s.options.Logger,
+		Logger:       sdkLog(s.options.Logger),
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Logging: &mcp.LoggingCapabilities{}},
 		PageSize:     1000,
 	}
