@@ -26,6 +26,7 @@ type asking struct {
 	mu      sync.Mutex
 	given   map[string]tool.Answer         // by a model, during this call
 	pending map[string]*tool.InputRequired // as they were put
+	failed  map[string]error               // for want of an answer from a model
 }
 
 // Ask answers a question from what the request brings, or from the model of
@@ -158,19 +159,31 @@ func WithoutAnswers(params json.RawMessage) (json.RawMessage, map[string]tool.An
 	return tool.MustMarshal(all), answers
 }
 
+// askModel asks a model once in a call, whatever comes of it: a tool's
+// questions are gone through for every step that wants to know the answers.
 func (s *services) askModel(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
+	a := &s.call.asking
+	a.mu.Lock()
+	before := a.failed[key]
+	a.mu.Unlock()
+	if before != nil {
+		return tool.Answer{}, before
+	}
 	response, err := s.sample(ctx, key, *form.Sample)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err != nil {
+		if a.failed == nil {
+			a.failed = make(map[string]error)
+		}
+		a.failed[key] = err
 		return tool.Answer{}, err
 	}
-	answer := tool.Answer{Action: "accept", Content: tool.MustMarshal(response)}
-	s.call.asking.mu.Lock()
-	defer s.call.asking.mu.Unlock()
-	if s.call.asking.given == nil {
-		s.call.asking.given = make(map[string]tool.Answer)
+	if a.given == nil {
+		a.given = make(map[string]tool.Answer)
 	}
-	s.call.asking.given[key] = answer
-	return answer, nil
+	a.given[key] = tool.Answer{Action: "accept", Content: tool.MustMarshal(response)}
+	return a.given[key], nil
 }
 
 // Sample asks the configured model, else the caller's: at once where that is

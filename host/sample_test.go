@@ -52,3 +52,21 @@ func TestWhichModelIsAsked(t *testing.T) {
 		})
 	}
 }
+
+// A model that does not answer is not asked again in the same call.
+func TestAModelIsAskedOnceInACall(t *testing.T) {
+	asked := 0
+	asks := newFake("asks", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		for range 3 {
+			_, err := c.Ask(ctx, "k", tool.Form{Sample: &tool.SampleRequest{Prompt: "x"}})
+			assert.Equal(t, tool.Timeout, tool.CodeOf(err))
+		}
+		return tool.Text("done"), nil
+	})
+	h := newHost(t, host.Options{Sample: func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error) {
+		asked++
+		return nil, tool.Errorf(tool.Timeout, "too slow")
+	}}, asks)
+	h.Session("s").Call(t.Context(), host.Request{Tool: "asks"})
+	assert.Equal(t, 1, asked)
+}
