@@ -73,12 +73,17 @@ func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequ
 	return result, nil
 }
 
+// serverError is JSON-RPC's code for what no other code is for.
+const serverError = -32000
+
 // failure is a tool's error as one of the protocol.
 func failure(e *tool.Error) error {
-	code := int64(jsonrpc.CodeInternalError)
+	code := int64(serverError)
 	switch e.Code {
 	case tool.InvalidArgument, tool.NotFound:
 		code = jsonrpc.CodeInvalidParams
+	case tool.Internal:
+		code = jsonrpc.CodeInternalError
 	}
 	return &jsonrpc.Error{Code: code, Message: e.Message + ". " + e.Suggestion, Data: tool.MustMarshal(map[string]any{"code": e.Code})}
 }
