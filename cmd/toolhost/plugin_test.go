@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/rand"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -245,6 +246,31 @@ func TestPluginLife(t *testing.T) {
 	assert.Contains(t, out, "granted:  nothing")
 	assert.Contains(t, out, "refused")
 	u.fails(1, "was not granted", "call", "tell_all", "--yes")
+}
+
+// The kit's verdict is in its exit code and its JSON.
+func TestPluginTest(t *testing.T) {
+	u := newPluginUser(t)
+	program, _ := release(t, "1.0.0")
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "tell"), program, 0o755))
+	var report struct {
+		Plugin   string
+		Protocol int
+		Failed   int
+		Checks   []struct{ Name, Outcome string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.must("plugin", "test", "./tell", "--json", "--plugin-config", `{"units":"imperial"}`)), &report))
+	assert.Equal(t, "tell", report.Plugin)
+	assert.Equal(t, 2, report.Protocol)
+	assert.Zero(t, report.Failed)
+	assert.Greater(t, len(report.Checks), 25)
+	assert.Contains(t, u.must("plugin", "test", "./tell"), "0 failed")
+
+	u.fails(1, "configure.accept", "plugin", "test", "./tell", "--plugin-config", `{"units":"nautical"}`)
+	u.fails(2, "is no program", "plugin", "test", "./nothing")
+	u.fails(2, "no JSON", "plugin", "test", "./tell", "--plugin-config", "{")
+	require.NoError(t, os.WriteFile(filepath.Join(u.dir, "other"), []byte("#!/bin/sh\necho hello\nexit 1\n"), 0o755))
+	u.fails(1, "ended before the handshake", "plugin", "test", "./other")
 }
 
 // A plugin's settings are checked with their lines, and those that it calls

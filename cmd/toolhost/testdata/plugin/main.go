@@ -24,7 +24,7 @@ func main() {
 		token = s.Token
 		return nil, err
 	}, Tools: []sdk.Tool{
-		sdk.Func(sdk.Definition{Name: "tell_version", Description: "Tell the version. Returns: the version.", Risk: sdk.ReadOnly},
+		sdk.Func(sdk.Definition{Name: "tell_version", Description: "Tell the version. Returns: the version.", Risk: sdk.ReadOnly, Examples: []sdk.Example{{Params: []byte("{}")}}},
 			func(context.Context, *sdk.Call, none) (string, error) { return "version " + version, nil }),
 		sdk.Func(sdk.Definition{Name: "tell_token", Description: "Tell the token. Returns: the token.", Risk: sdk.ReadOnly},
 			func(context.Context, *sdk.Call, none) (string, error) {
