@@ -27,7 +27,7 @@ func (s *rpcServer) clemini(name, arguments string) (object map[string]any, fail
 }
 
 // stubbornTask ignores SIGTERM, and leaves a child in a session of its own.
-const stubbornTask = `{"command":"trap '' TERM; setsid sh -c 'trap \"\" TERM; echo x > child; sleep 600; true' & echo started; while :; do sleep 1; done","run_in_background":true}`
+const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap \"\" TERM; echo x > child; sleep 600; true' & while :; do sleep 1; done","run_in_background":true}`
 
 // TestCleminiTasksEndWithTheSession starts tasks that do not want to end over
 // MCP: the end of the session ends them, whether it ends by itself or by the
@@ -45,9 +45,12 @@ func TestCleminiTasksEndWithTheSession(t *testing.T) {
 			require.False(t, failed, "%v", started)
 			id := `{"task_id":"` + started["task_id"].(string) + `"}`
 			eventually(t, "it runs", func() bool { return exists(dir, "child") })
-			running, _ := s.clemini("task_output", id)
+			var running map[string]any
+			eventually(t, "it has printed", func() bool {
+				running, _ = s.clemini("task_output", id)
+				return running["stdout"] == "started\n"
+			})
 			assert.Equal(t, "running", running["status"])
-			assert.Equal(t, "started\n", running["stdout"])
 			end(s)
 			noneLeft(t, dir)
 			next := serve(t, dir, "--toolset", "clemini")
