@@ -37,6 +37,7 @@ const (
 	DefaultDiskLimit  = 64 << 20
 	DefaultOutputCap  = 1 << 20
 	DefaultKeep       = 100
+	DefaultKeepBytes  = 512 << 20
 )
 
 // Dir is where tasks are kept, a slash path relative to the workspace.
@@ -52,8 +53,10 @@ type Options struct {
 	// OutputCap is how many bytes of each stream Output gives: the first half
 	// and the last half of what is longer.
 	OutputCap int
-	// Keep is how many ended tasks are kept; the oldest go first.
-	Keep int
+	// Keep is how many ended tasks are kept, and KeepBytes how much they may
+	// hold together; the oldest go first.
+	Keep      int
+	KeepBytes int64
 }
 
 // Store is the tasks of a workspace. It is safe for use by several goroutines
@@ -77,6 +80,9 @@ func Open(root string, o Options) *Store {
 	}
 	if o.Keep <= 0 {
 		o.Keep = DefaultKeep
+	}
+	if o.KeepBytes <= 0 {
+		o.KeepBytes = DefaultKeepBytes
 	}
 	return &Store{root: root, options: o}
 }

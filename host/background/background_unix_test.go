@@ -221,6 +221,20 @@ func TestOldTasksAreRemoved(t *testing.T) {
 	assert.Equal(t, ids[1], tasks[0].ID)
 }
 
+func TestTasksThatHoldMuchAreRemoved(t *testing.T) {
+	s := open(t, Options{KeepBytes: 150_000})
+	var ids []string
+	for range 3 {
+		ids = append(ids, start(t, s, shell(s.root, "head -c 100000 /dev/zero")).ID)
+		wait(t, s, ids[len(ids)-1])
+	}
+	start(t, s, shell(s.root, "true"))
+	tasks, err := s.List()
+	require.NoError(t, err)
+	require.Len(t, tasks, 2)
+	assert.Equal(t, ids[2], tasks[0].ID)
+}
+
 func TestEndOfASession(t *testing.T) {
 	s := open(t, Options{})
 	owner, err := s.Own("owned")

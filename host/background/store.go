@@ -173,17 +173,31 @@ func (s *Store) Wait(ctx context.Context, id string) (*Task, error) {
 	}
 }
 
-// prune removes the oldest of the ended tasks when there are too many.
+// prune removes the oldest of the ended tasks when they are too many or hold
+// too much.
 func (s *Store) prune(dir *os.Root) {
 	tasks, err := s.List()
 	if err != nil {
 		return
 	}
 	ended := slices.DeleteFunc(tasks, func(t Task) bool { return !t.Done() })
-	for len(ended) > s.options.Keep {
-		_ = dir.RemoveAll(ended[0].ID)
-		ended = ended[1:]
+	var held int64
+	for i, t := range slices.Backward(ended) {
+		if held += sizeOf(dir, t.ID); len(ended)-i > s.options.Keep || held > s.options.KeepBytes {
+			_ = dir.RemoveAll(t.ID)
+		}
 	}
+}
+
+// sizeOf is how many bytes a task's files hold.
+func sizeOf(dir *os.Root, id string) (size int64) {
+	entries, _ := fs.ReadDir(dir.FS(), id)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
 }
 
 // readJSON reads a file that may have been put there by anybody.

@@ -62,7 +62,7 @@ func needsConfirmation(v danger.Verdict) error {
 }
 
 func (in bashInput) question(v danger.Verdict) string {
-	text := fmt.Sprintf("Run this command? It %s.\n\n$ %s\n\nin %s", v.Reason, in.Command, in.dir)
+	text := fmt.Sprintf("Run this command? You are asked because: %s.\n\n$ %s\n\nin %s", v.Reason, in.Command, in.dir)
 	if in.Description != "" {
 		text += "\n\n" + in.Description
 	}

@@ -1,0 +1,10 @@
+// Command toolhost-plugin-clemini is the clemini plugin as a program of its
+// own.
+package main
+
+import (
+	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/clemini"
+)
+
+func main() { sdk.Serve(clemini.Plugin()) }
