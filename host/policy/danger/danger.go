@@ -125,6 +125,9 @@ func (j *judge) command(c *policy.Command, depth int) {
 	}
 	j.code(c, about)
 	j.script(c, depth)
+	if depth < maxScripts {
+		j.runs(c, depth)
+	}
 }
 
 // enter follows cd.
@@ -152,6 +155,9 @@ func asksForHelp(c *policy.Command) bool {
 // script looks into a shell script that the command runs.
 func (j *judge) script(c *policy.Command, depth int) {
 	name := scriptOf(c)
+	if sourcesStream(c) {
+		j.found(Caution, shown(c), "the command cannot be read for certain: %s reads its commands from a stream", c.Words[0].Text)
+	}
 	if name == "" || j.ReadFile == nil || depth >= maxScripts {
 		return
 	}
@@ -168,6 +174,17 @@ func (j *judge) script(c *policy.Command, depth int) {
 	if j.verdict.Class > before.Class {
 		j.verdict.Reason = fmt.Sprintf("%s (in the script %s)", j.verdict.Reason, name)
 	}
+}
+
+// sourcesStream reports a script that is no file: what another command
+// prints, or the input.
+func sourcesStream(c *policy.Command) bool {
+	if c.Words[0].Text != "source" && c.Words[0].Text != "." && !isShell(c.Program()) {
+		return false
+	}
+	return slices.ContainsFunc(c.Words[1:], func(w policy.Word) bool {
+		return strings.HasPrefix(w.Text, "<(") || w.Text == "/dev/stdin" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/self/fd/")
+	})
 }
 
 // scriptOf names the file that a command runs as a script, "" for none.

@@ -21,7 +21,7 @@ func ruleFor(name string) rule {
 	switch name {
 	case "sudo", "su", "doas", "pkexec", "runuser":
 		return always("runs with the rights of another user")
-	case "rm", "unlink", "shred", "srm", "wipe":
+	case "rm", "unlink", "shred", "srm", "wipe", "rimraf", "del-cli", "trash", "trash-put", "gio-trash":
 		return removes
 	case "rmdir":
 		return removesDirectory

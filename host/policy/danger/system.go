@@ -80,13 +80,22 @@ func withOption(reason string, options ...string) rule {
 func words(reason string, want ...string) rule {
 	return func(_ *judge, c *policy.Command) (Class, string) {
 		have := texts(operands(c))
-		for at := range have {
+		for at := range min(len(have), 3) { // the values of options may come before
+			if at == 1 && onlyLooks(have[0]) {
+				break
+			}
 			if begins(have[at:], want...) {
 				return Caution, reason
 			}
 		}
 		return Fine, ""
 	}
+}
+
+// onlyLooks reports a word after which nothing is removed, whatever the
+// further ones are.
+func onlyLooks(verb string) bool {
+	return slices.Contains([]string{"install", "i", "add", "run", "test", "t", "exec", "get", "describe", "search", "show", "info", "list", "ls", "view", "help", "build", "plan", "status", "logs", "download", "update", "create"}, verb)
 }
 
 // anyWord is for programs one of whose arguments matches a pattern.
