@@ -98,7 +98,7 @@ func (r rewriter) target(in object) any {
 // keyword rewrites one keyword and its value; none is left out of the schema.
 func (r rewriter) keyword(m member, depth int) object {
 	switch m.Key {
-	case "$defs", "$schema", "$id", "$comment":
+	case "$defs", "$schema", "$id", "$comment", "writeOnly": // the last is for the record, not for models
 		return nil
 	case "type":
 		return r.types(m.Value)

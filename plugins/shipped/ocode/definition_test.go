@@ -244,3 +244,27 @@ func TestRequiredParameters(t *testing.T) {
 		}
 	}
 }
+
+// TestExportHoldsTheDocumentsKeywords finds no keyword that the document's form
+// does not have.
+func TestExportHoldsTheDocumentsKeywords(t *testing.T) {
+	var tools registry.Registry
+	require.NoError(t, tools.Register(ocode.New(ocode.Deps{})...))
+	out, err := tools.Export(export.Ollama)
+	require.NoError(t, err)
+	var list []struct {
+		Function struct {
+			Parameters struct {
+				Properties map[string]map[string]any
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(out, &list))
+	for _, e := range list {
+		for name, p := range e.Function.Parameters.Properties {
+			for keyword := range p {
+				assert.Contains(t, []string{"type", "description", "default", "enum", "items", "properties"}, keyword, name)
+			}
+		}
+	}
+}
