@@ -35,7 +35,8 @@ tool "go_doc" {
 }
 
 taskfile {
-  path = ".agent/Taskfile.yml"
+  path    = ".agent/Taskfile.yml"
+  timeout = "20m" # the first build in the sandbox has a build cache of its own to fill
 }
 
 toolset "review" {

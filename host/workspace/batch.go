@@ -248,7 +248,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 
 // preparers is how many files are written at a time. Each waits for the disk,
 // which can serve many in one go.
-const preparers = 16
+const preparers = 32
 
 // prepare prepares all steps, and gives the error of the first that failed.
 func (b *batch) prepare(ctx context.Context) error {
