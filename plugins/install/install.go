@@ -25,6 +25,15 @@ type Installer struct {
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
 	// Say tells the user of steps that take a while. Nil is silent.
 	Say func(string)
+	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.
+	MaxBytes int64
+}
+
+func (in *Installer) limit() int64 {
+	if in.MaxBytes > 0 {
+		return in.MaxBytes
+	}
+	return maxBytes
 }
 
 // Request is what to install.
@@ -209,7 +218,7 @@ func (in *Installer) checksum(ctx context.Context, source, version, program, pla
 	} else {
 		var path string
 		if path, err = layoutPath(address, version, platform); err == nil && isArchive(path) {
-			c, err = fetchFile(path, stage)
+			c, err = fetchFile(path, stage, in.limit())
 		} else if err == nil {
 			c.dir = path
 		}

@@ -51,14 +51,14 @@ func (in *Installer) fetch(ctx context.Context, r Request, dir string) (*content
 		return nil, tool.Errorf(tool.NotFound, "there is no plugin at %s: %w", source, err).
 			Suggest("Give the path of a program, a directory or an archive, or an https address.")
 	case !info.IsDir():
-		return fetchFile(source, dir)
+		return fetchFile(source, dir, in.limit())
 	case exists(filepath.Join(source, "go.mod")):
 		return in.build(ctx, source, dir, r.SkipTests)
 	}
 	if layout := versionsIn(source); len(layout) > 0 {
-		return fetchLayout(r, source, layout, dir)
+		return fetchLayout(r, source, layout, dir, in.limit())
 	}
-	return &content{dir: dir}, copyTree(source, dir)
+	return &content{dir: dir}, copyTree(source, dir, in.limit())
 }
 
 func exists(path string) bool {
@@ -84,7 +84,7 @@ func (in *Installer) fetchURL(ctx context.Context, source, dir string) (*content
 	} else if tool.CodeOf(err) != tool.NotFound {
 		return nil, err
 	}
-	return c, unpackArchive(c.fileName, c.file, dir)
+	return c, unpackArchive(c.fileName, c.file, dir, in.limit())
 }
 
 // get fetches one file. A missing one is not_found.
@@ -106,7 +106,7 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 }
 
 // fetchFile takes a program or an archive from a path.
-func fetchFile(source, dir string) (*content, error) {
+func fetchFile(source, dir string, limit int64) (*content, error) {
 	c := &content{dir: dir, fileName: filepath.Base(source)}
 	var err error
 	if c.file, err = os.ReadFile(source); err != nil {
@@ -116,9 +116,9 @@ func fetchFile(source, dir string) (*content, error) {
 		c.signature = signature
 	}
 	if isArchive(source) {
-		return c, unpackArchive(source, c.file, dir)
+		return c, unpackArchive(source, c.file, dir, limit)
 	}
-	return c, copyFile(source, dir)
+	return c, copyFile(source, dir, limit)
 }
 
 // versionsIn lists the versions of a directory that has a directory for each.
@@ -135,7 +135,7 @@ func versionsIn(dir string) []string {
 
 // fetchLayout takes the newest version that will do from a directory
 // VERSION/PLATFORM, VERSION/PLATFORM.tar.gz or VERSION/any.
-func fetchLayout(r Request, source string, layout []string, dir string) (*content, error) {
+func fetchLayout(r Request, source string, layout []string, dir string, limit int64) (*content, error) {
 	version := r.Version
 	if version == "" {
 		version = r.Constraint.Newest(layout)
@@ -153,9 +153,9 @@ func fetchLayout(r Request, source string, layout []string, dir string) (*conten
 	}
 	c := &content{dir: dir}
 	if info.IsDir() {
-		err = copyTree(path, dir)
+		err = copyTree(path, dir, limit)
 	} else {
-		c, err = fetchFile(path, dir)
+		c, err = fetchFile(path, dir, limit)
 	}
 	if c != nil {
 		c.version = version

@@ -30,12 +30,12 @@ type unpacker struct {
 	limit int64
 }
 
-func newUnpacker(dir string) (*unpacker, error) {
+func newUnpacker(dir string, limit int64) (*unpacker, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &unpacker{root: root, limit: maxBytes}, nil
+	return &unpacker{root: root, limit: limit}, nil
 }
 
 func (u *unpacker) close() { u.root.Close() }
@@ -97,8 +97,8 @@ func isArchive(name string) bool {
 }
 
 // unpackArchive unpacks data, which is what its name says.
-func unpackArchive(name string, data []byte, dir string) error {
-	u, err := newUnpacker(dir)
+func unpackArchive(name string, data []byte, dir string, limit int64) error {
+	u, err := newUnpacker(dir, limit)
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,8 @@ func (u *unpacker) zipped(f *zip.File) error {
 }
 
 // copyTree copies a directory as if it were an archive.
-func copyTree(from, to string) error {
-	u, err := newUnpacker(to)
+func copyTree(from, to string, limit int64) error {
+	u, err := newUnpacker(to, limit)
 	if err != nil {
 		return err
 	}
@@ -200,8 +200,8 @@ func copyTree(from, to string) error {
 }
 
 // copyFile copies one program.
-func copyFile(from, to string) error {
-	u, err := newUnpacker(to)
+func copyFile(from, to string, limit int64) error {
+	u, err := newUnpacker(to, limit)
 	if err != nil {
 		return err
 	}
