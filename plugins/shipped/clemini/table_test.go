@@ -96,7 +96,7 @@ func workFiles() []string {
 func (b *bench) standIns(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
-		"npm", "pip", "apt", "apt-get", "aws", "kubectl", "terraform", "helm", "docker", "podman", "cargo", "gh", "brew", "psql", "mysql", "redis-cli", "su", "go", "node", "ssh", "wget",
+		"npm", "pip", "apt", "apt-get", "aws", "kubectl", "terraform", "helm", "docker", "podman", "cargo", "gh", "brew", "psql", "mysql", "redis-cli", "su", "go", "node", "ssh", "wget", "npx", "uv", "bundle", "tmux", "systemd-run", "pytest",
 	} {
 		b.write("bin/"+name, "#!/bin/sh\nexit 0\n")
 		require.NoError(t, os.Chmod(b.path("bin/"+name), 0o755))
