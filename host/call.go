@@ -116,7 +116,7 @@ func (c *call) resolve(ctx context.Context) error {
 		return err
 	}
 	c.entry = entry
-	c.outcome.Source = entry.Source
+	c.outcome.Source, c.outcome.Definition = entry.Source, entry.Definition()
 	return nil
 }
 

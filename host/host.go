@@ -196,7 +196,9 @@ type Request struct {
 
 // Outcome is what became of a call.
 type Outcome struct {
-	Tool      string
+	Tool string
+	// Definition is that of the tool, nil when there is none of that name.
+	Definition *tool.Definition
 	Source    string
 	RequestID string
 	Step      int

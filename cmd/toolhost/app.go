@@ -35,6 +35,7 @@ type globalFlags struct {
 	config    string
 	workspace string
 	toolset   string
+	artifacts string
 	vars      []string
 	trust     bool
 	logLevel  string
@@ -125,6 +126,11 @@ func (a *app) setUp() error {
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// artifactsFlag adds --artifacts to a command that keeps or reads a record.
+func (a *app) artifactsFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.flags.artifacts, "artifacts", "", "the directory for events and artifacts (default: .agent/runs/SESSION in the workspace)")
 }
 
 // toolsetFlag adds --toolset to a command that offers tools.

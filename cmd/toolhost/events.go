@@ -38,6 +38,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&session, "session", "cli", "the session")
 	c.Flags().BoolVar(&options.Follow, "follow", false, "go on with the events that come")
+	a.artifactsFlag(c)
 	c.Flags().IntVar(&options.Last, "last", 0, "only so many of the events that are there; 0 shows all")
 	return c
 }

@@ -3,10 +3,30 @@ package main
 import (
 	"context"
 	"maps"
+	"os"
+	"path/filepath"
 
+	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 )
+
+// openRecord opens the record: in the workspace, or in the directory that the
+// operator names for a run.
+func (p *project) openRecord() (*record.Recorder, error) {
+	options := record.Options{Root: p.workspace.Root(), Secrets: p.config.Secrets}
+	if dir := p.app.flags.artifacts; dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err == nil {
+			err = os.MkdirAll(abs, 0o755)
+		}
+		if err != nil {
+			return nil, usagef("Give a directory that can be made and written.", "--artifacts %s: %v", dir, err)
+		}
+		options.Root, options.Dir, options.Single = abs, ".", true
+	}
+	return record.New(options)
+}
 
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.

@@ -174,7 +174,7 @@ func (p *project) openUndo(root string) (*undo.Store, error) {
 }
 
 func (p *project) openHost(ctx context.Context) error {
-	recorder, err := record.New(record.Options{Root: p.workspace.Root(), Secrets: p.config.Secrets})
+	recorder, err := p.openRecord()
 	if err != nil {
 		return err
 	}

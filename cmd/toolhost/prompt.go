@@ -2,10 +2,13 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -57,11 +60,14 @@ func (a *app) showApproval(request host.Request, o *host.Outcome) {
 	fmt.Fprintf(a.err, "Tool: %s\nParameters:\n", o.Tool)
 	var params map[string]json.RawMessage
 	_ = json.Unmarshal(request.Params, &params)
-	for _, name := range sortedNames(params) {
-		fmt.Fprintf(a.err, "  %s: %s\n", name, shortValue(params[name]))
+	for _, name := range declaredOrder(params, o.Definition) {
+		fmt.Fprintf(a.err, "  %s: %s\n", harmless(name), shownParam(name, params[name]))
 	}
 	if o.Plan != nil && len(o.Plan.FilesAffected) > 0 {
 		fmt.Fprintf(a.err, "Files affected: %s\n", harmless(strings.Join(o.Plan.FilesAffected, ", ")))
+	}
+	if o.Definition != nil && o.Definition.Risk != "" {
+		fmt.Fprintf(a.err, "Risk level: %s\n", o.Definition.Risk)
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
 		fmt.Fprintf(a.err, "\n%s\n", harmless(strings.TrimSuffix(o.Plan.Preview, "\n")))
@@ -70,6 +76,53 @@ func (a *app) showApproval(request host.Request, o *host.Outcome) {
 		fmt.Fprintf(a.err, "Why you are asked: %s\n", o.Decision.Reason)
 	}
 	fmt.Fprintln(a.err)
+}
+
+// declaredOrder gives the names of parameters in the order in which the tool
+// declares them, others last.
+func declaredOrder(params map[string]json.RawMessage, def *tool.Definition) []string {
+	names := sortedNames(params)
+	if def == nil {
+		return names
+	}
+	place := make(map[string]int)
+	for i, name := range propertyNames(def.Parameters) {
+		place[name] = i - len(def.Parameters) // before any that is not declared
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+	return names
+}
+
+// propertyNames lists the properties of an object schema as they are written.
+func propertyNames(schema json.RawMessage) []string {
+	var outer struct {
+		Properties json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &outer) != nil {
+		return nil
+	}
+	var names []string
+	decoder := json.NewDecoder(bytes.NewReader(outer.Properties))
+	_, _ = decoder.Token() // the opening brace
+	for decoder.More() {
+		name, err := decoder.Token()
+		var value json.RawMessage
+		if err != nil || decoder.Decode(&value) != nil {
+			break
+		}
+		names = append(names, fmt.Sprint(name))
+	}
+	return names
+}
+
+// shownParam shows a parameter; the content of a file only by its size, since
+// the plan shows it.
+func shownParam(name string, raw json.RawMessage) string {
+	var text string
+	if name == "content" && json.Unmarshal(raw, &text) == nil {
+		return fmt.Sprintf("<%d bytes>", len(text))
+	}
+	return shortValue(raw)
 }
 
 // shortValue shows a parameter; a long text only by its size.
