@@ -199,10 +199,10 @@ type Outcome struct {
 	Tool string
 	// Definition is that of the tool, nil when there is none of that name.
 	Definition *tool.Definition
-	Source    string
-	RequestID string
-	Step      int
-	Duration  time.Duration
+	Source     string
+	RequestID  string
+	Step       int
+	Duration   time.Duration
 	// Result is what the tool, or the contract's renderer, gives the caller.
 	// It is nil only when Input is set or the call was a dry run.
 	Result *tool.Result
