@@ -15,7 +15,7 @@ import (
 )
 
 // slow is longer than reading anything may take, however hostile.
-const slow = 10 * time.Second
+const slow = 20 * time.Second
 
 // configBombs are files that make a naive reader fall over.
 var configBombs = map[string]string{
@@ -159,7 +159,7 @@ func inputBombs(t *testing.T) []attack {
 	add("parameters that are null", "read_file", `null`)
 	add("parameters of wrong types", "read_file", `{"path":{"a":1}}`)
 	add("many edits", "multi_edit", str(map[string]any{"file_path": "ok.txt", "edits": slicesOf(20000, map[string]string{"old_string": "fine", "new_string": "fine2"})}))
-	add("an edit that grows", "multi_edit", str(map[string]any{"file_path": "grow.txt", "edits": slicesOf(25, map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 10), "replace_all": true})}))
+	add("an edit that grows", "multi_edit", str(map[string]any{"file_path": "grow.txt", "edits": slicesOf(25, map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 100), "replace_all": true})}))
 	add("many todos", "todowrite", str(map[string]string{"todos_json": str(slicesOf(20000, map[string]string{"content": "x", "status": "pending", "priority": "low"}))}))
 	add("html: nested", "html_to_markdown", `{"path":"nested.html"}`)
 	add("html: entities", "html_to_markdown", `{"path":"entities.html"}`)
