@@ -32,7 +32,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func TestGreeting(t *testing.T) {
