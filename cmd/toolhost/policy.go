@@ -193,10 +193,14 @@ func (a *app) rulesListCommand() *cobra.Command {
 				if asJSON {
 					return writeIndented(a.out, append([]policy.Rule{}, rules...))
 				}
+				if len(rules) == 0 {
+					fmt.Fprintln(a.err, "No rules are remembered for this workspace; those of agent.hcl hold, and toolhost explain says which.")
+					return nil
+				}
 				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES")
+				fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
 				for _, rule := range rules {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", rule.Name, rule.Action, firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call"))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", rule.Name, rule.Action, firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call"), lasting(rule.Expires))
 				}
 				return w.Flush()
 			})
@@ -204,6 +208,14 @@ func (a *app) rulesListCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
+}
+
+// lasting says until when a rule holds.
+func lasting(until time.Time) string {
+	if until.IsZero() {
+		return "removed"
+	}
+	return until.Local().Format("2006-01-02 15:04")
 }
 
 func (a *app) rulesAddCommand() *cobra.Command {
@@ -223,7 +235,13 @@ func (a *app) rulesAddCommand() *cobra.Command {
 			if _, err := policy.New(policy.Rules{Rules: []policy.Rule{rule}}); err != nil {
 				return usage(err)
 			}
-			return a.withRules(c, func(r *policy.Remembered) error { return r.Add(rule) })
+			return a.withRules(c, func(r *policy.Remembered) error {
+				if err := r.Add(rule); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.err, "Added the rule %q: %s, until %s.\n", rule.Name, rule.Action, lasting(rule.Expires))
+				return nil
+			})
 		},
 	}
 	f := c.Flags()
@@ -244,7 +262,13 @@ func (a *app) rulesRemoveCommand() *cobra.Command {
 		Short: "Remove a remembered rule",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withRules(c, func(r *policy.Remembered) error { return r.Remove(args[0]) })
+			return a.withRules(c, func(r *policy.Remembered) error {
+				if err := r.Remove(args[0]); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.err, "Removed the rule %q.\n", args[0])
+				return nil
+			})
 		},
 	}
 }
