@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,9 +163,9 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 		}
 		findings = append(findings, finding{
 			Check:  "serve",
-			Detail: fmt.Sprintf("the server %s still offers the tools of before %s: %s", strconv.Itoa(r.PID), r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
+			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
 			Next:   "Mend agent.hcl; the server takes the next change over by itself.",
 		})
 	}
-	return slices.Clip(findings)
+	return findings
 }
