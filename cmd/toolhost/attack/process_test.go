@@ -13,7 +13,7 @@ import (
 )
 
 // sleeper is a process that would stay, found by its mark.
-const sleeper = `sh -c 'sleep 300; :' {MARK}`
+const sleeper = `bash -c 'exec -a {MARK} sleep 300'`
 
 // stubbornCommand is one of them; text is what it prints.
 type stubbornCommand struct {

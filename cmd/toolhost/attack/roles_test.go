@@ -95,7 +95,7 @@ func doHarm(ctx context.Context, call *sdk.Call, in doInput) (string, error) {
 		_, err := io.Copy(os.Stderr, io.LimitReader(zeros{}, 32<<20))
 		return "done", err
 	case "children":
-		return "done", exec.Command("setsid", "sh", "-c", "sleep 300; :", in.Arg).Start()
+		return "done", exec.Command("setsid", "bash", "-c", "exec -a "+in.Arg+" sleep 300").Start()
 	case "exit":
 		os.Exit(7)
 	case "panic":
