@@ -96,11 +96,18 @@ func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 	}
 }
 
-// ownFiles are the files that say what agents may do, and what background
-// tasks did. A confined command may not change them although they lie in the
-// workspace.
+// ownFiles are what a confined command may not change although it lies in the
+// workspace: what says what agents may do, toolhost's own account of what they
+// did, and what git runs for the user, outside of any sandbox. With the state,
+// for one, go the commands that a user was asked about.
 func (p *project) ownFiles(cfg *config.Config) []string {
-	files := []string{filepath.Join(p.workspace.Root(), ".agent", "Taskfile.yml"), p.tasks().Path()}
+	files := []string{p.tasks().Path()}
+	for _, name := range []string{
+		".agent/Taskfile.yml", ".agent/undo", ".agent/state.db", ".agent/state.db-wal", ".agent/state.db-shm",
+		".git/hooks", ".git/config",
+	} {
+		files = append(files, filepath.Join(p.workspace.Root(), filepath.FromSlash(name)))
+	}
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
 	}

@@ -206,3 +206,34 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 		assert.Contains(t, string(out), want)
 	}
 }
+
+// TestWhatACommandMayNotChangeInTheWorkspace has a command write where git
+// would run it later, unconfined, and where toolhost keeps its own account.
+func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
+	testneed.Program(t, "git")
+	if sandbox.Detect(t.Context()).Strongest != sandbox.Full {
+		testneed.Missing(t, "the sandbox at level full does not work on this machine")
+	}
+	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `sandbox { level = "off" }`, "")
+	for _, p := range []confinedProject{confined, off} {
+		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.NoError(t, os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755))
+		plant(t, p.root, map[string]string{".agent/state.db": ""})
+		if p == off {
+			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, ".git", "hooks", "pre-commit"))
+			assert.Contains(t, came, "did it: ", "with the sandbox off nothing holds it")
+			continue
+		}
+		for _, name := range []string{"agent.hcl", ".agent/Taskfile.yml", ".agent/state.db", ".git/hooks/pre-commit", ".git/config"} {
+			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, filepath.FromSlash(name)))
+			assert.Contains(t, came, "refused: ", name)
+		}
+	}
+	cmd := program(t, confined.root, "call", "--yes", "--toolset", "cliagent", "run_in_terminal",
+		"command=git add agent.hcl && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s")
+	cmd.Env = append(environment(confined.home), "TOOLHOST_TRUST=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "one", "git itself works")
+}
