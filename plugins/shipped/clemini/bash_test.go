@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
@@ -77,7 +78,7 @@ func bashCases() []provingCase {
 
 func TestBashIsConfined(t *testing.T) {
 	if !sandbox.Detect(t.Context()).Full.Works {
-		t.Skip("without namespaces less can be promised")
+		testneed.Missing(t, "without namespaces less can be promised")
 	}
 	b := newBench(t)
 	home, err := os.UserHomeDir()

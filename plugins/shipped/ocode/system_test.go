@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
@@ -46,9 +47,7 @@ func TestBash(t *testing.T) {
 		newBench(t).fails("Command is required", "bash", args{"command": "  "})
 	})
 	t.Run("command is bash's where there is one", func(t *testing.T) {
-		if _, err := exec.LookPath("bash"); err != nil {
-			t.Skip("bash is not installed")
-		}
+		testneed.Program(t, "bash")
 		assert.Equal(t, "b\n", newBench(t).ok("bash", args{"command": "a=(a b); echo ${a[1]}"}).Output)
 	})
 	t.Run("standard input is empty", func(t *testing.T) {

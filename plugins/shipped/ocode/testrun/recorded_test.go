@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
@@ -29,11 +30,7 @@ func recorded(t *testing.T, files map[string]string) *job {
 // printed makes a process print a text, since only proc makes an Output.
 func printed(t *testing.T, file string) *proc.Result {
 	t.Helper()
-	program, err := proc.LookPath("cat", "")
-	if err != nil {
-		t.Skip("cat is not installed")
-	}
-	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{program, file}})
+	ended, err := proc.Run(context.Background(), proc.Command{Argv: []string{testneed.Program(t, "cat"), file}})
 	require.NoError(t, err)
 	return ended
 }
