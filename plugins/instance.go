@@ -45,6 +45,9 @@ func newInstance(ctx context.Context, p *plugin) *instance {
 	return &instance{plugin: p, life: p.told(ctx), ready: make(chan struct{}), runner: newRunner(p)}
 }
 
+// Ready implements backoff.Attempt.
+func (in *instance) Ready() <-chan struct{} { return in.ready }
+
 func (in *instance) isReady() bool {
 	select {
 	case <-in.ready:

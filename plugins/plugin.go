@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/backoff"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -25,7 +27,8 @@ type plugin struct {
 	description *pluginclient.Description
 	sha256      string
 	closed      bool
-	breaker     breaker
+	breaker     backoff.Breaker
+	recalled    bool // whether earlier hosts' failures are in the breaker
 	lastError   *tool.Error
 	startTook   time.Duration
 	starts      int
@@ -41,7 +44,7 @@ type plugin struct {
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec}
-	p.breaker.longest = m.options.MaxBackoff
+	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff, Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
 	p.tally = &tally{file: newHistoryFile(m.options.HistoryDir, m.options.Workspace.Root, spec.Name)}
 	switch {
 	case spec.Name == "":
@@ -86,20 +89,9 @@ func isObject(data json.RawMessage) bool {
 // come while it starts wait for the same start. It stays until it is released.
 func (p *plugin) acquire(ctx context.Context) (*instance, error) {
 	for {
-		in, wait, err := p.pick(ctx)
+		in, err := backoff.Await(ctx, func() (*instance, time.Duration, error) { return p.pick(ctx) })
 		if err != nil {
 			return nil, err
-		}
-		if in == nil {
-			if err := sleep(ctx, wait); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		select {
-		case <-in.ready:
-		case <-ctx.Done():
-			return nil, ctx.Err()
 		}
 		if in.failure != nil {
 			return nil, in.failure
@@ -174,7 +166,7 @@ func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
 		return nil, 0, p.spec.Problem
 	}
 	p.recallFailures()
-	if wait := p.breaker.wait(time.Now()); wait > maxBackoffWait {
+	if wait := p.breaker.Rest(time.Now()); wait > maxBackoffWait {
 		return nil, 0, p.tripped(wait)
 	} else if wait > 0 {
 		return nil, wait, nil
@@ -218,7 +210,7 @@ func (p *plugin) failed(in *instance, err *tool.Error) {
 	}
 	if !p.closed {
 		p.lastError = err
-		p.breaker.fail(time.Now())
+		p.breaker.Fail(time.Now())
 	}
 }
 
@@ -250,7 +242,7 @@ func (p *plugin) ended(in *instance) {
 func (p *plugin) succeeded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.breaker.reset()
+	p.breaker.Reset()
 	p.lastError = nil
 }
 
@@ -305,7 +297,7 @@ func (p *plugin) status() Status {
 		Name: p.spec.Name, Path: p.path(), Shipped: p.spec.Shipped, SHA256: p.sha256, State: p.state(),
 		StartTook: p.startTook, Starts: p.starts, Crashes: p.crashes, Calls: p.calls, LastError: p.lastError,
 	}
-	if wait := p.breaker.wait(time.Now()); wait > 0 {
+	if wait := p.breaker.Rest(time.Now()); wait > 0 {
 		s.RetryAt = time.Now().Add(wait)
 	}
 	switch {
@@ -342,15 +334,4 @@ func (p *plugin) path() string {
 		return p.manager.options.HostBinary
 	}
 	return p.spec.Path
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

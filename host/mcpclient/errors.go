@@ -27,7 +27,7 @@ func closedError(name string) *tool.Error {
 // The lock is held.
 func (s *server) resting(rest time.Duration) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
-		s.spec.Name, s.breaker.failures, rest.Round(100*time.Millisecond), s.lastError.Message).
+		s.spec.Name, s.breaker.Failures(), rest.Round(100*time.Millisecond), s.lastError.Message).
 		Suggest("Mend the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms", rest.Milliseconds())
 }
 

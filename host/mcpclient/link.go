@@ -53,6 +53,9 @@ func newLink(s *server) *link {
 	return l
 }
 
+// Ready implements backoff.Attempt.
+func (l *link) Ready() <-chan struct{} { return l.ready }
+
 // open connects and lists the tools. A server that does not cope with the
 // newest protocol's first question, by ending, hanging or refusing everything
 // after it, gets a fresh connection in the older protocol, and is remembered

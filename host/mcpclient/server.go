@@ -5,12 +5,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/backoff"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// longestWait is how long a call waits for its turn to try a server again; a
-// longer rest is refused.
-const longestWait = 500 * time.Millisecond
+// A server that failed is tried again by the next call at once, after further
+// failures in a row only some time later. A call waits for its turn up to
+// longestWait and is refused where it would take longer.
+const (
+	freeFailures = 2
+	firstRest    = 500 * time.Millisecond
+	longestRest  = time.Minute
+	longestWait  = 500 * time.Millisecond
+)
 
 // failureKept is how long a listing takes another process's word for it that a
 // server cannot be reached, rather than try itself.
@@ -29,7 +36,7 @@ type server struct {
 	offered   string // digest of the tools that were given out last
 	loaded    bool   // from the cache, or tried
 	fresh     bool   // listing is of this very program
-	breaker   breaker
+	breaker   backoff.Breaker
 	lastError *tool.Error
 	recent    *tool.Error // of another process, so lately that it still holds
 	closed    bool
@@ -39,9 +46,10 @@ type server struct {
 }
 
 func newServer(c *Client, spec Spec) *server {
-	s := &server{client: c, spec: spec}
-	s.calls = newFlights()
-	return s
+	return &server{
+		client: c, spec: spec, calls: newFlights(),
+		breaker: backoff.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest},
+	}
 }
 
 // known gives what is known of the server without connecting: ok is true when
@@ -66,20 +74,9 @@ func (s *server) known() (l *listing, ok bool) {
 func (s *server) acquire(ctx context.Context) (*link, error) {
 	s.known()
 	for {
-		l, rest, err := s.pick()
+		l, err := backoff.Await(ctx, s.pick)
 		if err != nil {
 			return nil, err
-		}
-		if l == nil {
-			if err := sleep(ctx, rest); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		select {
-		case <-l.ready:
-		case <-ctx.Done():
-			return nil, ctx.Err()
 		}
 		if l.failure != nil {
 			return nil, l.failure
@@ -102,7 +99,7 @@ func (s *server) pick() (*link, time.Duration, error) {
 	case s.current != nil:
 		return s.current, 0, nil
 	}
-	if rest := s.breaker.rest(time.Now()); rest > longestWait {
+	if rest := s.breaker.Rest(time.Now()); rest > longestWait {
 		return nil, 0, s.resting(rest)
 	} else if rest > 0 {
 		return nil, rest, nil
@@ -143,7 +140,7 @@ func (s *server) failed(l *link, err *tool.Error) {
 	}
 	if !s.closed {
 		s.lastError = err
-		s.breaker.fail(time.Now())
+		s.breaker.Fail(time.Now())
 	}
 }
 
@@ -185,7 +182,7 @@ func (s *server) abandon(l *link, err *tool.Error) {
 func (s *server) succeeded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.breaker.reset()
+	s.breaker.Reset()
 	s.lastError = nil
 }
 
@@ -237,15 +234,4 @@ func (s *server) keepFailure(err *tool.Error) {
 		known = &unpinned
 	}
 	_ = s.client.cache.store(s.spec, s.client.options.Dir, known, err)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

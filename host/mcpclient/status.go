@@ -68,7 +68,7 @@ func (s *server) status() Status {
 	if l := s.listing; l != nil {
 		out.Server, out.Version, out.Protocol, out.Pinned, out.Tools = l.Server, l.Version, l.Protocol, l.Pinned != "", len(l.Tools)
 	}
-	if rest := s.breaker.rest(time.Now()); rest > 0 {
+	if rest := s.breaker.Rest(time.Now()); rest > 0 {
 		out.RetryAt = time.Now().Add(rest)
 	}
 	if out.State == Running && s.current.process != nil {

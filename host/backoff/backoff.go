@@ -1,0 +1,96 @@
+// Package backoff spaces out the attempts to start something that keeps
+// failing, and lets its users wait for one attempt together.
+package backoff
+
+import (
+	"context"
+	"time"
+)
+
+// Breaker counts failures in a row, and after some asks for a rest before the
+// next attempt, so that what is broken costs nothing but its own calls. It is
+// a circuit breaker without a state of its own for the attempt that follows.
+// Its methods are not safe for use by several goroutines.
+type Breaker struct {
+	// Free is how many failures in a row are forgiven.
+	Free int
+	// First is the rest after the first failure that is not. Every further one
+	// doubles it, up to Longest.
+	First, Longest time.Duration
+
+	failures int
+	last     time.Time
+	least    time.Duration
+}
+
+// Fail notes that an attempt failed now.
+func (b *Breaker) Fail(now time.Time) { b.failures++; b.last = now }
+
+// Reset notes that an attempt succeeded.
+func (b *Breaker) Reset() { b.failures, b.least = 0, 0 }
+
+// Recall takes failures of an earlier process into account, the last of which
+// was at the given time. Until a success no rest is shorter than least.
+func (b *Breaker) Recall(failures int, last time.Time, least time.Duration) {
+	b.failures, b.last, b.least = failures, last, least
+}
+
+// Failures counts the failures since the last success.
+func (b *Breaker) Failures() int { return b.failures }
+
+// Rest is how long it is until the next attempt is allowed.
+func (b *Breaker) Rest(now time.Time) time.Duration {
+	doublings := b.failures - b.Free - 1
+	if doublings < 0 {
+		return 0
+	}
+	rest := b.First
+	for range doublings {
+		if rest >= b.Longest {
+			break
+		}
+		rest *= 2
+	}
+	return max(0, b.last.Add(min(b.Longest, max(rest, b.least))).Sub(now))
+}
+
+// Attempt is something that is being started, or has been.
+type Attempt interface {
+	// Ready is closed when the start has succeeded or failed.
+	Ready() <-chan struct{}
+}
+
+// Await gives the attempt that pick names when it is ready. Where pick asks
+// for a rest instead, it is called again after that.
+func Await[T Attempt](ctx context.Context, pick func() (attempt T, rest time.Duration, err error)) (T, error) {
+	var none T
+	for {
+		attempt, rest, err := pick()
+		if err != nil {
+			return none, err
+		}
+		if rest > 0 {
+			if err := sleep(ctx, rest); err != nil {
+				return none, err
+			}
+			continue
+		}
+		select {
+		case <-attempt.Ready():
+			return attempt, nil
+		case <-ctx.Done():
+			return none, ctx.Err()
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
