@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 )
@@ -112,29 +113,7 @@ func (c *schemaCache) store(spec Spec, b *binary, d *pluginclient.Description) e
 func (c *schemaCache) write(spec Spec, e *cacheEntry) error {
 	e.Format, e.Protocol = cacheFormat, ProtocolVersion
 	c.index.note(filepath.Base(c.path(spec)), e)
-	return replaceFile(c.path(spec), tool.MustMarshal(e))
-}
-
-// replaceFile writes a file for its owner alone, whole or not at all.
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.WriteCache(c.path(spec), tool.MustMarshal(e))
 }
 
 // fresh gives the entry for spec where it holds for the program as it is now.

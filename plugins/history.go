@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -204,5 +205,5 @@ func (f *historyFile) update(change func(*History)) error {
 	h := f.read()
 	change(h)
 	h.Format = historyFormat
-	return replaceFile(f.path, tool.MustMarshal(h))
+	return atomicfile.WriteCache(f.path, tool.MustMarshal(h))
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 )
@@ -88,7 +89,7 @@ func (x *index) save() {
 		return
 	}
 	x.changed = false
-	_ = replaceFile(x.path, encodeIndex(x.used))
+	_ = atomicfile.WriteCache(x.path, encodeIndex(x.used))
 }
 
 // encodeIndex writes entries: the magic, a checksum, and the entries one after

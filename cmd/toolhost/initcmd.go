@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/trust"
@@ -76,15 +77,5 @@ func replaceFile(path string, data []byte) error {
 			return err
 		}
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".toolhost-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return atomicfile.Write(path, data, mode)
 }

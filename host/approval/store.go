@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -185,26 +186,13 @@ func (s *Store) Approve(ctx context.Context, p Pending) error {
 	}
 	digest := p.digest()
 	data := tool.MustMarshal(grant{grantVersion, digest, s.now().UTC().Add(GrantTime)})
-	if err := s.write(s.file(digest), data); err != nil {
+	if err := atomicfile.Write(s.file(digest), data, 0o600); err != nil {
 		return s.failure(err)
 	}
 	return s.Drop(ctx, p.ID)
 }
 
 func (s *Store) file(digest string) string { return filepath.Join(s.dir, digest+".json") }
-
-func (s *Store) write(path string, data []byte) error {
-	temp, err := os.CreateTemp(s.dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
-}
 
 // Take uses up the approval of a call, and reports whether there was one.
 func (s *Store) Take(call Call) (bool, error) {

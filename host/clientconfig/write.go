@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -53,7 +54,7 @@ func (c *Change) Write() error {
 		return failed("write", c.File, err)
 	}
 	if c.Before != nil {
-		if err := replace(file+BackupSuffix, c.Before, mode); err != nil {
+		if err := atomicfile.Write(file+BackupSuffix, c.Before, mode); err != nil {
 			return failed("write", c.File+BackupSuffix, err)
 		}
 	}
@@ -61,7 +62,7 @@ func (c *Change) Write() error {
 		return tool.Errorf(tool.Conflict, "%s has been changed meanwhile", c.File).
 			Suggest("Nothing was written. Close the client if it is running, and try again.")
 	}
-	if err := replace(file, c.After, mode); err != nil {
+	if err := atomicfile.Write(file, c.After, mode); err != nil {
 		return failed("write", c.File, err)
 	}
 	return nil
@@ -81,23 +82,6 @@ func target(file string) (string, error) {
 		link = filepath.Join(filepath.Dir(file), link)
 	}
 	return link, nil
-}
-
-// replace writes a file whole or not at all.
-func replace(file string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".toolhost-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 func failed(what, file string, err error) *tool.Error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -95,22 +96,5 @@ func (c listingCache) store(spec Spec, dir string, l *listing, failure *tool.Err
 	if c.dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(c.dir, ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure, time.Now()}))
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.path(spec, dir))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.WriteCache(c.path(spec, dir), tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure, time.Now()}))
 }

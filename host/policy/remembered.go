@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -147,24 +148,11 @@ func (r *Remembered) Add(rule Rule) error {
 	if err != nil {
 		return r.failure("write", err)
 	}
-	return r.failure("write", r.replace(r.file(rule.Name), append(data, '\n')))
+	return r.failure("write", atomicfile.Write(r.file(rule.Name), append(data, '\n'), 0o600))
 }
 
 func (r *Remembered) file(name string) string {
 	return filepath.Join(r.dir, digest(name)[:24]+".json")
-}
-
-func (r *Remembered) replace(path string, data []byte) error {
-	temp, err := os.CreateTemp(r.dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(data)
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }
 
 // Remove deletes the rule of that name.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -73,16 +74,7 @@ func (s *Store) Approve(path, sha256 string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return failed(err)
 	}
-	temp, err := os.CreateTemp(s.dir, ".new-*")
-	if err != nil {
-		return failed(err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(tool.MustMarshal(approval{path, sha256, time.Now().UTC()}))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return failed(err)
-	}
-	if err := os.Rename(temp.Name(), s.file(path)); err != nil {
+	if err := atomicfile.Write(s.file(path), tool.MustMarshal(approval{path, sha256, time.Now().UTC()}), 0o600); err != nil {
 		return failed(err)
 	}
 	return nil
