@@ -44,10 +44,18 @@ type globalFlags struct {
 
 // execute runs the subcommand that args name and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
+	out := &sink{Writer: a.out}
+	a.out = out
 	root := a.root()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	explainUsage(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	a.telemetry.Close(ctx)
+	if err == nil {
+		err = out.err
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -55,7 +63,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		return exit.code
 	}
 	a.printError(err)
-	if _, ok := errors.AsType[*exitError](err); !ok && !isToolError(err) {
+	if _, ok := errors.AsType[*exitError](err); !ok && !isToolError(err) && !isIO(err) {
 		return exitUsage // cobra's own complaints are about usage
 	}
 	return codeOf(err)
@@ -96,7 +104,7 @@ func (a *app) root() *cobra.Command {
 		a.installCommand(), a.uninstallCommand(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("See 'toolhost "+c.Name()+" --help'.", "%v", err)
+		return usagef("See '"+c.CommandPath()+" --help'.", "%v", err)
 	})
 	return root
 }
@@ -124,6 +132,9 @@ func (a *app) setUp() error {
 
 // isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
+	if s, ok := stream.(*sink); ok {
+		stream = s.Writer
+	}
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

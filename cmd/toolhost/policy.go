@@ -141,6 +141,9 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			proposal, err := p.host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
+			if code := tool.CodeOf(err); code == tool.NotFound || code == tool.InvalidArgument {
+				return usage(err) // as call has it
+			}
 			if err != nil {
 				return err
 			}
@@ -222,6 +225,7 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	var rule policy.Rule
 	var action, risk, permission string
 	var lasts time.Duration
+	var replace bool
 	c := &cobra.Command{
 		Use:     "add NAME",
 		Short:   "Add a rule to the remembered ones",
@@ -236,6 +240,10 @@ func (a *app) rulesAddCommand() *cobra.Command {
 				return usage(err)
 			}
 			return a.withRules(c, func(r *policy.Remembered) error {
+				if !replace && r.Has(rule.Name) {
+					return tool.Errorf(tool.AlreadyExists, "there is a rule %q already", rule.Name).
+						Suggest("Give the new one another name, or add --replace to put it in the place of the old one, which toolhost rules list shows.")
+				}
 				if err := r.Add(rule); err != nil {
 					return err
 				}
@@ -253,6 +261,7 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")
 	f.StringVar(&rule.Reason, "reason", "", "what those are told whom the rule stops")
 	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is for good")
+	f.BoolVar(&replace, "replace", false, "take the place of a rule of the same name")
 	return c
 }
 

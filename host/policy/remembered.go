@@ -133,6 +133,13 @@ func (r *Remembered) read(name string) (s stored, err error) {
 	return s, nil
 }
 
+// Has reports whether a rule of that name is stored, also one that cannot be
+// read.
+func (r *Remembered) Has(name string) bool {
+	_, err := os.Lstat(r.file(name))
+	return err == nil
+}
+
 // Add stores a rule, in place of one of the same name.
 func (r *Remembered) Add(rule Rule) error {
 	if rule.Name == "" {
