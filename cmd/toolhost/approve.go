@@ -163,7 +163,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(pending.Session), pending.Expires.Local().Format(time.DateTime))
 	request.Params = pending.Params
 	a.showApproval(request, outcome)
-	line, err := a.readLine(ctx, "Approve? (y/n/always): ")
+	line, _, err := a.readLine(ctx, "Approve? (y/n/always): ")
 	if err != nil {
 		return err
 	}

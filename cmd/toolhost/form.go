@@ -13,7 +13,7 @@ import (
 )
 
 // formTries is how often a field is asked for before the form counts as
-// cancelled: an input that has ended gives empty lines for ever.
+// cancelled.
 const formTries = 3
 
 // formField is a field of a form, as its schema has it.
@@ -42,7 +42,7 @@ func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) 
 	fmt.Fprintln(a.err, harmless(form.Message))
 	fields, required := formFields(form.Schema)
 	if len(fields) == 0 {
-		line, err := a.readLine(ctx, "Go on? (y/n): ")
+		line, _, err := a.readLine(ctx, "Go on? (y/n): ")
 		if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
 			return tool.Answer{Action: "accept", Content: json.RawMessage(`{}`)}, err
 		}
@@ -92,8 +92,8 @@ func formFields(raw json.RawMessage) (fields []formField, required []string) {
 // did; a nil value leaves the field empty.
 func (a *app) askField(ctx context.Context, f formField, required bool, whole json.RawMessage) (value json.RawMessage, ok bool, err error) {
 	for range formTries {
-		line, err := a.readLine(ctx, f.prompt()+": ")
-		if err != nil {
+		line, ended, err := a.readLine(ctx, f.prompt()+": ")
+		if err != nil || ended && line == "" {
 			return nil, false, err
 		}
 		line = strings.TrimSpace(line)
@@ -118,8 +118,15 @@ func (a *app) askField(ctx context.Context, f formField, required bool, whole js
 
 func (f *formField) prompt() string {
 	prompt := firstOf(f.Title, f.Description, f.name)
-	if values := f.choices(); len(values) > 0 {
-		prompt += " [" + strings.Join(values, ", ") + "]"
+	if choices := f.choices(); len(choices) > 0 {
+		texts := make([]string, len(choices))
+		for i, c := range choices {
+			texts[i] = c.Const
+			if c.Title != "" && c.Title != c.Const {
+				texts[i] += " (" + c.Title + ")"
+			}
+		}
+		prompt += " [" + strings.Join(texts, ", ") + "]"
 	}
 	if f.Type == "boolean" {
 		prompt += " (true/false)"
@@ -130,12 +137,24 @@ func (f *formField) prompt() string {
 	return harmless(prompt)
 }
 
-func (f *formField) choices() []string {
-	values := append(append([]string{}, f.Enum...), f.Items.Enum...)
-	for _, c := range append(append([]formChoice{}, f.OneOf...), f.Items.AnyOf...) {
-		values = append(values, c.Const)
+// choices are the values to choose from, with their titles.
+func (f *formField) choices() []formChoice {
+	var choices []formChoice
+	for _, value := range slices.Concat(f.Enum, f.Items.Enum) {
+		choices = append(choices, formChoice{Const: value})
 	}
-	return values
+	return slices.Concat(choices, f.OneOf, f.Items.AnyOf)
+}
+
+// chosen gives the value that a text stands for: itself, or that whose title
+// it is.
+func (f *formField) chosen(text string) string {
+	for _, c := range f.choices() {
+		if c.Title != "" && strings.EqualFold(c.Title, text) {
+			return c.Const
+		}
+	}
+	return text
 }
 
 // value reads a line as the type that the field wants: a list has commas
@@ -157,11 +176,11 @@ func (f *formField) value(line string) json.RawMessage {
 	case "array":
 		items := strings.Split(line, ",")
 		for i := range items {
-			items[i] = strings.TrimSpace(items[i])
+			items[i] = f.chosen(strings.TrimSpace(items[i]))
 		}
 		return tool.MustMarshal(items)
 	}
-	return tool.MustMarshal(line)
+	return tool.MustMarshal(f.chosen(line))
 }
 
 // misfit says what is wrong with the value of one field, "" when nothing is.

@@ -24,6 +24,7 @@ func TestAskForm(t *testing.T) {
 		{"all", "8001\n5\nyes\nb\nmo, we\n", "accept", `{"zip":"8001","floor":5,"lift":true,"kind":"b","days":["mo","we"]}`},
 		{"defaults and empty ones", "8001\n\n\na\n\n", "accept", `{"zip":"8001","floor":2,"kind":"a"}`},
 		{"corrected", "80\n\n8001\nx\n-1\n3\nn\nc\na\nsu\nmo\n", "accept", `{"zip":"8001","floor":3,"lift":false,"kind":"a","days":["mo"]}`},
+		{"by their titles", "8001\n\n\nb1\nB\n\n", "accept", `{"zip":"8001","floor":2,"kind":"b"}`},
 		{"never right", "1\n2\n3\n4\n", "cancel", ``},
 		{"end of input", "8001\n", "cancel", ``},
 	} {
@@ -39,6 +40,32 @@ func TestAskForm(t *testing.T) {
 			assert.Regexp(t, `(?s)^Where to\?\nZip: `, screen.String())
 		})
 	}
+}
+
+// What can be chosen is shown with its titles, and a wrong choice is told all
+// that are right.
+func TestAskForChoice(t *testing.T) {
+	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{
+		"color":{"type":"string","oneOf":[{"const":"r","title":"Red"},{"const":"g","title":"Green"}]}
+	},"required":["color"]}`)}
+	var screen strings.Builder
+	a := &app{in: strings.NewReader("1\ngreen\n"), out: io.Discard, err: &screen}
+	answer, err := a.askForm(t.Context(), form)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"color":"g"}`, string(answer.Content))
+	assert.Contains(t, screen.String(), "color [r (Red), g (Green)]: ")
+	assert.Contains(t, screen.String(), `color: must be one of "r", "g", not "1"`)
+}
+
+// Where the input has ended nobody answers, and the question is put once.
+func TestAskAfterTheEndOfInput(t *testing.T) {
+	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	var screen strings.Builder
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: &screen}
+	answer, err := a.askForm(t.Context(), form)
+	require.NoError(t, err)
+	assert.Equal(t, "cancel", answer.Action)
+	assert.Equal(t, "Which?\na: \n", screen.String(), "once, and the line is ended")
 }
 
 // A form without fields asks for a word; silence is no consent.

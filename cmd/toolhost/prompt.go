@@ -40,7 +40,7 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 func (a *app) ask(ctx context.Context, request host.Request, o *host.Outcome) (tool.Answer, error) {
 	if host.IsApproval(o.Input) {
 		a.showApproval(request, o)
-		line, err := a.readLine(ctx, "Approve? (y/n/always): ")
+		line, _, err := a.readLine(ctx, "Approve? (y/n/always): ")
 		if err != nil {
 			return tool.Answer{}, err
 		}
@@ -152,20 +152,27 @@ func harmless(text string) string {
 	return b.String()
 }
 
-// readLine prompts and reads one line, unless ctx ends first. An end of input
-// is an empty line.
-func (a *app) readLine(ctx context.Context, prompt string) (string, error) {
+// readLine prompts and reads one line, unless ctx ends first. ended tells that
+// the input ended with it, so that no more lines will come.
+func (a *app) readLine(ctx context.Context, prompt string) (line string, ended bool, err error) {
+	type reading struct {
+		line string
+		err  error
+	}
 	fmt.Fprint(a.err, prompt)
-	line := make(chan string, 1)
+	read := make(chan reading, 1)
 	go func() {
-		text, _ := bufio.NewReader(oneByte{a.in}).ReadString('\n')
-		line <- text
+		text, err := bufio.NewReader(oneByte{a.in}).ReadString('\n')
+		read <- reading{text, err}
 	}()
 	select {
-	case text := <-line:
-		return text, nil
+	case r := <-read:
+		if r.err != nil {
+			fmt.Fprintln(a.err) // the line of the prompt has no end yet
+		}
+		return r.line, r.err != nil, nil
 	case <-ctx.Done():
 		fmt.Fprintln(a.err)
-		return "", tool.Errorf(tool.Cancelled, "interrupted at the question").Suggest("Nothing was run.")
+		return "", true, tool.Errorf(tool.Cancelled, "interrupted at the question").Suggest("Nothing was run.")
 	}
 }

@@ -30,7 +30,8 @@ func (v Violation) String() string {
 }
 
 // Decode reads a parameter object, fills in the defaults of what is missing
-// and checks it. It gives the object as JSON and decoded (numbers as
+// and checks it. Null is the same as missing for a property that need not be
+// given and may not be null. It gives the object as JSON and decoded (numbers as
 // json.Number), or all violations. Empty raw and null count as {}.
 func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
 	raw = bytes.TrimSpace(raw)
@@ -45,6 +46,9 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	if !ok {
 		return nil, nil, []Violation{{Message: fmt.Sprintf("the parameters must be a JSON object, not %s", typeName(value))}}
 	}
+	if s.dropNulls(args) {
+		raw = mustMarshal(args)
+	}
 	raw = s.fillDefaults(raw, args)
 	v := validator{}
 	v.check(s.root, args, "")
@@ -55,6 +59,24 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 		return nil, nil, v.found
 	}
 	return raw, args, nil
+}
+
+// dropNulls takes out the properties that are null, may be left out and may not
+// be null: models whose schemas have every property required say with null that
+// they do not give one. It reports whether there were any.
+func (s *Schema) dropNulls(args map[string]any) bool {
+	dropped := false
+	for name, value := range args {
+		property := s.root.Properties[name]
+		if value != nil || property == nil || slices.Contains(s.root.Required, name) {
+			continue
+		}
+		if new(validator).matching([]*node{property}, nil) == 0 {
+			delete(args, name)
+			dropped = true
+		}
+	}
+	return dropped
 }
 
 // fillDefaults adds the defaults of missing properties to args and gives raw

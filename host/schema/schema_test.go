@@ -45,6 +45,7 @@ func TestDecodeAccepts(t *testing.T) {
 		"given values stay":               {`{"path":"a","mode":"side","all":true}`, `{"path":"a","mode":"side","all":true}`},
 		"nested defaults":                 {`{"path":"a","edits":[{"old":"x"}]}`, `{"path":"a","mode":"unified","all":false,"edits":[{"old":"x","every":true}]}`},
 		"a whole float is an integer":     {`{"path":"a","count":3.0}`, `{"path":"a","count":3.0,"mode":"unified","all":false}`},
+		"null is not given":               {`{"path":"a","mode":null,"count":null,"edits":null}`, `{"path":"a","mode":"unified","all":false}`},
 		"blank space around":              {" \n{\"path\":\"a\"}\n ", `{"path":"a","mode":"unified","all":false}`},
 		"decomposed characters stay":      {"{\"path\":\"e\u0301\"}", "{\"path\":\"e\u0301\",\"mode\":\"unified\",\"all\":false}"},
 		"digits of large integers remain": {`{"path":"a","ratio":12345678901234567890123}`, `{"path":"a","ratio":12345678901234567890123,"mode":"unified","all":false}`},
@@ -92,6 +93,7 @@ func TestDecodeNamesAllViolations(t *testing.T) {
 		"exclusive bound":       {`{"path":"a","ratio":0}`, []string{"ratio: must be more than 0, not 0"}},
 		"empty text":            {`{"path":""}`, []string{"path: must not be empty"}},
 		"null":                  {`{"path":null}`, []string{"path: must be a string, not null"}},
+		"null in a list":        {`{"path":"a","tags":[null]}`, []string{"tags[0]: must be a string, not null"}},
 		"too few items":         {`{"path":"a","edits":[]}`, []string{"edits: must have at least 1 item, not 0"}},
 		"twins":                 {`{"path":"a","tags":["x","y","x"]}`, []string{"tags[2]: is the same as item 0"}},
 		"key twice":             {`{"path":"a","path":"b"}`, []string{"path is given twice"}},
@@ -139,6 +141,22 @@ func TestCombinations(t *testing.T) {
 			assert.Equal(t, tt.ok, len(violations) == 0, "%v", violations)
 		})
 	}
+}
+
+// A null that a schema allows is a value like any other.
+func TestDecodeKeepsNullWhereItIsAllowed(t *testing.T) {
+	s := compile(t, `{"properties":{"a":{"type":["string","null"],"default":"x"},"b":{},"c":{"enum":[1,null]}}}`)
+	raw, _, violations := s.Decode(json.RawMessage(`{"a":null,"b":null,"c":null}`))
+	require.Empty(t, violations)
+	assert.JSONEq(t, `{"a":null,"b":null,"c":null}`, string(raw))
+}
+
+// Choices written as constants are told all together.
+func TestChoiceOfConstants(t *testing.T) {
+	s := compile(t, `{"properties":{"c":{"type":"string","oneOf":[{"const":"red","title":"Red"},{"const":"green","title":"Green"}]}}}`)
+	_, _, violations := s.Decode(json.RawMessage(`{"c":"gren"}`))
+	require.Len(t, violations, 1)
+	assert.Equal(t, `c: must be one of "red", "green", not "gren"; did you mean "green"?`, violations[0].String())
 }
 
 func TestCompileRefuses(t *testing.T) {

@@ -274,6 +274,10 @@ func (v *validator) matching(schemas []*node, value any) int {
 
 // closest adds what keeps value from the form that it fits best.
 func (v *validator) closest(schemas []*node, value any, path string) {
+	if consts := constants(schemas); consts != nil {
+		v.add(path, "must be one of %s, not %s%s", list(consts), show(value), nearestOf(consts, value))
+		return
+	}
 	var best []Violation
 	for i, s := range schemas {
 		trial := validator{depth: v.depth}
@@ -283,6 +287,19 @@ func (v *validator) closest(schemas []*node, value any, path string) {
 		}
 	}
 	v.found = append(v.found, best...)
+}
+
+// constants gives the values of schemas that each allow but one, and nil when
+// any allows more: choices with titles are written so.
+func constants(schemas []*node) []json.RawMessage {
+	values := make([]json.RawMessage, len(schemas))
+	for i, s := range schemas {
+		if s.Const == nil {
+			return nil
+		}
+		values[i] = s.Const
+	}
+	return values
 }
 
 // checkFull asks the library that knows every keyword.
