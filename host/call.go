@@ -21,7 +21,8 @@ func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 
 // through takes a call through all its steps.
 func (c *call) through(ctx context.Context) *Outcome {
-	defer c.host.running.enter()()
+	c.running = c.host.running.enter()
+	defer c.host.running.leave(c.running)
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
@@ -61,6 +62,7 @@ type call struct {
 	tool    tool.Call
 	outcome Outcome
 	asking  asking
+	running *running
 }
 
 // begin counts the step. What belongs to the call goes along in the context
@@ -97,6 +99,7 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 }
 
 func (c *call) resolve(ctx context.Context) error {
+	defer func() { c.running.source.Store(&c.outcome.Source) }()
 	if c.entry != nil { // a resource or a prompt, found in its own list
 		c.outcome.Source = c.entry.Source
 		return nil

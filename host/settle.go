@@ -2,48 +2,63 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // inFlight are the calls that run now.
 type inFlight struct {
 	mu    sync.Mutex
-	calls map[chan struct{}]struct{}
+	calls map[*running]struct{}
 }
 
-// enter notes a call until the function it gives is called.
-func (f *inFlight) enter() (leave func()) {
-	done := make(chan struct{})
+// running is a call that runs now.
+type running struct {
+	source atomic.Pointer[string] // of its tool; nil while that is not known
+	ended  chan struct{}
+}
+
+// enter notes a call until it leaves.
+func (f *inFlight) enter() *running {
+	r := &running{ended: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.calls == nil {
-		f.calls = make(map[chan struct{}]struct{})
+		f.calls = make(map[*running]struct{})
 	}
-	f.calls[done] = struct{}{}
-	return func() {
-		close(done)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.calls, done)
-	}
+	f.calls[r] = struct{}{}
+	return r
 }
 
-func (f *inFlight) now() []chan struct{} {
+func (f *inFlight) leave(r *running) {
+	close(r.ended)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	running := make([]chan struct{}, 0, len(f.calls))
-	for done := range f.calls {
-		running = append(running, done)
-	}
-	return running
+	delete(f.calls, r)
 }
 
-// Settle waits until every call that runs now has ended: after Reload, until
-// no call uses the old tools any more. It gives up when ctx ends.
-func (h *Host) Settle(ctx context.Context) error {
-	for _, done := range h.running.now() {
+// of lists the calls of tools of the sources; a call whose tool is not known
+// yet may be one.
+func (f *inFlight) of(sources []string) []*running {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []*running
+	for r := range f.calls {
+		if source := r.source.Load(); source == nil || slices.Contains(sources, *source) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Settle waits until every call has ended that runs now and is of a tool of
+// these sources: after Reload, until no call uses the tools any more that a
+// source had before. It gives up when ctx ends.
+func (h *Host) Settle(ctx context.Context, sources ...string) error {
+	for _, r := range h.running.of(sources) {
 		select {
-		case <-done:
+		case <-r.ended:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

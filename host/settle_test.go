@@ -19,16 +19,18 @@ func TestSettleWaitsForTheCallsThatRun(t *testing.T) {
 		<-release
 		return tool.Text("old"), nil
 	}))
-	require.NoError(t, h.Settle(t.Context()), "nothing runs")
+	source := h.Catalog().Entries()[0].Source
+	require.NoError(t, h.Settle(t.Context(), source), "nothing runs")
 	result := make(chan *host.Outcome, 2)
 	call := func() { result <- h.Session("s").Call(t.Context(), host.Request{Tool: "wait"}) }
 	go call()
 	<-entered
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	assert.ErrorIs(t, h.Settle(short), context.DeadlineExceeded)
+	assert.ErrorIs(t, h.Settle(short, "another", source), context.DeadlineExceeded)
+	assert.NoError(t, h.Settle(t.Context(), "another"), "what runs is of another source")
 	settled := make(chan error, 1)
-	go func() { settled <- h.Settle(t.Context()) }()
+	go func() { settled <- h.Settle(t.Context(), source) }()
 	release <- struct{}{}
 	assert.Equal(t, "old", (<-result).Result.Text())
 	assert.NoError(t, <-settled)

@@ -123,6 +123,9 @@ type Spec struct {
 	// SHA256 is the checksum that the program must have, in hexadecimal.
 	// Empty accepts any.
 	SHA256 string
+	// Confinement tells what Options.Prepare does to this plugin from what it
+	// does to it elsewhere, in any form; see Manager.Succeed.
+	Confinement string
 	// Config is the plugin's configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
 	// ResolveConfig makes the configuration once the JSON Schema is known that
@@ -152,10 +155,10 @@ type Spec struct {
 type Manager struct {
 	options Options
 	logger  *slog.Logger
-	sockets *socketDir
-	cache   *schemaCache
+	*shared
 
 	mu      sync.Mutex
+	before  *Manager // whose plugins may be taken over; nil for none
 	plugins map[string]*plugin
 	order   []*plugin
 	closed  bool
@@ -176,8 +179,11 @@ func NewManager(options Options) *Manager {
 	return &Manager{
 		options: options,
 		logger:  logger,
-		sockets: &socketDir{base: options.Dir},
-		cache:   &schemaCache{dir: options.CacheDir, index: newIndex(options.CacheDir, options.Workspace.Root)},
+		shared: &shared{
+			sockets: &socketDir{base: options.Dir},
+			cache:   &schemaCache{dir: options.CacheDir, index: newIndex(options.CacheDir, options.Workspace.Root)},
+			users:   1,
+		},
 		plugins: make(map[string]*plugin),
 	}
 }
@@ -185,33 +191,48 @@ func NewManager(options Options) *Manager {
 // Add declares a plugin. The error is a *tool.Error: invalid_argument for a
 // spec that cannot be used, conflict for a name that is taken.
 func (m *Manager) Add(spec Spec) error {
-	p, err := newPlugin(m, spec)
-	if err != nil {
+	p := m.inherit(spec)
+	if p == nil {
+		var err error
+		if p, err = newPlugin(m, spec); err != nil {
+			return err
+		}
+	}
+	if err := m.enrol(p); err != nil {
+		p.drop()
 		return err
 	}
+	return nil
+}
+
+func (m *Manager) enrol(p *plugin) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return closedError(spec.Name)
+		return closedError(p.spec.Name)
 	}
-	if m.plugins[spec.Name] != nil {
-		return tool.Errorf(tool.Conflict, "two plugins are named %q", spec.Name).
+	if m.plugins[p.spec.Name] != nil {
+		return tool.Errorf(tool.Conflict, "two plugins are named %q", p.spec.Name).
 			Suggest("Give one of them another name.")
 	}
-	m.plugins[spec.Name] = p
+	m.plugins[p.spec.Name] = p
 	m.order = append(m.order, p)
 	return nil
 }
 
-// Remove ends a plugin and forgets it. Removing an unknown one does nothing.
+// Remove forgets a plugin, and ends it unless another manager has it too.
+// Removing an unknown one does nothing.
 func (m *Manager) Remove(name string) {
 	m.mu.Lock()
 	p := m.plugins[name]
+	if m.closed {
+		p = nil // it is dropped with all others
+	}
 	delete(m.plugins, name)
 	m.order = slices.DeleteFunc(m.order, func(q *plugin) bool { return q == p })
 	m.mu.Unlock()
 	if p != nil {
-		p.close()
+		p.drop()
 	}
 }
 
@@ -260,21 +281,23 @@ func (m *Manager) History(name string) *History {
 	return p.tally.history()
 }
 
-// Close ends all plugins with everything that they started, and returns when
-// none is left. It takes a few seconds at most. The manager is of no use
-// afterwards.
+// Close ends all plugins that no other manager has, with everything that they
+// started, and returns when none of them is left. It takes a few seconds at
+// most. The manager is of no use afterwards.
 func (m *Manager) Close() error {
 	m.mu.Lock()
-	m.closed = true
-	list := slices.Clone(m.order)
+	closed, list := m.closed, slices.Clone(m.order)
+	m.closed, m.before = true, nil
 	m.mu.Unlock()
+	if closed {
+		return nil
+	}
 	var all sync.WaitGroup
 	for _, p := range list {
-		all.Go(p.close)
+		all.Go(p.drop)
 	}
 	all.Wait()
-	m.cache.index.save()
-	return m.sockets.remove()
+	return m.leave()
 }
 
 // Source is the tools of one plugin, as a host wants them.

@@ -23,7 +23,9 @@ type plugin struct {
 	shipped *sdk.Plugin
 
 	mu          sync.Mutex
+	managers    int       // that have the plugin
 	current     *instance // being started or running
+	launched    identity  // of the program when it was started last
 	description *pluginclient.Description
 	sha256      string
 	closed      bool
@@ -43,7 +45,7 @@ type plugin struct {
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
-	p := &plugin{manager: m, spec: spec}
+	p := &plugin{manager: m, spec: spec, managers: 1}
 	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff, Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
 	p.tally = &tally{file: newHistoryFile(m.options.HistoryDir, m.options.Workspace.Root, spec.Name)}
 	switch {
@@ -172,6 +174,7 @@ func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
 		return nil, wait, nil
 	}
 	in := newInstance(ctx, p)
+	p.launched = p.programIdentity()
 	p.current, p.active, p.idle = in, 0, nil
 	p.starts++
 	go p.run(in)

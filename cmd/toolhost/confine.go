@@ -96,6 +96,11 @@ func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 	}
 }
 
+// confinement tells one way to confine a plugin or an MCP server from another.
+func (p *project) confinement(cfg *config.Config, access argv.Access) string {
+	return string(tool.MustMarshal([]any{granting(p.confineSettings(cfg), access), cfg.Workspace.Allow}))
+}
+
 // ownFiles are what a confined command may not change although it lies in the
 // workspace: what says what agents may do, toolhost's own account of what they
 // did, and what git runs for the user, outside of any sandbox. With the state,

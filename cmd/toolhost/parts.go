@@ -65,20 +65,25 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 		set.Hide = hides(rules)
 	}
 	made := &parts{toolset: set}
-	if made.manager, err = p.newManager(cfg); err != nil {
-		return nil, err
-	}
-	if made.model, err = newModel(cfg); err != nil {
-		return nil, usage(err)
-	}
-	if set.Envelope {
-		return made, made.addShipped(set.Name, p.contractConfig(set.Name, cfg))
-	}
-	if err := p.addSources(made, cfg); err != nil {
+	if err := p.fill(made, cfg); err != nil {
 		made.close()
 		return nil, err
 	}
 	return made, nil
+}
+
+// fill makes what parts are of.
+func (p *project) fill(made *parts, cfg *config.Config) (err error) {
+	if made.manager, err = p.newManager(cfg); err != nil {
+		return err
+	}
+	if made.model, err = newModel(cfg); err != nil {
+		return usage(err)
+	}
+	if name := made.toolset.Name; made.toolset.Envelope {
+		return made.addShipped(name, p.contractConfig(name, cfg))
+	}
+	return p.addSources(made, cfg)
 }
 
 // addShipped offers a fixed contract, which is a plugin of that name.
@@ -142,6 +147,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		if err != nil {
 			return err
 		}
+		spec.Confinement = p.confinement(cfg, plugin.Access)
 		m.plugins.resolve(plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
@@ -202,7 +208,7 @@ func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	return plugins.NewManager(plugins.Options{
+	options := plugins.Options{
 		Attach:      attach,
 		Logger:      p.app.logger,
 		CacheDir:    cacheDir("plugins"),
@@ -214,7 +220,11 @@ func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
 		Prepare:     p.confinePlugin(cfg),
-	}), nil
+	}
+	if p.parts != nil {
+		return p.parts.manager.Succeed(options), nil
+	}
+	return plugins.NewManager(options), nil
 }
 
 // pluginSpec is a plugin block for the manager. Its configuration is checked

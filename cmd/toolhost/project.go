@@ -218,6 +218,8 @@ func (p *project) openHost(ctx context.Context) error {
 // close ends everything that the project started.
 func (p *project) close() {
 	p.endLife()
+	p.swapping.Lock() // a change that is being taken over may be the last
+	defer p.swapping.Unlock()
 	p.retiring.Wait()
 	if p.store != nil {
 		p.forgetRefused(context.Background())

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/config"
@@ -20,7 +21,10 @@ import (
 // tells why, as long as this server runs and the file is broken.
 func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
 	if err := p.reload(ctx); err != nil {
-		a.logger.ErrorContext(ctx, "the changed agent.hcl is not used; the tools stay as they were", "error", err)
+		if p.life.Err() != nil {
+			return
+		}
+		a.logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
 		p.noteRefused(ctx, err)
 		return
 	}
@@ -30,9 +34,13 @@ func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
 }
 
 // reload reads agent.hcl again and swaps the tools. An error leaves them.
+// Plugins and MCP servers that are declared as before go on as they are.
 func (p *project) reload(ctx context.Context) error {
 	p.swapping.Lock()
 	defer p.swapping.Unlock()
+	if err := p.life.Err(); err != nil {
+		return err
+	}
 	cfg, err := p.app.loadConfigAgain()
 	if err != nil {
 		return err
@@ -46,7 +54,7 @@ func (p *project) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.host.Reload(ctx, next.sources, next.toolset); err != nil {
+	if err := p.swap(ctx, next); err != nil {
 		next.close()
 		return err
 	}
@@ -55,8 +63,22 @@ func (p *project) reload(ctx context.Context) error {
 	old := p.parts
 	p.config, p.parts = cfg, next
 	p.mu.Unlock()
-	p.retire(old)
+	p.retire(old, next)
 	return nil
+}
+
+// swap offers the tools of other parts. What is in use and was changed has to
+// work for that.
+func (p *project) swap(ctx context.Context, next *parts) error {
+	if err := next.manager.TryChanged(ctx); err != nil {
+		return err
+	}
+	if next.upstream != nil {
+		if err := next.upstream.TryChanged(ctx); err != nil {
+			return err
+		}
+	}
+	return p.host.Reload(ctx, next.sources, next.toolset)
 }
 
 // loadConfigAgain is loadConfig whose error holds the mistakes that were
@@ -75,12 +97,28 @@ func (a *app) loadConfigAgain() (*config.Config, error) {
 // retirement is how long calls may go on with tools that have been replaced.
 const retirement = 15 * time.Minute
 
-// retire closes parts that have been replaced, once no call uses them.
-func (p *project) retire(old *parts) {
+// retire closes parts that have been replaced. What the next ones have too
+// goes on; each plugin and server of the others ends when no call uses it.
+func (p *project) retire(old, next *parts) {
+	ctx, cancel := context.WithTimeout(p.life, retirement)
+	var ending sync.WaitGroup
+	end := func(source string, remove func()) {
+		ending.Go(func() {
+			_ = p.host.Settle(ctx, source)
+			remove()
+		})
+	}
+	for _, name := range old.manager.HandOver(next.manager) {
+		end("plugin "+name, func() { old.manager.Remove(name) })
+	}
+	if old.upstream != nil {
+		for _, name := range old.upstream.HandOver(next.upstream) {
+			end("mcp "+name, func() { old.upstream.Remove(name) })
+		}
+	}
 	p.retiring.Go(func() {
-		ctx, cancel := context.WithTimeout(p.life, retirement)
-		defer cancel()
-		_ = p.host.Settle(ctx)
+		ending.Wait()
+		cancel()
 		old.close()
 	})
 }
@@ -164,7 +202,7 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 		findings = append(findings, finding{
 			Check:  "serve",
 			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
-			Next:   "Mend agent.hcl; the server takes the next change over by itself.",
+			Next:   "Mend it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
 		})
 	}
 	return findings

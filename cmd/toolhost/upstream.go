@@ -37,7 +37,7 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 	if patience == 0 {
 		patience = -1
 	}
-	m.upstream = mcpclient.New(mcpclient.Options{
+	options := mcpclient.Options{
 		Logger: p.app.logger, Version: version(), Dir: p.workspace.Root(), CacheDir: cacheDir("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Prepare: p.confineUpstream(cfg),
 		OnChange: func(string) {
@@ -46,8 +46,14 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 			default:
 			}
 		},
-	})
+	}
+	if p.parts != nil && p.parts.upstream != nil {
+		m.upstream = p.parts.upstream.Succeed(options)
+	} else {
+		m.upstream = mcpclient.New(options)
+	}
 	for _, spec := range upstreamSpecs(cfg) {
+		spec.Confinement = p.confinement(cfg, argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write})
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
 		}

@@ -89,6 +89,9 @@ type Spec struct {
 	Network bool     `json:"network,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
+	// Confinement tells what Options.Prepare does to the program from what it
+	// does to it elsewhere, in any form; see Client.Succeed.
+	Confinement string `json:"confinement,omitempty"`
 }
 
 // check refuses what cannot be used.
@@ -121,6 +124,7 @@ type Client struct {
 	cache   listingCache
 
 	mu      sync.Mutex
+	before  *Client // whose servers may be taken over; nil for none
 	servers map[string]*server
 	order   []*server
 	closed  bool
@@ -168,16 +172,27 @@ func (c *Client) Add(spec Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
+	s := c.inherit(spec)
+	if s == nil {
+		s = newServer(c, spec)
+	}
+	if err := c.enrol(s); err != nil {
+		s.drop()
+		return err
+	}
+	return nil
+}
+
+func (c *Client) enrol(s *server) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return closedError(spec.Name)
+		return closedError(s.spec.Name)
 	}
-	if c.servers[spec.Name] != nil {
-		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", spec.Name).Suggest("Give one of them another name.")
+	if c.servers[s.spec.Name] != nil {
+		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", s.spec.Name).Suggest("Give one of them another name.")
 	}
-	s := newServer(c, spec)
-	c.servers[spec.Name] = s
+	c.servers[s.spec.Name] = s
 	c.order = append(c.order, s)
 	return nil
 }
@@ -224,16 +239,20 @@ func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bo
 	return any
 }
 
-// Close ends all connections, and all servers that are programs with
-// everything that they started. It returns when none is left, within a few
-// seconds. The client is of no use afterwards.
+// Close ends all connections that no other client has, and all servers that
+// are programs with everything that they started. It returns when none of them
+// is left, within a few seconds. The client is of no use afterwards.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
+	closed := c.closed
+	c.closed, c.before = true, nil
 	c.mu.Unlock()
+	if closed {
+		return nil
+	}
 	var ending sync.WaitGroup
 	for _, s := range c.all() {
-		ending.Go(s.close)
+		ending.Go(s.drop)
 	}
 	ending.Wait()
 	return nil

@@ -31,7 +31,9 @@ type server struct {
 	calls  *flights
 
 	mu        sync.Mutex
-	current   *link // being opened or open
+	clients   int     // that have the server
+	current   *link   // being opened or open
+	launched  []stamp // of the program when it was started last
 	listing   *listing
 	offered   string // digest of the tools that were given out last
 	loaded    bool   // from the cache, or tried
@@ -47,7 +49,7 @@ type server struct {
 
 func newServer(c *Client, spec Spec) *server {
 	return &server{
-		client: c, spec: spec, calls: newFlights(),
+		client: c, spec: spec, clients: 1, calls: newFlights(),
 		breaker: backoff.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest},
 	}
 }
@@ -105,7 +107,7 @@ func (s *server) pick() (*link, time.Duration, error) {
 		return nil, rest, nil
 	}
 	l := newLink(s)
-	s.current = l
+	s.current, s.launched = l, s.program()
 	s.starts++
 	go s.run(l)
 	return l, 0, nil

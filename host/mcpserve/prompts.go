@@ -17,7 +17,7 @@ func (s *Server) refreshPrompts(catalog *host.Catalog) {
 	s.prompts = make(map[string]*host.Entry)
 	for _, entry := range catalog.Prompts() {
 		def := entry.Tool.(tool.Prompt).Prompt()
-		if gone[def.Name] != entry {
+		if before := gone[def.Name]; before == nil || !same(describePrompt(before.Tool.(tool.Prompt).Prompt()), describePrompt(def)) {
 			s.sdk.AddPrompt(describePrompt(def), s.getPrompt)
 		}
 		s.prompts[def.Name] = entry

@@ -19,7 +19,7 @@ func (s *Server) refreshResources(catalog *host.Catalog) {
 	s.resources = make(map[string]*host.Entry)
 	for _, entry := range catalog.Resources() {
 		def := entry.Tool.(tool.Resource).Resource()
-		if gone[def.URI] != entry {
+		if before := gone[def.URI]; before == nil || !same(before.Tool.(tool.Resource).Resource(), def) {
 			s.addResource(def)
 		}
 		s.resources[def.URI] = entry

@@ -3,6 +3,7 @@
 package mcpserve
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -116,13 +117,16 @@ func (s *Server) Refresh() {
 	s.offered = make(map[string]*host.Entry)
 	if s.searching() {
 		for _, t := range searchTools() {
-			s.sdk.AddTool(describe(t.entry()), t.handler(s))
+			entry, known := gone[t.def.Name]
+			if !known || entry != nil {
+				s.sdk.AddTool(describe(t.entry()), t.handler(s))
+			}
 			s.offered[t.def.Name] = nil
 			delete(gone, t.def.Name)
 		}
 	} else {
 		for _, entry := range s.host.Catalog().Entries() {
-			if gone[entry.Name] != entry {
+			if before := gone[entry.Name]; before == nil || !same(describe(before), describe(entry)) {
 				s.sdk.AddTool(describe(entry), s.call)
 			}
 			s.offered[entry.Name] = entry
@@ -139,6 +143,10 @@ func (s *Server) Refresh() {
 	s.refreshResources(s.host.Catalog())
 	s.refreshPrompts(s.host.Catalog())
 }
+
+// same reports whether clients see the same in both: then they are not told
+// of a change. What they call is found in the catalog of the time.
+func same(a, b any) bool { return bytes.Equal(tool.MustMarshal(a), tool.MustMarshal(b)) }
 
 // Announce tells clients that the tools may have changed although their list
 // looks the same: a Taskfile was edited, say.
