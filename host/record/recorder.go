@@ -186,20 +186,28 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 		return nil, err
 	}
 	if !r.options.Single {
-		ignoreInGit(root, r.options.Dir)
+		ignoreInGit(root, r.options.Dir, "*\n")
+		if parent, ours := path.Split(r.options.Dir); ours == "runs" && parent == ".agent/" {
+			ignoreInGit(root, parent, agentIgnored)
+		}
 	}
 	return root.OpenRoot(dir)
 }
 
-// ignoreInGit keeps runs out of the project's history. Where the file cannot
-// be written the record works all the same.
-func ignoreInGit(root *os.Root, dir string) {
+// agentIgnored are the patterns of what toolhost itself keeps in .agent, beside
+// files of the project such as the Taskfile.
+const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/state.db*\n/tasks/\n/undo/\n"
+
+// ignoreInGit keeps what patterns name in dir out of the project's history. A
+// file that is there stays, and where none can be written the record works all
+// the same.
+func ignoreInGit(root *os.Root, dir, patterns string) {
 	file, err := root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return
 	}
 	defer file.Close()
-	file.WriteString("*\n")
+	file.WriteString(patterns)
 }
 
 // ValidSession refuses a session name that is no plain file name on every
