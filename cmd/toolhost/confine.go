@@ -54,6 +54,7 @@ func (p *project) confine(cfg *config.Config, standard bool, risk tool.Risk) fun
 			switch {
 			case standard && risk == tool.ReadOnly:
 				policy = settings.ReadingPolicy(root, trees...).Prepared()
+				policy.Scratch = filepath.Join(root, ".agent", "cache", "sandbox", "tmp")
 			case standard:
 				policy.NoCache = true
 			}

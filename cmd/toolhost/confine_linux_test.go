@@ -25,7 +25,7 @@ type confinedProject struct {
 
 func newConfinedProject(t *testing.T, sandboxBlock, grants string) confinedProject {
 	t.Helper()
-	base := visibleDir(t)
+	base := testneed.VisibleDir(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
@@ -63,22 +63,6 @@ func newConfinedProject(t *testing.T, sandboxBlock, grants string) confinedProje
 		"project/.agent/Taskfile.yml": "version: '3'\nsilent: true\ntasks:\n  attempt:\n    cmds:\n      - " + p.prober + " {{.CLI_ARGS}}\n",
 	})
 	return p
-}
-
-// visibleDir is a directory outside /tmp, which a confined process does not
-// see.
-func visibleDir(t *testing.T) string {
-	t.Helper()
-	parent := "/opt"
-	if os.Geteuid() != 0 {
-		home, err := os.UserHomeDir()
-		require.NoError(t, err)
-		parent = home
-	}
-	dir, err := os.MkdirTemp(parent, "toolhost-test-")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // prober is the built program of testdata/prober.
@@ -212,7 +196,7 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	testneed.Program(t, "git")
 	if sandbox.Detect(t.Context()).Strongest != sandbox.Full {
-		testneed.Missing(t, "the sandbox at level full does not work on this machine")
+		testneed.Missing(t, "sandbox level full does not work here: "+sandbox.Detect(t.Context()).Full.Reason)
 	}
 	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `sandbox { level = "off" }`, "")
 	for _, p := range []confinedProject{confined, off} {

@@ -146,10 +146,23 @@ func (a *app) sandboxFindings(ctx context.Context, p *project) []finding {
 		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason + "; landlock: " + report.Landlock.Reason
 		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
 	}
-	if report.Launcher == "" && found.OK && runtime.GOOS == "linux" {
-		return []finding{found, {Check: sandbox.LauncherName, Detail: "does not lie beside toolhost; confined commands start more slowly without", Next: "Install it with toolhost: make build puts both into bin."}}
+	findings := []finding{found}
+	if report.Around != "" {
+		findings = append(findings, aroundFinding(report))
 	}
-	return []finding{found}
+	if report.Launcher == "" && found.OK && runtime.GOOS == "linux" {
+		findings = append(findings, finding{Check: sandbox.LauncherName, Detail: "does not lie beside toolhost; confined commands start more slowly without", Next: "Install it with toolhost: make build puts both into bin."})
+	}
+	return findings
+}
+
+// aroundFinding tells of the sandbox that toolhost itself was started in.
+func aroundFinding(report sandbox.Report) finding {
+	f := finding{Check: "sandbox around", OK: true, Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"}
+	if !report.Full.Works {
+		f.Next = "Level full does not work: " + report.Full.Reason + "."
+	}
+	return f
 }
 
 func notCovered(gaps []string) string {

@@ -43,6 +43,9 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		p.full(plan, g)
 		p.namespaces(cmd)
 	} else {
+		if err := p.makeScratch(&g); err != nil {
+			return err
+		}
 		if ruleset := p.landlock(plan, g); ruleset != nil {
 			cmd.ExtraFiles = append(cmd.ExtraFiles, ruleset)
 			plan.Ruleset = 2 + len(cmd.ExtraFiles)

@@ -11,6 +11,11 @@ type Report struct {
 	Full, Landlock Verdict
 	// Strongest is the level that Auto takes, empty when none works.
 	Strongest Level
+	// Around is the sandbox that the running program itself is in: Full or
+	// Landlock for one of toolhost's, Other for one that filters system calls,
+	// empty for none. It is for people: what works is found out by trying, and
+	// confines in addition to what is around.
+	Around Level
 	// LandlockABI is the version of the kernel's Landlock, 0 for none.
 	LandlockABI int
 	// Launcher is the path of toolhost-launch where it lies beside the running
@@ -46,6 +51,8 @@ func Detect(context.Context) Report { return detected() }
 // it allows this user changes under it.
 var detected = sync.OnceValue(func() Report {
 	report := detect()
+	report.Around = around()
+	report.explain()
 	rememberFull(report.Full.Works)
 	switch {
 	case report.Full.Works:
@@ -57,6 +64,24 @@ var detected = sync.OnceValue(func() Report {
 	report.Launcher = besideSelf()
 	return report
 })
+
+// explain says why a level does not work in a sandbox.
+func (r *Report) explain() {
+	if !r.Full.Works && r.Around != "" {
+		r.Full.Reason = "this process is in " + r.Around.Name() + " already, where nothing may make namespaces"
+	}
+	if !r.Landlock.Works && r.Around == Landlock {
+		r.Landlock.Reason = "this process is in " + r.Around.Name() + " already, and the kernel takes one supervisor of system calls alone"
+	}
+}
+
+// Name names a sandbox of that level in a sentence.
+func (l Level) Name() string {
+	if l == Other {
+		return "a sandbox"
+	}
+	return "a sandbox of toolhost's level " + string(l)
+}
 
 // verdictOn is Detect's verdict on one level. Full is tried alone, or not at
 // all where it has worked since the machine was started: a program that runs

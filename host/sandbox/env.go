@@ -28,6 +28,8 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	switch {
 	case level == Full:
 		e.set("TMPDIR", "/tmp", append(scratch, writable...))
+	case g.scratch != "":
+		e.set("TMPDIR", g.scratch, writable)
 	case g.cache != "":
 		e.set("TMPDIR", filepath.Join(g.cache, "tmp"), writable)
 	}

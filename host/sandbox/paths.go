@@ -26,7 +26,7 @@ func anyWithin(paths []string, dir string) bool {
 // grants are the paths of a policy as they are after following symlinks.
 type grants struct {
 	writable, readOnly, secrets []string
-	cache                       string
+	cache, scratch              string
 }
 
 func (p *Policy) grants() (g grants, err error) {
@@ -84,6 +84,26 @@ func (p *Policy) cache(writable []string) (string, error) {
 			Suggest("Choose a directory in the workspace.")
 	}
 	return real, nil
+}
+
+// makeScratch makes the directory for temporary files, through no symlink that
+// leads out.
+func (p *Policy) makeScratch(g *grants) error {
+	if p.Scratch == "" {
+		return nil
+	}
+	for _, root := range p.ReadOnly {
+		if !within(p.Scratch, root) || makeBelow(root, p.Scratch) != nil {
+			continue
+		}
+		ignoreInGit(root, filepath.Dir(p.Scratch))
+		if real, err := filepath.EvalSymlinks(p.Scratch); err == nil && withinAny(real, g.readOnly) {
+			g.scratch, g.writable = real, append(g.writable, real)
+			return nil
+		}
+	}
+	return tool.Errorf(tool.Unavailable, "the directory for temporary files of confined commands cannot be made").
+		Suggest("Make %s a directory of the workspace that you may write to.", p.Scratch)
 }
 
 // ignoreInGit keeps the cache out of what git shows and adds. It is of no

@@ -36,7 +36,7 @@ func TestProbe(t *testing.T) {
 	}
 	base := probeBase(t)
 	users := map[string]int{"the test's user": os.Geteuid()}
-	if os.Geteuid() == 0 {
+	if testneed.Superuser() {
 		users = map[string]int{"root": 0, "nobody": 65534}
 	}
 	for name, uid := range users {
@@ -75,16 +75,7 @@ func first(line string) string {
 // probeBase makes a directory outside the places that a sandbox hides.
 func probeBase(t *testing.T) string {
 	t.Helper()
-	parent := "/opt"
-	if os.Geteuid() != 0 {
-		home, err := os.UserHomeDir()
-		require.NoError(t, err)
-		parent = home
-	}
-	base, err := os.MkdirTemp(parent, "toolhost-probe-")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(base) })
-	require.NoError(t, os.Chmod(base, 0o755))
+	base := testneed.VisibleDir(t)
 	build := exec.Command("go", "build", "-o", filepath.Join(base, "probe"), "./testdata/probe")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()

@@ -217,6 +217,9 @@ func (r Report) Promised(level Level) (sentence string, gaps []string) {
 		return "A command runs in a container of the image that agent.hcl names, and sees the workspace and what agent.hcl grants; " +
 			"plugins and searches run at the strongest other level.", dockerGaps[:]
 	case Off:
+		if r.Around != "" {
+			return "Commands run unconfined but for what is around toolhost itself: " + r.Around.Name() + ".", nil
+		}
 		return "Commands run unconfined: they can do whatever the user can.", nil
 	}
 	return "Commands cannot be confined on this machine, and do not run unless agent.hcl sets sandbox level \"off\" or \"docker\".", nil

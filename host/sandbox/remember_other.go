@@ -6,4 +6,8 @@ func fullWorks() bool { return detected().Full.Works }
 
 func rememberFull(bool) {}
 
+func around() Level { return "" }
+
+func confinedAlready() bool { return false }
+
 func besideSelf() string { return "" }

@@ -46,6 +46,9 @@ const (
 	Off      Level = "off"
 )
 
+// Other is what Report.Around says of a sandbox that is none of toolhost's.
+const Other Level = "other"
+
 // LauncherName is the name of the small program that confines a process from
 // the inside, which is looked for beside the host's own.
 const LauncherName = "toolhost-launch"
@@ -82,6 +85,10 @@ type Policy struct {
 	// NoCache has no directory made for caches. It is for programs that build
 	// nothing.
 	NoCache bool
+	// Scratch is a directory below one of ReadOnly that level landlock, where
+	// there is no private /tmp, lets the process have for temporary files. It
+	// is for programs that change nothing else, and is made if need be.
+	Scratch string
 	// Image is the container image of level docker.
 	Image string
 	// Launcher is the program that confines the process on Linux; see package
@@ -148,7 +155,7 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 func (p *Policy) check() error {
 	paths := append(append([]string{}, p.ReadWrite...), p.ReadOnly...)
 	paths = append(paths, p.MaskSecrets...)
-	for _, path := range append(paths, p.Workspace, p.CacheDir) {
+	for _, path := range append(paths, p.Workspace, p.CacheDir, p.Scratch) {
 		if path != "" && !filepath.IsAbs(path) {
 			return tool.Errorf(tool.InvalidArgument, "the sandbox was given the relative path %s", path).
 				Suggest("Give absolute paths.")
@@ -172,14 +179,14 @@ func (p *Policy) choose() (Level, error) {
 		}
 		report := Detect(context.Background())
 		if report.Strongest == "" {
-			return "", tool.Errorf(tool.Unavailable, "no sandbox works on this machine: full: %s; landlock: %s",
+			return "", tool.Errorf(tool.Unavailable, "no sandbox works here: full: %s; landlock: %s",
 				report.Full.Reason, report.Landlock.Reason).
 				Suggest("Run `toolhost doctor`. To run commands unconfined all the same, set sandbox level \"off\" in agent.hcl.")
 		}
 		return report.Strongest, nil
 	case Full, Landlock:
 		if verdict := verdictOn(p.Level); !verdict.Works {
-			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work on this machine: %s", p.Level, verdict.Reason).
+			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level, verdict.Reason).
 				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
 		}
 		return p.Level, nil

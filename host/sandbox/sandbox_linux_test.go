@@ -190,6 +190,24 @@ func TestPathsCanBeGranted(t *testing.T) {
 	})
 }
 
+// A program that only reads has a place for temporary files all the same.
+func TestScratch(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		dir := t.TempDir()
+		p := sandbox.Policy{Level: level, NoCache: true, ReadOnly: []string{dir}, Scratch: filepath.Join(dir, "deep", "tmp")}
+		r := sh(t, p, `echo x > $TMPDIR/x && cat $TMPDIR/x; cd `+dir+` && for f in x deep/x; do echo y > $f; done`)
+		assert.Equal(t, "x\n", r.Stdout.String(), r.Stderr.String())
+		assert.NoFileExists(t, filepath.Join(dir, "x"))
+		assert.NoFileExists(t, filepath.Join(dir, "deep", "x"))
+		outside := t.TempDir()
+		p.Scratch = filepath.Join(dir, "link", "tmp")
+		require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
+		_, err := proc.Run(t.Context(), command(p, "/bin/true"))
+		assert.Equal(t, level == sandbox.Landlock, err != nil, err)
+		assert.NoDirExists(t, filepath.Join(outside, "tmp"))
+	})
+}
+
 // The home directory may be the workspace; its secrets still are none.
 func TestHomeAsWorkspace(t *testing.T) {
 	home := t.TempDir()

@@ -77,11 +77,16 @@ func (p Policy) Confine(cmd *exec.Cmd) error {
 }
 
 // ConfineTelling is Apply for tools whose results name the level: it gives
-// what a result's metadata says of it.
+// what a result's metadata says of it, and of the sandbox that the host itself
+// is in, if any.
 func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err error) {
 	level, err := Apply(cmd, p)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"sandbox": string(level)}, nil
+	metadata = map[string]any{"sandbox": string(level)}
+	if confinedAlready() {
+		metadata["sandbox_around"] = string(detected().Around)
+	}
+	return metadata, nil
 }

@@ -70,7 +70,7 @@ func TestDirectoryInItsPlace(t *testing.T) {
 }
 
 func TestReadOnlyDirectory(t *testing.T) {
-	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
+	if runtime.GOOS == "windows" || testneed.Superuser() {
 		t.Skip("permission bits do not bind this user")
 	}
 	dir := t.TempDir()

@@ -5,8 +5,10 @@
 package testneed
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -28,4 +30,35 @@ func Missing(t testing.TB, reason string) {
 		t.Fatalf("%s, and TOOLHOST_TEST_ALL=1 allows no skip", reason)
 	}
 	t.Skip(reason)
+}
+
+// Superuser reports whether the test may do what only the superuser may. In a
+// sandbox of level full the root user has no such rights.
+func Superuser() bool {
+	status, _ := os.ReadFile("/proc/self/status")
+	return os.Geteuid() == 0 && !bytes.Contains(status, []byte("\nCapEff:\t0000000000000000\n"))
+}
+
+// VisibleDir makes a directory that a confined process sees, unlike one in
+// /tmp, for as long as the test runs.
+func VisibleDir(t testing.TB) string {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	cache, _ := os.UserCacheDir() // in a sandbox, the one of these that can be written
+	for _, parent := range []string{"/opt", home, cache} {
+		if parent == "" || strings.HasPrefix(parent, "/tmp/") || strings.HasPrefix(parent, "/var/tmp/") {
+			continue
+		}
+		dir, err := os.MkdirTemp(parent, "toolhost-test-")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	Missing(t, "there is no place outside of /tmp where the test may make a directory")
+	return ""
 }

@@ -196,11 +196,13 @@ func steps() []step {
 			return err
 		}},
 		{"chmod", func(f *fixture, ws *workspace.Workspace) error {
-			return errors.Join(ws.Chmod("a", 0o600), ws.Chmod("d", 0o700))
+			return errors.Join(ws.Chmod("a", 0o700), ws.Chmod("d", 0o700))
 		}},
 		{"make read-only", func(f *fixture, ws *workspace.Workspace) error {
-			_, err := ws.WriteFile("a", []byte("frozen"), workspace.WriteOptions{})
-			return errors.Join(err, ws.Chmod("a", 0o444))
+			if _, err := ws.WriteFile("a", []byte("frozen"), workspace.WriteOptions{}); err != nil {
+				return err
+			}
+			return ws.Chmod("a", 0o444)
 		}},
 		{"rename", func(f *fixture, ws *workspace.Workspace) error { return ws.Rename("a", "d/z", false) }},
 		{"rename over", func(f *fixture, ws *workspace.Workspace) error { return ws.Rename("a", "wide", true) }},

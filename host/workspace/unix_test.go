@@ -85,20 +85,20 @@ func TestModeOwnerAndLinksSurvive(t *testing.T) {
 	}
 	for name, write := range writes {
 		for _, mode := range []fs.FileMode{0o755, 0o644, 0o600, 0o666, 0o640, 0o777, 0o200} {
-			if mode == 0o200 && os.Geteuid() != 0 {
+			if mode == 0o200 && !testneed.Superuser() {
 				continue
 			}
 			path := filepath.Join(dir, name)
 			require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 			require.NoError(t, os.Chmod(path, mode))
-			if os.Geteuid() == 0 {
+			if testneed.Superuser() {
 				require.NoError(t, os.Chown(path, 1234, 5678))
 			}
 			require.NoError(t, write(name))
 			info, err := os.Stat(path)
 			require.NoError(t, err)
 			assert.Equal(t, mode, info.Mode(), name)
-			if st := info.Sys().(*syscall.Stat_t); os.Geteuid() == 0 {
+			if st := info.Sys().(*syscall.Stat_t); testneed.Superuser() {
 				assert.Equal(t, []uint32{1234, 5678}, []uint32{st.Uid, st.Gid}, name)
 			}
 			require.NoError(t, os.Remove(path))
@@ -215,7 +215,7 @@ func TestReadOnlyFilesStay(t *testing.T) {
 // An ordinary user meets what it may not do; the superuser plays one.
 func TestWithoutPermission(t *testing.T) {
 	dir := realTemp(t)
-	if os.Geteuid() != 0 {
+	if !testneed.Superuser() {
 		testneed.Missing(t, "only the superuser can play another user")
 	}
 	cmd := child("denied", dir)

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -173,7 +174,7 @@ func (w *Workspace) Update(path string, change func(old []byte, info fs.FileInfo
 		return err
 	}
 	if err := h.writable(false); err != nil {
-		return w.fail("write", path, err)
+		return w.fail("write", path, cmp.Or(h.unchanged(old, info), err))
 	}
 	return w.fail("write", path, h.replace(old, data, info))
 }

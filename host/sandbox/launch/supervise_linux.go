@@ -150,11 +150,11 @@ func (c caller) open(f file) (int, syscall.Errno) {
 		}
 	}
 	if !f.byPath || f.path == "" {
-		return openPath(atFdcwd, c.descriptor(f.at), 0, 0)
+		return openDescriptor(c.descriptor(f.at))
 	}
 	base := atFdcwd
 	if f.path[0] != '/' {
-		dir, errno := openPath(atFdcwd, c.descriptor(f.at), 0, 0)
+		dir, errno := openDescriptor(c.descriptor(f.at))
 		if errno != 0 {
 			return -1, errno
 		}
@@ -166,7 +166,11 @@ func (c caller) open(f file) (int, syscall.Errno) {
 		flags = syscall.O_NOFOLLOW
 	}
 	// Other magic links would mean the supervisor's own files.
-	return openPath(base, f.path, flags, noMagicLinks)
+	fd, errno := openPath(base, f.path, flags, noMagicLinks)
+	if errno == syscall.ENOSYS {
+		fd, errno = walk(base, f.path, f.noFollow)
+	}
+	return fd, errno
 }
 
 // descriptor is where the kernel shows a descriptor of the caller.
@@ -178,6 +182,12 @@ func (c caller) descriptor(fd int) string {
 }
 
 const noMagicLinks = 0x2 // RESOLVE_NO_MAGICLINKS
+
+// openDescriptor opens what the kernel shows at path, for no access.
+func openDescriptor(path string) (int, syscall.Errno) {
+	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	return fd, number(err)
+}
 
 func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
 	name, err := syscall.BytePtrFromString(path)

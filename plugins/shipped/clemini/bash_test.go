@@ -77,8 +77,8 @@ func bashCases() []provingCase {
 }
 
 func TestBashIsConfined(t *testing.T) {
-	if !sandbox.Detect(t.Context()).Full.Works {
-		testneed.Missing(t, "without namespaces less can be promised")
+	if full := sandbox.Detect(t.Context()).Full; !full.Works {
+		testneed.Missing(t, "sandbox level full does not work here: "+full.Reason)
 	}
 	b := newBench(t)
 	home, err := os.UserHomeDir()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -245,7 +246,7 @@ func (b *bench) outside(name, data string) string {
 // root.
 func notRoot(t testing.TB) {
 	t.Helper()
-	if os.Geteuid() == 0 {
+	if testneed.Superuser() {
 		t.Skip("root may read and write everything; the error is also tested with a protected path")
 	}
 }

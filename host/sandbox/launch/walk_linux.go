@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	procMagic = 0x9fa0
+	mostLinks = 40 // as many as the kernel follows
+)
+
+// walk is openPath without magic links where there is no openat2, as in a
+// sandbox around this one. It takes one step after the other, each from the
+// file that the last one has opened, and follows no link of /proc.
+func walk(at int, path string, noFollow bool) (int, syscall.Errno) {
+	here, errno := step(at, start(path))
+	for links := 0; errno == 0 && path != ""; {
+		name, rest, more := strings.Cut(path, "/")
+		if more && rest == "" {
+			rest = "." // only a directory has that
+		}
+		var next int
+		if next, errno = step(here, name); errno != 0 {
+			break
+		}
+		target, failed := linkOf(next)
+		switch {
+		case failed != 0:
+			errno = failed
+		case target == "" || noFollow && !more:
+			here, next, path = next, here, rest
+		case links == mostLinks:
+			errno = syscall.ELOOP
+		default:
+			links++
+			if path = target; more {
+				path += "/" + rest
+			}
+			_ = syscall.Close(next)
+			next = here
+			here, errno = step(here, start(path))
+		}
+		_ = syscall.Close(next)
+	}
+	if errno != 0 && here >= 0 {
+		_ = syscall.Close(here)
+		here = -1
+	}
+	return here, errno
+}
+
+// start is where a path starts.
+func start(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return "/"
+	}
+	return "."
+}
+
+// step opens what is called name in a directory, for no access; an empty name
+// is the directory itself.
+func step(dir int, name string) (int, syscall.Errno) {
+	if name == "" {
+		name = "."
+	}
+	fd, err := syscall.Openat(dir, name, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	return fd, number(err)
+}
+
+// linkOf gives where an open symlink leads, empty for any other file.
+func linkOf(fd int) (string, syscall.Errno) {
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(fd, &stat); err != nil || stat.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+		return "", number(err)
+	}
+	var where syscall.Statfs_t
+	if err := syscall.Fstatfs(fd, &where); err != nil {
+		return "", number(err)
+	}
+	if int64(where.Type) == procMagic {
+		return "", syscall.ELOOP
+	}
+	buf := make([]byte, syscall.PathMax)
+	none := [1]byte{}
+	length, _, errno := syscall.Syscall6(syscall.SYS_READLINKAT, uintptr(fd), uintptr(unsafe.Pointer(&none[0])),
+		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
+	switch {
+	case errno != 0:
+		return "", errno
+	case length == 0 || int(length) == len(buf):
+		return "", syscall.ENAMETOOLONG
+	}
+	return string(buf[:length]), 0
+}
