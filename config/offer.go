@@ -80,7 +80,7 @@ func (b block) variables(res *argv.Resource, names []string) *params {
 		}
 		blk := b.open(nested, schema("description enum pattern min max path complete"))
 		blk.textParam(param)
-		blk.suggestions(name, &res.Complete)
+		blk.suggestions(name, names, &res.Complete)
 	}
 	res.Params = p.list
 	return p
@@ -97,16 +97,52 @@ func (b block) textParam(p *argv.Param) {
 	b.consistent(p)
 }
 
-// suggestions reads the values that are suggested for an argument.
-func (b block) suggestions(name string, to *map[string][]string) {
-	var values []string
-	if !b.texts("complete", &values) {
+// suggestions reads the values that are suggested for an argument, one of
+// names: a list, or lists by the values of another argument.
+func (b block) suggestions(name string, names []string, to *map[string]argv.Suggestions) {
+	a := b.attrs["complete"]
+	if a == nil {
 		return
 	}
 	if *to == nil {
-		*to = make(map[string][]string)
+		*to = make(map[string]argv.Suggestions)
 	}
-	(*to)[name] = values
+	pairs, diags := hcl.ExprMap(a.Expr)
+	if diags.HasErrors() {
+		var made argv.Suggestions
+		b.texts("complete", &made.Values)
+		(*to)[name] = made
+		return
+	}
+	made := argv.Suggestions{By: make(map[string]map[string][]string)}
+	for _, pair := range pairs {
+		other, ok := b.key(pair.Key)
+		if ok && (other == name || !slices.Contains(names, other)) {
+			others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+			b.fail(pair.Key.Range(), "Unknown argument", didYouMean(other, others), "complete tells suggestions by the values of another argument, and %q is none.", other)
+			continue
+		}
+		made.By[other] = b.listsBy(pair.Value)
+	}
+	(*to)[name] = made
+}
+
+// listsBy reads an object of lists of texts.
+func (r *reader) listsBy(e hcl.Expression) map[string][]string {
+	pairs, diags := hcl.ExprMap(e)
+	if diags.HasErrors() {
+		r.fail(e.Range(), "Wrong type", `Write { VALUE = ["..."] }.`, "The lists of suggestions by a value are needed here.")
+		return nil
+	}
+	lists, seen := make(map[string][]string), make(keys, len(pairs))
+	for _, pair := range pairs {
+		key, ok := r.key(pair.Key)
+		list, listOK := r.list(pair.Value)
+		if ok && listOK && r.fresh(seen, key, pair.Key.Range()) {
+			lists[key] = list
+		}
+	}
+	return lists
 }
 
 // resourceCommand reads the command block of a resource, or requires content.
@@ -152,6 +188,16 @@ func (r *reader) prompt(b *hcl.Block) {
 	r.cfg.Prompts = append(r.cfg.Prompts, made)
 }
 
+// labels are the first labels of the blocks of a type.
+func (b block) labels(kind string) (all []string) {
+	for _, nested := range b.blocks {
+		if nested.Type == kind {
+			all = append(all, nested.Labels[0])
+		}
+	}
+	return all
+}
+
 func (b block) arguments(made *argv.Prompt) *params {
 	p := &params{byName: make(map[string]int), used: make(map[string]bool)}
 	for _, nested := range b.blocks {
@@ -175,7 +221,7 @@ func (b block) arguments(made *argv.Prompt) *params {
 		} else if required && a.Default != nil {
 			b.fail(blk.where("required"), "Required with a default", "Remove required or default.", "An argument with a default may be missing.")
 		}
-		blk.suggestions(name, &made.Complete)
+		blk.suggestions(name, b.labels("argument"), &made.Complete)
 		p.byName[name] = len(p.list)
 		p.list, p.at = append(p.list, a.Param), append(p.at, nested.DefRange)
 		made.Arguments = append(made.Arguments, a)

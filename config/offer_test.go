@@ -39,7 +39,7 @@ func TestResources(t *testing.T) {
 		{Name: "dir", Type: argv.TypeString, Enum: []string{"a", "b"}},
 		{Name: "name", Description: "Which.", Type: argv.TypeString, Path: argv.Read, Pattern: "^[a-z/]+$", Min: at(1), Max: at(20)},
 	}, note.Params)
-	assert.Equal(t, map[string][]string{"dir": {"a"}}, note.Complete)
+	assert.Equal(t, map[string]argv.Suggestions{"dir": {Values: []string{"a"}}}, note.Complete)
 	assert.Equal(t, exprp(cat(lit("notes/"), ref("dir"), lit("/"), ref("name"))), note.Content.File)
 
 	log := all[2]
@@ -54,12 +54,15 @@ func TestResources(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	p := offers(t).Prompts[0]
 	assert.Equal(t, "Review a file.", p.Description)
-	require.Len(t, p.Arguments, 3)
+	require.Len(t, p.Arguments, 4)
 	assert.Equal(t, "File", p.Arguments[0].Title)
 	assert.True(t, p.Arguments[0].Required())
 	assert.Equal(t, json.RawMessage(`"kind"`), p.Arguments[1].Default)
 	assert.Equal(t, json.RawMessage(`null`), p.Arguments[2].Default)
-	assert.Equal(t, map[string][]string{"tone": {"kind", "strict"}}, p.Complete)
+	assert.Equal(t, map[string]argv.Suggestions{
+		"tone": {Values: []string{"kind", "strict"}},
+		"area": {By: map[string]map[string][]string{"tone": {"kind": {"names", "tests"}, "very strict": {"locks"}}}},
+	}, p.Complete)
 	assert.Equal(t, "focus", p.Asks[0].Key)
 	require.Len(t, p.Messages, 3)
 	assert.Equal(t, "user", p.Messages[0].Role)

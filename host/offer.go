@@ -180,12 +180,12 @@ func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *O
 
 // Complete suggests values for an argument of a prompt, or of the resource
 // template with that URI.
-func (h *Host) Complete(ctx context.Context, entry *Entry, argument, typed string) ([]string, error) {
+func (h *Host) Complete(ctx context.Context, entry *Entry, wanted tool.Completion) ([]string, error) {
 	completer, ok := entry.Tool.(tool.Completer)
 	if !ok {
 		return nil, nil
 	}
-	values, err := guard(entry.Name, func() ([]string, error) { return completer.Complete(ctx, argument, typed) })
+	values, err := guard(entry.Name, func() ([]string, error) { return completer.Complete(ctx, wanted) })
 	if err != nil && errors.Is(err, ctx.Err()) {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Resource struct {
 	// Params are the variables of URI.
 	Params []Param
 	// Complete suggests values for them.
-	Complete map[string][]string
+	Complete map[string]Suggestions
 	// Command prints the content; nil when Content says what it is.
 	Command *Template
 	Content Content
@@ -36,7 +36,7 @@ type Prompt struct {
 	Name, Title, Description string
 	Arguments                []Argument
 	// Complete suggests values for the arguments.
-	Complete map[string][]string
+	Complete map[string]Suggestions
 	Asks     []Ask
 	Messages []Message
 	// Pos is where the prompt was declared, for messages.
@@ -47,6 +47,23 @@ type Prompt struct {
 type Argument struct {
 	Param
 	Title string
+}
+
+// Suggestions are values that are suggested for an argument.
+type Suggestions struct {
+	// Values are suggested always.
+	Values []string
+	// By has those for the values of other arguments, by their names.
+	By map[string]map[string][]string
+}
+
+// For gives the suggestions where other arguments have these values.
+func (s Suggestions) For(chosen map[string]string) []string {
+	values := slices.Clone(s.Values)
+	for name, by := range s.By {
+		values = append(values, by[chosen[name]]...)
+	}
+	return values
 }
 
 // Message is a message of a prompt.

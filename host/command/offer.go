@@ -59,7 +59,7 @@ type offered struct {
 	tool.Tool
 	spec      argv.Spec
 	workspace *workspace.Workspace
-	complete  map[string][]string
+	complete  map[string]argv.Suggestions
 }
 
 // CommandLine implements tool.Commander, for policies; nil where nothing runs.
@@ -88,12 +88,13 @@ func (o *offered) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 
 // Complete implements tool.Completer: what is declared, the values of an
 // enumeration, and the files of the workspace for a path.
-func (o *offered) Complete(ctx context.Context, argument, typed string) ([]string, error) {
-	i := slices.IndexFunc(o.spec.Params, func(p argv.Param) bool { return p.Name == argument })
+func (o *offered) Complete(ctx context.Context, wanted tool.Completion) ([]string, error) {
+	typed := wanted.Typed
+	i := slices.IndexFunc(o.spec.Params, func(p argv.Param) bool { return p.Name == wanted.Argument })
 	if i < 0 {
 		return nil, nil
 	}
-	values := slices.Concat(o.complete[argument], o.spec.Params[i].Enum)
+	values := slices.Concat(o.complete[wanted.Argument].For(wanted.Chosen), o.spec.Params[i].Enum)
 	if o.spec.Params[i].Path.IsPath() && !strings.ContainsAny(typed, `*?[{\`) {
 		files, err := o.workspace.Glob(ctx, typed+"*", workspace.GlobOptions{NoHidden: true})
 		if err != nil && ctx.Err() != nil {

@@ -64,7 +64,7 @@ func offering(t *testing.T, o host.Options) (*host.Host, string) {
 	for _, r := range []argv.Resource{
 		{Name: "note", URI: "doc://note", Title: "Note", Description: "A note.", Watch: true, Content: argv.Content{File: literal("note.md"), MIME: "text/markdown"}},
 		{Name: "logo", URI: "img://logo", Content: argv.Content{Data: []byte{1, 0, 2}, MIME: "image/png"}},
-		{Name: "item", URI: "item://{id}", Params: []argv.Param{{Name: "id", Type: argv.TypeString, Pattern: "^[a-z]+$"}}, Complete: map[string][]string{"id": {"beta", "alpha", "aleph"}},
+		{Name: "item", URI: "item://{id}", Params: []argv.Param{{Name: "id", Type: argv.TypeString, Pattern: "^[a-z]+$"}}, Complete: map[string]argv.Suggestions{"id": {Values: []string{"beta", "alpha", "aleph"}}},
 			Content: argv.Content{Text: &argv.Expr{Concat: []argv.Expr{{Literal: "item "}, param("id")}}}},
 		{Name: "run", URI: "run://{word}", Params: []argv.Param{{Name: "word", Type: argv.TypeString}}, Risk: tool.ReadOnly,
 			Command: &argv.Template{Argv: []argv.Expr{{Literal: "printf"}, {Literal: "%s."}, param("word")}}, Content: argv.Content{MIME: "text/plain"}},
@@ -75,10 +75,14 @@ func offering(t *testing.T, o host.Options) (*host.Host, string) {
 		resources = append(resources, made)
 	}
 	prompt, err := command.NewPrompt(argv.Prompt{
-		Name: "review", Description: "Review a file.", Complete: map[string][]string{"tone": {"kind", "strict"}},
+		Name: "review", Description: "Review a file.", Complete: map[string]argv.Suggestions{
+			"tone": {Values: []string{"kind", "strict"}},
+			"area": {Values: []string{"all"}, By: map[string]map[string][]string{"tone": {"kind": {"names", "tests"}, "strict": {"locks", "names"}}}},
+		},
 		Arguments: []argv.Argument{
 			{Param: argv.Param{Name: "file", Type: argv.TypeString, Path: argv.Read}, Title: "File"},
 			{Param: argv.Param{Name: "tone", Type: argv.TypeString, Default: json.RawMessage(`"kind"`)}},
+			{Param: argv.Param{Name: "area", Type: argv.TypeString, Default: json.RawMessage(`"all"`)}},
 		},
 		Messages: []argv.Message{
 			{Role: "user", Content: argv.Content{Kind: tool.KindText, Text: &argv.Expr{Concat: []argv.Expr{{Literal: "Review "}, param("file"), {Literal: ", "}, param("tone")}}}},
@@ -154,7 +158,7 @@ func TestPrompts(t *testing.T) {
 			list, err := session.ListPrompts(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, list.Prompts, 2)
-			assert.Equal(t, []*mcp.PromptArgument{{Name: "file", Title: "File", Required: true}, {Name: "tone"}}, list.Prompts[1].Arguments)
+			assert.Equal(t, []*mcp.PromptArgument{{Name: "file", Title: "File", Required: true}, {Name: "tone"}, {Name: "area"}}, list.Prompts[1].Arguments)
 
 			got, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "e\u0301.md"}})
 			require.NoError(t, err)
@@ -188,17 +192,26 @@ func TestCompletion(t *testing.T) {
 	for _, tt := range []struct {
 		ref         *mcp.CompleteReference
 		name, typed string
+		chosen      map[string]string
 		want        []string
 	}{
-		{prompt, "tone", "", []string{"kind", "strict"}},
-		{prompt, "tone", "s", []string{"strict"}},
-		{prompt, "file", "no", []string{"note.md"}},
-		{prompt, "none", "", []string{}},
-		{template, "id", "al", []string{"aleph", "alpha"}},
+		{prompt, "tone", "", nil, []string{"kind", "strict"}},
+		{prompt, "tone", "s", nil, []string{"strict"}},
+		{prompt, "file", "no", nil, []string{"note.md"}},
+		{prompt, "none", "", nil, []string{}},
+		{prompt, "area", "", nil, []string{"all"}},
+		{prompt, "area", "", map[string]string{"tone": "kind"}, []string{"all", "names", "tests"}},
+		{prompt, "area", "n", map[string]string{"tone": "strict", "file": "note.md"}, []string{"names"}},
+		{prompt, "area", "", map[string]string{"tone": "other"}, []string{"all"}},
+		{template, "id", "al", nil, []string{"aleph", "alpha"}},
 	} {
-		r, err := session.Complete(t.Context(), &mcp.CompleteParams{Ref: tt.ref, Argument: mcp.CompleteParamsArgument{Name: tt.name, Value: tt.typed}})
+		params := &mcp.CompleteParams{Ref: tt.ref, Argument: mcp.CompleteParamsArgument{Name: tt.name, Value: tt.typed}}
+		if tt.chosen != nil {
+			params.Context = &mcp.CompleteContext{Arguments: tt.chosen}
+		}
+		r, err := session.Complete(t.Context(), params)
 		require.NoError(t, err)
-		assert.Equal(t, tt.want, r.Completion.Values, "%s %q", tt.name, tt.typed)
+		assert.Equal(t, tt.want, r.Completion.Values, "%s %q %v", tt.name, tt.typed, tt.chosen)
 	}
 	_, err := session.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "none"}, Argument: mcp.CompleteParamsArgument{Name: "x"}})
 	assert.Equal(t, int64(jsonrpc.CodeInvalidParams), codeOf(err))

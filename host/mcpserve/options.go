@@ -4,20 +4,24 @@ package mcpserve
 
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
-// sdkOptions say what the server can do: no more than there is use for.
+// sdkOptions say what the server can do. A session of the older revisions is
+// told once, when it begins, and what is offered may come later: so prompts,
+// subscriptions and completion are declared whether there is a use for them yet
+// or not.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
-	o := &mcp.ServerOptions{
+	return &mcp.ServerOptions{
 		Instructions: s.options.Instructions,
 		Logger:       sdkLog(s.options.Logger),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}, Logging: &mcp.LoggingCapabilities{}},
-		PageSize:     1000,
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:       &mcp.ToolCapabilities{ListChanged: true},
+			Prompts:     &mcp.PromptCapabilities{ListChanged: true},
+			Resources:   &mcp.ResourceCapabilities{ListChanged: true, Subscribe: true},
+			Completions: &mcp.CompletionCapabilities{},
+			Logging:     &mcp.LoggingCapabilities{},
+		},
+		SubscribeHandler:   s.subscribe,
+		UnsubscribeHandler: s.unsubscribe,
+		CompletionHandler:  s.complete,
+		PageSize:           1000,
 	}
-	catalog := s.host.Catalog()
-	if len(catalog.Resources()) > 0 {
-		o.SubscribeHandler, o.UnsubscribeHandler = s.subscribe, s.unsubscribe
-	}
-	if len(catalog.Resources())+len(catalog.Prompts()) > 0 {
-		o.CompletionHandler = s.complete
-	}
-	return o
 }

@@ -74,7 +74,11 @@ func (s *Server) complete(ctx context.Context, request *mcp.CompleteRequest) (*m
 	if err != nil {
 		return nil, err
 	}
-	values, err := s.host.Complete(ctx, entry, request.Params.Argument.Name, request.Params.Argument.Value)
+	wanted := tool.Completion{Argument: request.Params.Argument.Name, Typed: request.Params.Argument.Value}
+	if request.Params.Context != nil {
+		wanted.Chosen = request.Params.Context.Arguments
+	}
+	values, err := s.host.Complete(ctx, entry, wanted)
 	if err != nil {
 		return nil, failure(tool.AsError(err))
 	}

@@ -108,7 +108,11 @@ func TestInitializeAndList(t *testing.T) {
 			w := dial(t, newHost(t, host.Options{}, echoTool(), newTool("wipe_all", tool.Dangerous, nil)))
 			result := w.initialize(version)["result"].(map[string]any)
 			assert.Equal(t, version, result["protocolVersion"])
-			assert.Equal(t, map[string]any{"tools": map[string]any{"listChanged": true}, "logging": map[string]any{}}, result["capabilities"])
+			changes := map[string]any{"listChanged": true}
+			assert.Equal(t, map[string]any{
+				"tools": changes, "prompts": changes, "resources": map[string]any{"listChanged": true, "subscribe": true},
+				"completions": map[string]any{}, "logging": map[string]any{},
+			}, result["capabilities"], "also what may come later")
 
 			w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 			tools := w.receive()["result"].(map[string]any)["tools"].([]any)

@@ -60,5 +60,13 @@ type PromptArgument struct {
 type Completer interface {
 	// Complete gives the values of an argument that begin with what has been
 	// typed, sorted. An argument that it does not know has none.
-	Complete(ctx context.Context, argument, typed string) ([]string, error)
+	Complete(ctx context.Context, wanted Completion) ([]string, error)
+}
+
+// Completion is what a user has come to in filling in arguments.
+type Completion struct {
+	// Argument is the name of the one being typed, Typed what there is of it.
+	Argument, Typed string
+	// Chosen are the values of other arguments, as far as the client tells.
+	Chosen map[string]string
 }

@@ -42,6 +42,7 @@ prompt "wrong" {
     default  = "x"
   }
   argument "b" { type = integer }
+  argument "area" { complete = { are = { x = ["y"] }, b = ["z"], a = { x = "y" } } }
   message {
     role = "system"
     text = "${param.a} ${param.c}"

@@ -55,6 +55,10 @@ prompt "review" {
     complete = ["kind", "strict"]
   }
   argument "extra" { required = false }
+  argument "area" {
+    required = false
+    complete = { tone = { kind = ["names", "tests"], "very strict" = ["locks"] } }
+  }
   ask "focus" {
     message = "What matters in ${param.file}?"
     field "what" {}
