@@ -133,7 +133,8 @@ func (in *instance) clientConfig(dir string, timeout time.Duration) *goplugin.Cl
 		RunnerFunc:       in.runner.adopt,
 		SkipHostEnv:      true,
 		AutoMTLS:         usesTCP(),
-		StartTimeout:     timeout,
+		// Longer than ours, so that the watchdog is who ends a slow start and says so.
+		StartTimeout:     2 * timeout,
 		Logger:           hclog.NewNullLogger(),
 		SyncStdout:       in.runner.lines("stdout"),
 		SyncStderr:       in.runner.lines("stderr"),
