@@ -72,7 +72,7 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	if step == 0 {
 		var err error
 		if step, err = c.host.options.Recorder.Step(ctx, c.session.name); err != nil {
-			c.host.logger.WarnContext(ctx, "the step was not counted", "error", err)
+			c.host.recorded(ctx, err)
 		}
 	}
 	id := c.request.ID
@@ -184,7 +184,7 @@ func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 // Propose is what a judge would be asked about a call. Nothing is run, asked
 // or recorded.
 func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, error) {
-	c := &call{host: s.host, session: s, request: request}
+	c := &call{host: s.host, session: s, request: request, running: new(running)}
 	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root}
 	if err := inOrder(ctx, c.resolve, c.decode); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/schema"
@@ -108,7 +109,7 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
 	}
 	for _, p := range c.problems {
-		return nil, err.Suggest("%s gives no tools now: %s %s", p.Source, p.Err.Message, p.Err.Suggestion)
+		return nil, err.Suggest("%s gives no tools now: %s. %s", p.Source, strings.TrimSuffix(p.Err.Message, "."), p.Err.Suggestion)
 	}
 	return nil, err.Suggest("Use one of the listed tools; the list of tools names them all.")
 }

@@ -33,8 +33,16 @@ func (c *call) decided(ctx context.Context, answer string) {
 // event writes to the record; a record that cannot be written does not stop
 // the call.
 func (c *call) event(ctx context.Context, name string, payload any) {
-	if err := c.host.options.Recorder.Event(ctx, c.session.name, name, payload); err != nil {
-		c.host.logger.WarnContext(ctx, "an event was not recorded", "event", name, "error", err)
+	c.host.recorded(ctx, c.host.options.Recorder.Event(ctx, c.session.name, name, payload))
+}
+
+// recorded warns of a record that cannot be written, once until it can again:
+// every call writes to it several times.
+func (h *Host) recorded(ctx context.Context, err error) {
+	if err == nil {
+		h.unrecorded.Store(false)
+	} else if !h.unrecorded.Swap(true) {
+		h.logger.WarnContext(ctx, "what calls do is not recorded", "error", err)
 	}
 }
 

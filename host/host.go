@@ -91,6 +91,8 @@ type Host struct {
 	running inFlight
 	memory  memoryState
 	redact  secrets
+
+	unrecorded atomic.Bool // and it was told
 }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a

@@ -333,7 +333,7 @@ func TestCatalog(t *testing.T) {
 	}
 	h := newHost(t, host.Options{Sources: dead})
 	out := h.Session("s").Call(t.Context(), host.Request{Tool: "from_dead"})
-	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start Mend it.")
+	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start. Mend it.")
 }
 
 func TestReloadKeepsTheOldCatalogOnError(t *testing.T) {
@@ -476,4 +476,13 @@ func TestPartsOfACallAreTraced(t *testing.T) {
 	assert.Equal(t, []string{
 		"begin call of tell", "begin plan of tell", "end plan", "begin run of tell", "tool sees run", "end run", "end call timeout",
 	}, seen)
+}
+
+func TestProposeRunsNothing(t *testing.T) {
+	h := newHost(t, host.Options{}, echo("echo"))
+	p, err := h.Session("s").Propose(t.Context(), host.Request{Tool: "echo", Params: json.RawMessage(`{"text":"x"}`)})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"text":"x","times":1}`, string(p.Params))
+	_, err = h.Session("s").Propose(t.Context(), host.Request{Tool: "ecko"})
+	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
 }

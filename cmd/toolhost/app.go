@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -28,6 +29,7 @@ type app struct {
 	telemetry *telemetry.Relay                 // nil for none
 	redactor  *atomic.Pointer[record.Redactor] // of the log
 	upstream  time.Duration                    // how long tools of MCP servers are waited for
+	inert     *config.Config                   // what the agent.hcl says that is not approved; nil for none
 }
 
 // globalFlags are the flags that every subcommand has.

@@ -87,6 +87,9 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err != nil {
 		return err
 	}
+	if outcome.Err != nil {
+		a.pointAtTrust(name, outcome.Err)
+	}
 	if err := a.printOutcome(outcome, flags, p.host.Root()); err != nil {
 		return err
 	}

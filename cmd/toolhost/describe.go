@@ -28,6 +28,7 @@ func (a *app) describeCommand() *cobra.Command {
 			defer p.close()
 			entry, err := p.host.Catalog().Lookup(args[0])
 			if err != nil {
+				a.pointAtTrust(args[0], err)
 				return usage(err)
 			}
 			if asJSON {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/taskfile"
@@ -76,7 +77,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		avoid = p.workspace.Root()
 		findings = append(findings,
 			finding{Check: "workspace", OK: true, Detail: avoid},
-			finding{Check: "configuration", OK: true, Detail: firstOf(p.config.Path, "none; the defaults hold")})
+			a.configurationFinding(p.config))
 		for _, problem := range p.host.Catalog().Problems() {
 			if p.isUpstream(problem.Source) {
 				continue // upstreamFindings tells of it
@@ -92,6 +93,14 @@ func (a *app) examine(ctx context.Context) []finding {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
 	return findings
+}
+
+func (a *app) configurationFinding(cfg *config.Config) finding {
+	if a.inert != nil {
+		return finding{Check: "configuration", Detail: cfg.Path + " is not approved: what runs something or loosens anything has no effect",
+			Next: "See it with toolhost trust --show, approve it with toolhost trust."}
+	}
+	return finding{Check: "configuration", OK: true, Detail: firstOf(cfg.Path, "none; the defaults hold")}
 }
 
 // likelyRoot is the workspace where agent.hcl cannot be read.

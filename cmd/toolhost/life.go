@@ -55,6 +55,6 @@ func (p *project) pluginLife(ctx context.Context, plugin, event string, details 
 		return
 	}
 	if err := p.recorder.Event(ctx, *session, event, payload); err != nil {
-		p.app.logger.WarnContext(ctx, "an event was not recorded", "event", event, "error", err)
+		p.app.logger.DebugContext(ctx, "an event was not recorded", "event", event, "error", err) // the host warns
 	}
 }

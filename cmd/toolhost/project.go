@@ -83,7 +83,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 	cfg, err := a.readConfigFile(path)
 	if err == nil && !a.trusted(cfg) {
 		a.tellInert(cfg)
-		cfg = inert(cfg)
+		a.inert, cfg = cfg, inert(cfg)
 	}
 	return cfg, err
 }

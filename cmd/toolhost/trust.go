@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/trust"
 )
 
@@ -114,4 +118,16 @@ func inert(cfg *config.Config) *config.Config {
 func (a *app) tellInert(cfg *config.Config) {
 	fmt.Fprintf(a.err, "%s %s is not approved, so %d things in it have no effect.\n  toolhost trust --show lists them, toolhost trust approves the file, --trust this run alone.\n",
 		a.painter.yellow("!"), cfg.Path, len(cfg.Loosens()))
+}
+
+// pointAtTrust has the error about an unknown tool say how it comes to be, where
+// a file that is not approved declares it.
+func (a *app) pointAtTrust(name string, err error) {
+	e, ok := errors.AsType[*tool.Error](err)
+	if !ok || e.Code != tool.NotFound || a.inert == nil {
+		return
+	}
+	if slices.ContainsFunc(a.inert.Tools, func(t argv.Spec) bool { return t.Name == name }) {
+		e.Suggestion = a.inert.Path + " declares it and is not approved. See what it does with toolhost trust --show, and approve it with toolhost trust."
+	}
 }
