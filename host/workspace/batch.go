@@ -1,16 +1,10 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
 	"io/fs"
-	"os"
-	"slices"
-	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -61,22 +55,13 @@ func (w *Workspace) Batch(ctx context.Context, changes []Change) (err error) {
 	if err != nil {
 		return err
 	}
-	for i, path := range paths {
-		if access[i] == Write {
-			dirs, err := view.parentsOf(path)
-			made = append(made, dirs...)
-			if err != nil {
-				return err
-			}
-		}
-	}
-	helds, err := view.holdAll(paths, access)
+	all, err := view.holdAll(paths, access, &made)
 	if err != nil {
 		return err
 	}
-	defer closeAll(helds)
+	defer all.close()
 	b := &batch{w: view, byPath: make(map[string]*batchStep)}
-	if err := b.plan(changes, helds); err != nil {
+	if err := b.plan(changes, all.places); err != nil {
 		return err
 	}
 	return b.run(ctx)
@@ -115,8 +100,8 @@ type batchStep struct {
 	data   []byte
 	like   fs.FileInfo // whose owner the new file gets; nil for a new one
 	mode   fs.FileMode
-	temp   string
-	backup string
+	temp   string // the name of the new content until it is in place
+	backup string // the name of what was there, once it is not
 	done   bool
 }
 
@@ -215,159 +200,4 @@ func (b *batch) step(s *batchStep) error {
 	}
 	other.put, other.drop = true, true
 	return nil
-}
-
-func (b *batch) run(ctx context.Context) (err error) {
-	defer func() {
-		if err != nil {
-			b.rollBack()
-		}
-		b.tidy()
-	}()
-	if err := b.prepare(ctx); err != nil {
-		return err
-	}
-	for _, s := range b.steps {
-		if err := b.w.record(s.kind(), s.place, b.after(s)); err != nil {
-			return err
-		}
-	}
-	// Files come before they go, so that a kill rather leaves one twice.
-	for _, put := range []bool{true, false} {
-		for _, s := range b.steps {
-			if s.put != put {
-				continue
-			}
-			if err := s.apply(); err != nil {
-				return b.w.fail("write", s.given, err)
-			}
-		}
-	}
-	return nil
-}
-
-// preparers is how many files are written at a time. Each waits for the disk,
-// which can serve many in one go.
-const preparers = 32
-
-// prepare prepares all steps, and gives the error of the first that failed.
-func (b *batch) prepare(ctx context.Context) error {
-	errs := make([]error, len(b.steps))
-	turns := make(chan struct{}, preparers)
-	var all sync.WaitGroup
-	for i, s := range b.steps {
-		turns <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turns }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = s.prepare()
-			}
-		})
-	}
-	all.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return b.w.fail("write", b.steps[i].given, err)
-		}
-	}
-	return nil
-}
-
-// after is what the step makes of its place; of a new file the umask has a say
-// in the mode.
-func (b *batch) after(s *batchStep) after {
-	switch {
-	case !s.put:
-		return after{}
-	case s.like == nil:
-		return after{hash: b.w.hash(s.data)}
-	}
-	return after{hash: b.w.hash(s.data), mode: s.mode.Perm()}
-}
-
-func (s *batchStep) kind() Kind {
-	switch {
-	case !s.put:
-		return Delete
-	case s.missing():
-		return Create
-	default:
-		return Replace
-	}
-}
-
-// prepare writes the new content beside the file and keeps the old one.
-func (s *batchStep) prepare() (err error) {
-	if len(s.rest) > 0 {
-		return missingParent(s.place)
-	}
-	if s.put {
-		s.temp, err = s.stage(bytes.NewReader(s.data), s.like, s.mode)
-	}
-	if err == nil && !s.missing() {
-		err = s.keep()
-	}
-	return err
-}
-
-// keep gives the old file a second name, or copies it where there are no hard
-// links.
-func (s *batchStep) keep() error {
-	name := tempName()
-	err := s.dir.Link(s.name, name)
-	if err == nil {
-		s.backup = name
-		return nil
-	}
-	if !s.info.Mode().IsRegular() {
-		return err
-	}
-	f, info, err := s.openFile()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	s.backup, err = s.stage(io.Reader(f), info, info.Mode())
-	return err
-}
-
-// apply puts the step in place, unless somebody else was quicker.
-func (s *batchStep) apply() error {
-	now, err := s.dir.Lstat(s.name)
-	switch {
-	case s.missing() && !errors.Is(err, fs.ErrNotExist):
-		return exists(s.given)
-	case !s.missing() && (err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime())):
-		return changing(s.given)
-	case s.put:
-		err = s.dir.Rename(s.temp, s.name)
-	default:
-		err = s.dir.Remove(s.name)
-	}
-	s.done = err == nil
-	return err
-}
-
-// rollBack takes back what was applied, the last first.
-func (b *batch) rollBack() {
-	for _, s := range slices.Backward(b.steps) {
-		switch {
-		case !s.done:
-		case s.backup != "":
-			_ = s.dir.Rename(s.backup, s.name)
-		default:
-			_ = s.dir.Remove(s.name)
-		}
-	}
-}
-
-// tidy removes what is left of temporary files.
-func (b *batch) tidy() {
-	for _, s := range b.steps {
-		for _, name := range []string{s.temp, s.backup} {
-			if name != "" {
-				_ = s.dir.Remove(name)
-			}
-		}
-	}
 }

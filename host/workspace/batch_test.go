@@ -15,7 +15,24 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-func TestBatch(t *testing.T) {
+// bothWays runs a test on a system that can exchange two files, where this is
+// one, and on one that cannot.
+func bothWays(t *testing.T, test func(t *testing.T, open opener)) {
+	t.Run("exchange", func(t *testing.T) { test(t, open) })
+	t.Run("no exchange", func(t *testing.T) {
+		test(t, func(t testing.TB, dir string, opts workspace.Options) *workspace.Workspace {
+			w := open(t, dir, opts)
+			w.ForgetExchange()
+			return w
+		})
+	})
+}
+
+type opener = func(t testing.TB, dir string, opts workspace.Options) *workspace.Workspace
+
+func TestBatch(t *testing.T) { bothWays(t, testBatch) }
+
+func testBatch(t *testing.T, open opener) {
 	dir := realTemp(t)
 	plant(t, dir, "replace", "old", "delete", "old", "from", "kept", "edit", "old", "swap1", "1", "swap2", "2", "run", "#!", "over", "gone")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "from"), 0o755))
@@ -50,7 +67,9 @@ swap2 -rw-r--r-- "1"
 	require.NoError(t, w.Batch(context.Background(), nil))
 }
 
-func TestBatchIsAllOrNothing(t *testing.T) {
+func TestBatchIsAllOrNothing(t *testing.T) { bothWays(t, testBatchIsAllOrNothing) }
+
+func testBatchIsAllOrNothing(t *testing.T, open opener) {
 	good := []workspace.Change{
 		{Kind: workspace.Create, Path: "made/new", Data: []byte("new")},
 		{Kind: workspace.Replace, Path: "a", Data: []byte("new")},
@@ -110,7 +129,9 @@ func (s spoiler) BeforeChange(_ context.Context, b workspace.Before) error {
 	return nil
 }
 
-func TestBatchRollsBack(t *testing.T) {
+func TestBatchRollsBack(t *testing.T) { bothWays(t, testBatchRollsBack) }
+
+func testBatchRollsBack(t *testing.T, open opener) {
 	dir := realTemp(t)
 	plant(t, dir, "a", "A", "b", "B", "z", "Z")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "a"), 0o750))

@@ -63,12 +63,12 @@ func (w *Workspace) RemoveDir(path string) error {
 // something protected or would become so, unsupported across file systems,
 // path_outside_workspace.
 func (w *Workspace) Rename(from, to string, replace bool) error {
-	helds, err := w.holdAll([]string{from, to}, []Access{Remove, Remove})
+	both, err := w.holdAll([]string{from, to}, []Access{Remove, Remove}, nil)
 	if err != nil {
 		return err
 	}
-	defer closeAll(helds)
-	source, target := helds[0].place, helds[1].place
+	defer both.close()
+	source, target := both.places[0].place, both.places[1].place
 	if err := w.renamable(source, target, replace); err != nil {
 		return err
 	}
@@ -185,6 +185,11 @@ func (w *Workspace) parentsOf(name string) (created []string, err error) {
 	if err := w.permit(p, Write); err != nil {
 		return nil, err
 	}
+	return w.makeParents(p)
+}
+
+// makeParents makes the directories above p.
+func (w *Workspace) makeParents(p *place) (created []string, err error) {
 	created, err = w.Mkdir(p.tree.join(path.Dir(p.rel)), true)
 	if errors.Is(err, &tool.Error{Code: tool.AlreadyExists}) {
 		err = notDirectory(path.Dir(p.path()))

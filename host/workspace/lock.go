@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -167,55 +168,87 @@ func (w *Workspace) holdPlace(p *place, access Access) (*held, error) {
 
 // sameDir reports that p and q are the same name in the same directory.
 func (p *place) sameDir(q *place) bool {
-	if p.tree != q.tree || p.rel != q.rel || len(p.rest) != len(q.rest) {
-		return false
+	return p.sameName(q) && sameRoot(p.dir, q.dir)
+}
+
+func (p *place) sameName(q *place) bool {
+	return p.tree == q.tree && p.rel == q.rel && len(p.rest) == len(q.rest)
+}
+
+func sameRoot(a, b *os.Root) bool {
+	if a == b {
+		return true
 	}
-	a, err := p.dir.Stat(".")
+	x, err := a.Stat(".")
 	if err != nil {
 		return false
 	}
-	b, err := q.dir.Stat(".")
-	return err == nil && os.SameFile(a, b)
+	y, err := b.Stat(".")
+	return err == nil && os.SameFile(x, y)
+}
+
+// grip is a number of places whose directories are all locked.
+type grip struct {
+	places  []*held
+	dirs    *openDirs
+	release func()
+}
+
+func (g *grip) close() {
+	g.release()
+	g.dirs.close()
 }
 
 // holdAll locks the directories of several paths, always in the same order so
-// that no two callers wait for each other.
-func (w *Workspace) holdAll(paths []string, access []Access) ([]*held, error) {
+// that no two callers wait for each other. When parents is not nil, missing
+// directories above what is to be written are made and added to it.
+func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) (*grip, error) {
 	for range maxRaces {
-		helds, err := w.tryHoldAll(paths, access)
+		g, err := w.tryHoldAll(paths, access, parents)
 		if !errors.Is(err, errRaced) {
-			return helds, err
+			return g, err
 		}
 	}
 	return nil, changing(paths[0])
 }
 
-func (w *Workspace) tryHoldAll(paths []string, access []Access) (_ []*held, err error) {
+func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string) (*grip, error) {
+	dirs := newOpenDirs()
+	defer dirs.close()
 	places := make([]*place, len(paths))
-	defer func() {
-		for _, p := range places {
-			if p != nil {
-				p.close()
-			}
-		}
-	}()
 	for i, path := range paths {
-		if places[i], err = w.locate(path, access[i] != Remove); err != nil {
+		p, err := w.locateIn(dirs, path, access[i] != Remove)
+		if err == nil {
+			err = w.permit(p, access[i])
+		}
+		if err == nil && parents != nil && access[i] == Write && len(p.rest) > 0 {
+			p, err = w.withParents(dirs, p, parents)
+		}
+		if err != nil {
 			return nil, err
 		}
-		if err := w.permit(places[i], access[i]); err != nil {
-			return nil, err
-		}
+		places[i] = p
 	}
 	release, err := w.lockDirs(places)
 	if err != nil {
 		return nil, err
 	}
-	helds, err := w.lookAgain(places, access, release)
-	if err != nil {
-		release()
+	g := &grip{dirs: newOpenDirs(), release: release}
+	if err := w.lookAgain(g, places, access); err != nil {
+		g.close()
+		return nil, err
 	}
-	return helds, err
+	return g, nil
+}
+
+// withParents makes the directories above p and gives the place anew.
+func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*place, error) {
+	created, err := w.makeParents(p)
+	*made = append(*made, created...)
+	if err != nil {
+		return nil, err
+	}
+	return w.locateIn(dirs, p.given, true)
 }
 
 // lockDirs locks the directory of each place, once.
@@ -224,18 +257,13 @@ func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
 	for _, p := range places {
 		dirs[p.parent()] = p
 	}
-	var names []string
-	for name := range dirs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var releases []func()
 	all := func() {
 		for _, r := range slices.Backward(releases) {
 			r()
 		}
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
 		one, shared, err := w.lockDir(dirs[name].dir, name)
 		if err != nil {
 			all()
@@ -247,33 +275,19 @@ func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
 	return all, nil
 }
 
-// lookAgain resolves all places anew under the lock; release goes with the
-// first, so closing all helds in order ends all.
-func (w *Workspace) lookAgain(places []*place, access []Access, release func()) ([]*held, error) {
-	helds := make([]*held, 0, len(places))
-	drop := func() {
-		for _, h := range helds {
-			h.place.close()
-		}
-	}
+// lookAgain resolves all places anew under the lock.
+func (w *Workspace) lookAgain(g *grip, places []*place, access []Access) error {
+	same := make(map[*os.Root]*os.Root)
 	for i, p := range places {
-		now, err := w.locate(p.given, access[i] != Remove)
+		now, err := w.locateIn(g.dirs, p.given, access[i] != Remove)
 		if err != nil {
-			drop()
-			return nil, err
+			return err
 		}
-		helds = append(helds, &held{place: now, w: w, release: func() {}})
-		if !now.sameDir(p) {
-			drop()
-			return nil, errRaced
+		if !now.sameName(p) || same[p.dir] != now.dir && !sameRoot(p.dir, now.dir) {
+			return errRaced
 		}
+		same[p.dir] = now.dir
+		g.places = append(g.places, &held{place: now, w: w})
 	}
-	helds[len(helds)-1].release = release
-	return helds, nil
-}
-
-func closeAll(helds []*held) {
-	for _, h := range helds {
-		h.close()
-	}
+	return nil
 }

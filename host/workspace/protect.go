@@ -137,7 +137,7 @@ func (c *core) permit(p *place, access Access) error {
 		return err
 	}
 	// The given name counts as well: it may be a symlink.
-	if t, rel, err := c.lexical(p.given); err == nil {
+	if t, rel, err := c.lexical(p.given); err == nil && (t != p.tree || rel != p.rel) {
 		if err := c.unprotected(p.given, t, rel); err != nil {
 			return err
 		}

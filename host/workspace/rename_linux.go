@@ -13,3 +13,15 @@ func renameNoReplace(from int, name string, to int, target *place) error {
 	}
 	return err
 }
+
+// exchange makes the place's file and the one beside it change names, in one
+// step.
+func exchange(p *place, name string) error {
+	dir, done, err := p.self()
+	if err != nil {
+		return err
+	}
+	defer done()
+	fd := int(dir.Fd())
+	return unix.Renameat2(fd, name, fd, p.name, unix.RENAME_EXCHANGE)
+}

@@ -31,6 +31,7 @@ type place struct {
 	rest  []string    // components below name, when name is missing
 	info  fs.FileInfo // what is there, a symlink itself; nil when missing
 	open  []*os.Root  // to be closed
+	dirs  *openDirs   // what dir belongs to when places share it
 }
 
 func (p *place) close() {
@@ -38,6 +39,23 @@ func (p *place) close() {
 		dir.Close()
 	}
 	p.open = nil
+}
+
+// beside is the place of another name in the same directory.
+func (p *place) beside(name string) *place {
+	q := *p
+	q.name, q.rel = name, path.Join(path.Dir(p.rel), name)
+	return &q
+}
+
+// self opens the place's directory as a file, for what os.Root cannot do.
+func (p *place) self() (dir *os.File, done func(), err error) {
+	if p.dirs != nil {
+		dir, err = p.dirs.file(p.dir)
+		return dir, func() {}, err
+	}
+	dir, err = p.dir.Open(".")
+	return dir, func() { dir.Close() }, err
 }
 
 func (p *place) missing() bool { return p.info == nil }
@@ -102,12 +120,18 @@ func (c *core) lexical(name string) (*tree, string, error) {
 // locate resolves name; with follow the last component too. The caller closes
 // the place.
 func (c *core) locate(name string, follow bool) (*place, error) {
+	return c.locateIn(nil, name, follow)
+}
+
+// locateIn is locate with the handles of dirs, which has to stay open as long
+// as the place is used. With nil the place has its own.
+func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error) {
 	t, rel, err := c.lexical(name)
 	if err != nil {
 		return nil, err
 	}
 	for range maxRaces {
-		f := &finder{core: c, given: name, follow: follow, tree: t, todo: components(rel)}
+		f := &finder{core: c, given: name, follow: follow, tree: t, todo: components(rel), shared: dirs}
 		p, err := f.run()
 		if err == nil {
 			return p, nil
@@ -137,13 +161,22 @@ type finder struct {
 	dirs   []*os.Root // one handle for each of done
 	todo   []string
 	links  int
+	shared *openDirs // where the handles belong, if not to the place
 }
 
 func (f *finder) release() {
-	for _, dir := range f.dirs {
-		dir.Close()
+	for len(f.dirs) > 0 {
+		f.leave()
 	}
-	f.dirs = nil
+}
+
+// leave gives up the handle of the directory that the walk stands in.
+func (f *finder) leave() {
+	n := len(f.dirs) - 1
+	if f.shared == nil {
+		f.dirs[n].Close()
+	}
+	f.dirs = f.dirs[:n]
 }
 
 func (f *finder) here() *os.Root {
@@ -176,6 +209,9 @@ func (f *finder) run() (*place, error) {
 
 // enter goes one component down, or gives the place when that is the end.
 func (f *finder) enter(name string) (*place, error) {
+	if len(f.todo) > 0 && f.reuse(name) {
+		return nil, nil
+	}
 	info, err := f.here().Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.absent(name)
@@ -209,7 +245,19 @@ func (f *finder) down(name string, info fs.FileInfo) error {
 	}
 	f.dirs = append(f.dirs, next)
 	f.done = append(f.done, name)
+	f.shared.add(f.tree, f.done, next)
 	return nil
+}
+
+// reuse goes down to a directory whose handle is there already.
+func (f *finder) reuse(name string) bool {
+	done := append(f.done, name)
+	dir := f.shared.get(f.tree, done)
+	if dir == nil {
+		return false
+	}
+	f.dirs, f.done = append(f.dirs, dir), done
+	return true
 }
 
 func (f *finder) racedIfGone(err error) error {
@@ -247,8 +295,8 @@ func (f *finder) link(name string) error {
 // another one.
 func (f *finder) up() error {
 	if n := len(f.dirs); n > 0 {
-		f.dirs[n-1].Close()
-		f.dirs, f.done = f.dirs[:n-1], f.done[:n-1]
+		f.leave()
+		f.done = f.done[:n-1]
 		return nil
 	}
 	return f.jump(filepath.Dir(f.tree.abs))
@@ -288,8 +336,8 @@ func (f *finder) directory() (*place, error) {
 	}
 	name, self := f.done[n-1], f.dirs[n-1]
 	info, err := self.Stat(".")
-	self.Close()
-	f.done, f.dirs = f.done[:n-1], f.dirs[:n-1]
+	f.leave()
+	f.done = f.done[:n-1]
 	if err != nil {
 		return nil, err
 	}
@@ -298,10 +346,14 @@ func (f *finder) directory() (*place, error) {
 
 func (f *finder) place(name string, rest []string, info fs.FileInfo) *place {
 	parts := append(append(slices.Clone(f.done), name), rest...)
-	return &place{
+	p := &place{
 		given: f.given, tree: f.tree, dir: f.here(), name: name, rest: rest,
-		rel: path.Join(parts...), info: info, open: f.dirs,
+		rel: path.Join(parts...), info: info, open: f.dirs, dirs: f.shared,
 	}
+	if f.shared != nil {
+		p.open = nil
+	}
+	return p
 }
 
 // Check resolves path for a program that is going to be run with it: every

@@ -43,32 +43,32 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 	}
 }
 
-// mayWrite asks the system whether the file name in dir may be written to.
-// A file without any write bit is read-only for the superuser too.
-func mayWrite(dir *os.Root, name string, info fs.FileInfo) error {
-	if info.Mode().Perm()&0o222 == 0 {
+// mayWrite asks the system whether the file at the place may be written to. A
+// file without any write bit is read-only for the superuser too.
+func (p *place) mayWrite() error {
+	if p.info.Mode().Perm()&0o222 == 0 {
 		return fs.ErrPermission
 	}
-	f, err := dir.Open(".")
+	dir, done, err := p.self()
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return unix.Faccessat(int(f.Fd()), name, unix.W_OK, unix.AT_EACCESS)
+	defer done()
+	return unix.Faccessat(int(dir.Fd()), p.name, unix.W_OK, unix.AT_EACCESS)
 }
 
 // renameAt renames between two directory handles, each with a single name.
 func renameAt(from *place, to *place, replace bool) error {
-	a, err := from.dir.Open(".")
+	a, done, err := from.self()
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	b, err := to.dir.Open(".")
+	defer done()
+	b, done, err := to.self()
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer done()
 	if replace {
 		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
 	}

@@ -22,8 +22,8 @@ func links(fs.FileInfo) uint64 { return 1 }
 func keepOwner(*os.File, fs.FileInfo) {}
 
 // mayWrite looks at the read-only attribute.
-func mayWrite(_ *os.Root, _ string, info fs.FileInfo) error {
-	if info.Mode().Perm()&0o200 == 0 {
+func (p *place) mayWrite() error {
+	if p.info.Mode().Perm()&0o200 == 0 {
 		return fs.ErrPermission
 	}
 	return nil
@@ -53,3 +53,6 @@ func alive(pid int) bool {
 	var code uint32
 	return windows.GetExitCodeProcess(h, &code) == nil && code == 259 // still active
 }
+
+// exchange is for systems that can make two files change names.
+func exchange(*place, string) error { return errors.ErrUnsupported }

@@ -2,7 +2,8 @@ package workspace
 
 import (
 	"context"
-	"fmt"
+	"encoding/binary"
+	"encoding/hex"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -25,7 +26,8 @@ const (
 )
 
 func tempName() string {
-	return fmt.Sprintf("%s%d-%016x", tempPrefix, os.Getpid(), rand.Uint64())
+	random := binary.BigEndian.AppendUint64(nil, rand.Uint64())
+	return tempPrefix + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random)
 }
 
 // tempPid gives the process in the name of a temporary file.
@@ -47,23 +49,51 @@ func isTemp(name string) bool {
 	return ok
 }
 
-// stage writes data into a new temporary file beside the place. mode is given
-// to a file that replaces old, or subject to the umask when old is nil.
+// stage writes data into a new temporary file beside the place, on the disk
+// once it returns. mode is given to a file that replaces old, or subject to the
+// umask when old is nil.
 func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string, error) {
+	d, err := h.draft(data, old, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := h.w.settle(d); err != nil {
+		h.dir.Remove(d.name)
+		return "", err
+	}
+	return d.name, nil
+}
+
+// draft is a temporary file that is written, but not on the disk for sure.
+type draft struct {
+	name string
+	file *os.File
+}
+
+// draft writes a temporary file as stage does.
+func (h *held) draft(data io.Reader, old fs.FileInfo, mode fs.FileMode) (*draft, error) {
 	name := tempName()
 	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	err = fill(f, data, old, mode)
-	if closeErr := f.Close(); err == nil {
+	if err := fill(f, data, old, mode); err != nil {
+		f.Close()
+		h.dir.Remove(name)
+		return nil, err
+	}
+	return &draft{name: name, file: f}, nil
+}
+
+// settle waits until the draft is on the disk, and closes it. No name of a file
+// may lead to a draft before: after a power cut the name could be on the disk
+// and the content not.
+func (c *core) settle(d *draft) error {
+	err := c.sync(d.file)
+	if closeErr := d.file.Close(); err == nil {
 		err = closeErr
 	}
-	if err != nil {
-		h.dir.Remove(name)
-		return "", err
-	}
-	return name, nil
+	return err
 }
 
 func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
@@ -76,7 +106,7 @@ func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
 			return err
 		}
 	}
-	return f.Sync()
+	return nil
 }
 
 // hasMode is for file systems that have no modes of their own.

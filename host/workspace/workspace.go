@@ -78,6 +78,8 @@ type core struct {
 	escape   error // what os.Root answers for a path outside
 	locks    lockTable
 	swept    sync.Map // directories whose stale temporary files are gone
+	sync     func(*os.File) error
+	exchange func(p *place, name string) error
 }
 
 // tree is one directory tree that may be used.
@@ -96,7 +98,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait}
+	c := &core{symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait, sync: (*os.File).Sync, exchange: exchange}
 	if c.lockWait <= 0 {
 		c.lockWait = DefaultLockWait
 	}

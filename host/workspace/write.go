@@ -91,7 +91,7 @@ func (p *place) writable(exclusive bool) error {
 	if err := p.regular(); err != nil {
 		return err
 	}
-	err := mayWrite(p.dir, p.name, p.info)
+	err := p.mayWrite()
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return readOnly(p.given)
@@ -147,9 +147,7 @@ func (h *held) publishNew(temp string) error {
 		return exists(h.given)
 	}
 	// A file system without hard links.
-	from := *h.place
-	from.name = temp
-	return renameAt(&from, h.place, false)
+	return renameAt(h.beside(temp), h.place, false)
 }
 
 // Update replaces the content of an existing file by what change makes of it,

@@ -61,6 +61,7 @@ func position(s string) (start, count int, ok bool) {
 // counted reads as many lines as the header says, and reports whether that
 // was right: the lines are of a hunk and what follows is not.
 func (p *parser) counted(h *Hunk, left [2]int) bool {
+	h.Lines = make([]Line, 0, min(max(left[0], left[1]), len(p.lines)-p.at))
 	swallowed := false
 	for left[0] > 0 || left[1] > 0 {
 		swallowed = swallowed || p.atHeader() && strings.HasPrefix(p.line(2), "@@ -")

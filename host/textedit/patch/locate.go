@@ -38,6 +38,7 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 		return data, nil, nil
 	}
 	f := &fitter{path: path, lines: fileLines(data)}
+	f.out.Grow(len(data) + bytes.MinRead)
 	for i, h := range hunks {
 		found, ok := f.find(h)
 		if !ok {
@@ -52,9 +53,9 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 // fileLines cuts a file into lines with their endings, which the last may
 // lack.
 func fileLines(data []byte) []string {
-	var lines []string
-	for line := range bytes.Lines(data) {
-		lines = append(lines, string(line))
+	lines := make([]string, 0, bytes.Count(data, []byte{'\n'})+1)
+	for line := range strings.Lines(string(data)) {
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -22,6 +22,9 @@ func headerName(rest string) (name, stamp string) {
 	if name, stamp, ok := strings.Cut(rest, "\t"); ok {
 		return strings.TrimRight(name, " "), stamp
 	}
+	if !strings.ContainsAny(rest, " \f\r") {
+		return rest, "" // the usual case, without the cost of the pattern
+	}
 	if at := datePattern().FindStringIndex(rest); at != nil {
 		return rest[:at[0]], strings.TrimSpace(rest[at[0]:])
 	}

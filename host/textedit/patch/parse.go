@@ -1,9 +1,6 @@
 package patch
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // Parse reads a patch: a unified diff of one file or several, with git's
 // headers or without, and with any text around. The error is a *ParseError.
@@ -33,10 +30,7 @@ type parser struct {
 
 // splitLines cuts data into lines, all with a line ending.
 func splitLines(data []byte) []string {
-	var lines []string
-	for line := range bytes.Lines(data) {
-		lines = append(lines, string(line))
-	}
+	lines := fileLines(data)
 	if n := len(lines); n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
 		lines[n-1] += "\n"
 	}

@@ -169,7 +169,10 @@ func batch(changes []patch.FileChange) []workspace.Change {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
 		out := workspace.Change{Path: c.Path, Mode: c.Mode, Expect: workspace.Hash(c.Old)}
-		data := append([]byte{}, c.Data...) // nil would mean the old content
+		data := c.Data
+		if data == nil {
+			data = []byte{} // nil would mean the old content
+		}
 		switch c.Kind {
 		case patch.Create, patch.Copy:
 			out.Kind, out.Data, out.Expect = workspace.Create, data, ""

@@ -1,0 +1,219 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxDrafts bounds how many files of a batch are open at a time.
+	maxDrafts = 200
+	// maxSyncs is how many of them are waited for at a time: a disk can serve
+	// many in one go.
+	maxSyncs = 32
+)
+
+func (b *batch) run(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			b.rollBack()
+		}
+		b.tidy()
+	}()
+	for some := range slices.Chunk(b.steps, maxDrafts) {
+		if err := b.prepare(ctx, some); err != nil {
+			return err
+		}
+	}
+	for _, s := range b.steps {
+		if err := b.w.record(s.kind(), s.place, b.after(s)); err != nil {
+			return err
+		}
+	}
+	// Files come before they go, so that a kill rather leaves one twice.
+	for _, put := range []bool{true, false} {
+		for _, s := range b.steps {
+			if s.put != put {
+				continue
+			}
+			if err := s.apply(); err != nil {
+				return b.w.fail("write", s.given, err)
+			}
+		}
+	}
+	return nil
+}
+
+// prepare writes the new contents beside the files and to the disk. The disk
+// is told of all before the first is waited for: many file systems then write
+// them, and what leads to them, in one go.
+func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
+	drafts := make([]*draft, len(steps))
+	errs := make([]error, len(steps))
+	for i, s := range steps {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			drafts[i], errs[i] = s.draft()
+		}
+		if errs[i] != nil {
+			break
+		}
+	}
+	atOnce(len(steps), maxSyncs, func(i int) {
+		if drafts[i] != nil {
+			errs[i] = b.w.settle(drafts[i])
+		}
+	})
+	for i, err := range errs {
+		if err != nil {
+			return b.w.fail("write", steps[i].given, err)
+		}
+	}
+	return nil
+}
+
+// atOnce calls do with 0 to n-1, in up to limit goroutines.
+func atOnce(n, limit int, do func(i int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, limit) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// after is what the step makes of its place; of a new file the umask has a say
+// in the mode.
+func (b *batch) after(s *batchStep) after {
+	switch {
+	case !s.put:
+		return after{}
+	case s.like == nil:
+		return after{hash: b.w.hash(s.data)}
+	}
+	return after{hash: b.w.hash(s.data), mode: s.mode.Perm()}
+}
+
+func (s *batchStep) kind() Kind {
+	switch {
+	case !s.put:
+		return Delete
+	case s.missing():
+		return Create
+	default:
+		return Replace
+	}
+}
+
+// draft writes the new content beside the file, when there is one.
+func (s *batchStep) draft() (*draft, error) {
+	if len(s.rest) > 0 {
+		return nil, missingParent(s.place)
+	}
+	if !s.put {
+		return nil, nil
+	}
+	d, err := s.held.draft(bytes.NewReader(s.data), s.like, s.mode)
+	if err != nil {
+		return nil, err
+	}
+	s.temp = d.name
+	startWriting(d.file)
+	return d, nil
+}
+
+// apply puts the step in place, unless somebody else was quicker.
+func (s *batchStep) apply() error {
+	if s.missing() {
+		err := renameAt(s.beside(s.temp), s.place, false)
+		if errors.Is(err, fs.ErrExist) {
+			return exists(s.given)
+		}
+		return s.applied(err, "")
+	}
+	now, err := s.dir.Lstat(s.name)
+	if err != nil || !sameContent(now, s.info) {
+		return changing(s.given)
+	}
+	if s.put {
+		return s.swap()
+	}
+	backup := tempName()
+	return s.applied(renameAt(s.place, s.beside(backup), true), backup)
+}
+
+// applied notes how a step went that, when there is no error, has left what was
+// there under the name backup.
+func (s *batchStep) applied(err error, backup string) error {
+	if err == nil {
+		s.done, s.temp, s.backup = true, "", backup
+	}
+	return err
+}
+
+// swap exchanges the old file and the new one. Where the system cannot, the old
+// one gets a second name before the new one takes its place.
+func (s *batchStep) swap() error {
+	if s.w.exchange(s.place, s.temp) == nil {
+		return s.applied(nil, s.temp)
+	}
+	if err := s.keep(); err != nil {
+		return err
+	}
+	return s.applied(s.dir.Rename(s.temp, s.name), s.backup)
+}
+
+// keep gives the old file a second name, or copies it where there are no hard
+// links.
+func (s *batchStep) keep() error {
+	name := tempName()
+	if s.dir.Link(s.name, name) == nil {
+		s.backup = name
+		return nil
+	}
+	f, info, err := s.openFile()
+	if errors.Is(err, errRaced) {
+		return changing(s.given)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s.backup, err = s.stage(io.Reader(f), info, info.Mode())
+	return err
+}
+
+// rollBack takes back what was applied, the last first.
+func (b *batch) rollBack() {
+	for _, s := range slices.Backward(b.steps) {
+		switch {
+		case !s.done:
+		case s.backup != "":
+			if s.dir.Rename(s.backup, s.name) == nil {
+				s.backup = ""
+			}
+		default:
+			_ = s.dir.Remove(s.name)
+		}
+	}
+}
+
+// tidy removes what is left of temporary files.
+func (b *batch) tidy() {
+	for _, s := range b.steps {
+		for _, name := range []string{s.temp, s.backup} {
+			if name != "" {
+				_ = s.dir.Remove(name)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package workspace
+
+import (
+	"os"
+	"path"
+)
+
+// openDirs are handles of directories that several places share: each
+// directory is opened once, however many paths lead through it. A nil one
+// shares nothing.
+type openDirs struct {
+	roots map[dirName]*os.Root
+	files map[*os.Root]*os.File
+}
+
+// dirName names a directory by its real path in its tree.
+type dirName struct {
+	tree *tree
+	rel  string
+}
+
+func newOpenDirs() *openDirs {
+	return &openDirs{roots: make(map[dirName]*os.Root), files: make(map[*os.Root]*os.File)}
+}
+
+func (d *openDirs) get(t *tree, names []string) *os.Root {
+	if d == nil || len(d.roots) == 0 {
+		return nil
+	}
+	return d.roots[dirName{t, path.Join(names...)}]
+}
+
+func (d *openDirs) add(t *tree, names []string, dir *os.Root) {
+	if d != nil {
+		d.roots[dirName{t, path.Join(names...)}] = dir
+	}
+}
+
+// file gives dir as a file.
+func (d *openDirs) file(dir *os.Root) (*os.File, error) {
+	if f := d.files[dir]; f != nil {
+		return f, nil
+	}
+	f, err := dir.Open(".")
+	if err == nil {
+		d.files[dir] = f
+	}
+	return f, err
+}
+
+func (d *openDirs) close() {
+	for _, f := range d.files {
+		f.Close()
+	}
+	for _, dir := range d.roots {
+		dir.Close()
+	}
+}
