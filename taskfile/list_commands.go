@@ -46,19 +46,15 @@ type listedCommand struct {
 }
 
 func (l *listCommands) Call(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-	listing, err := l.taskfile.list(ctx)
+	listing, err := l.taskfile.usable(ctx)
 	if err != nil {
 		return nil, err
 	}
 	path := l.taskfile.options.Path
 	out := listed{Commands: []listedCommand{}}
-	switch listing.Kind {
-	case protocol.OK:
-	case protocol.NoTaskfile:
+	if listing.Kind == protocol.NoTaskfile {
 		out.Message = fmt.Sprintf("There is no Taskfile: the project has no development commands. Tasks with a description in %s would be listed here.", path)
 		return tool.JSON(out), nil
-	default:
-		return nil, l.taskfile.broken(listing.Problem)
 	}
 	for _, c := range listing.Commands {
 		out.Commands = append(out.Commands, listedCommand{c.Name, c.Description})

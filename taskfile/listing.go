@@ -41,6 +41,25 @@ func (c *listingCache) files() []string {
 	return slices.Clone(c.listing.Files)
 }
 
+// Check reads the Taskfile and says what is wrong with it: a *tool.Error of
+// code unavailable for a broken one. None at all is no error.
+func (t *Taskfile) Check(ctx context.Context) error {
+	_, err := t.usable(ctx)
+	return err
+}
+
+// usable is list, with an error for a broken Taskfile.
+func (t *Taskfile) usable(ctx context.Context) (*protocol.Listing, error) {
+	listing, err := t.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if listing.Kind != protocol.OK && listing.Kind != protocol.NoTaskfile {
+		return nil, t.broken(listing.Problem)
+	}
+	return listing, nil
+}
+
 // list gives the commands as the Taskfile has them now.
 func (t *Taskfile) list(ctx context.Context) (*protocol.Listing, error) {
 	path, err := t.path()

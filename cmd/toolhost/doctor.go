@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -86,6 +87,9 @@ func (a *app) examine(ctx context.Context) []finding {
 		}
 		findings = append(findings, p.pluginFindings()...)
 		findings = append(findings, p.upstreamFindings(ctx)...)
+		if err := tool.AsError(p.checkTasks(ctx)); err != nil {
+			findings = append(findings, finding{Check: "Taskfile", Detail: harmless(indented(err.Message)), Next: err.Suggestion})
+		}
 	}
 	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
 	findings = append(findings, a.sandboxFindings(ctx, p)...)

@@ -33,6 +33,26 @@ func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
 	a.logger.InfoContext(ctx, "agent.hcl was read again")
 }
 
+// tasksChanged takes note of a changed Taskfile, which is read afresh whenever
+// it is used.
+func (a *app) tasksChanged(ctx context.Context, p *project, server *mcpserve.Server) {
+	if err := p.checkTasks(ctx); err != nil {
+		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is mended", "error", err)
+	}
+	server.Announce()
+}
+
+// checkTasks says what is wrong with the Taskfile.
+func (p *project) checkTasks(ctx context.Context) error {
+	p.mu.Lock()
+	tasks := p.parts.tasks
+	p.mu.Unlock()
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Check(ctx)
+}
+
 // reload reads agent.hcl again and swaps the tools. An error leaves them.
 // Plugins and MCP servers that are declared as before go on as they are.
 func (p *project) reload(ctx context.Context) error {

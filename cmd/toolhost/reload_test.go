@@ -129,4 +129,16 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    desc: Second\n    cmds: [echo 2]\n"})
 	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
 	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:two"`)
+	healthy, _, _ := runIn(t, dir, "doctor")
+	assert.NotContains(t, healthy, "! Taskfile")
+
+	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    cmds: 3\n"})
+	s.until("the reason in the log", func() bool { return strings.Contains(s.stderr.String(), "the changed Taskfile cannot be used") })
+	broken := s.call("list_commands", `{}`)
+	assert.True(t, broken.IsError)
+	findings, _, _ := runIn(t, dir, "doctor")
+	for where, text := range map[string]string{"log": s.stderr.String(), "answer": broken.text(), "doctor": findings} {
+		assert.Contains(t, text, "more.yml:4", where)
+	}
+	assert.Contains(t, findings, "! Taskfile")
 }

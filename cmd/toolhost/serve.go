@@ -89,7 +89,7 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	})
 	go p.keepTidy(ctx)
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
-	go watch(ctx, p.taskFiles, server.Announce)
+	go watch(ctx, p.taskFiles, func() { a.tasksChanged(ctx, p, server) })
 	go a.followUpstream(ctx, p, server)
 	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
