@@ -22,6 +22,7 @@ import (
 // what must stay as it is.
 type arena struct {
 	t      testing.TB
+	stance stance
 	base   string
 	ws     string // the workspace
 	out    string // the canary tree
@@ -46,7 +47,7 @@ func newArena(t testing.TB, files map[string]string) *arena {
 	base, err = filepath.EvalSymlinks(base)
 	require.NoError(t, err)
 	a := &arena{
-		t: t, base: base, ws: filepath.Join(base, "ws"), out: filepath.Join(base, "outside"),
+		t: t, stance: usual(), base: base, ws: filepath.Join(base, "ws"), out: filepath.Join(base, "outside"),
 		home: filepath.Join(base, "home"), tmp: filepath.Join(base, "tmp"),
 		secret: "planted-" + rand.Text(), mark: "marked" + rand.Text(), whole: make(map[string][]string),
 	}
@@ -82,6 +83,9 @@ func (a *arena) write(dir, name, content string, mode fs.FileMode) {
 	require.NoError(a.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(a.t, os.WriteFile(path, []byte(content), mode))
 	require.NoError(a.t, os.Chmod(path, mode))
+	if a.before != nil && a.stance.uid != os.Geteuid() {
+		require.NoError(a.t, os.Lchown(path, a.stance.uid, a.stance.uid))
+	}
 }
 
 // link makes a symlink in the workspace.
@@ -114,6 +118,7 @@ func (a *arena) listen() {
 // arm notes how everything is, after all is set up and before the attack.
 func (a *arena) arm() {
 	a.t.Helper()
+	a.hand()
 	a.before = a.snapshot()
 	a.owners = make(map[string]bool)
 	for _, m := range mounts() {

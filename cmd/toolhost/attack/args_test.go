@@ -158,8 +158,8 @@ var harmlessSearches = []string{
 	`{"pattern":"planted","args":"-g '../outside/**'"}`,
 }
 
-func argsArena(t *testing.T) *arena {
-	a := newArena(t, map[string]string{
+func argsArena(t *testing.T, s stance) *arena {
+	a := newArenaFor(t, s, map[string]string{
 		"sub/x.txt": "x\n", "tree/a.txt": "a\n", "names0": "../outside/secret.txt\x00",
 		".ripgreprc": "--pre=./evil.sh\n", ".agent/Taskfile.yml": "version: '3'\ntasks:\n  default:\n    cmds: ['true']\n",
 	})
@@ -177,23 +177,35 @@ func params(t *testing.T, args string) string {
 
 func TestArgs(t *testing.T) {
 	t.Parallel()
-	a := argsArena(t)
+	for _, s := range []stance{usual(), weakest()} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			tryArgs(t, s)
+		})
+	}
+}
+
+func tryArgs(t *testing.T, s stance) {
+	a := argsArena(t, s)
+	if block := s.block(); block != "" {
+		a.write(a.ws, "agent.hcl", block, 0o644)
+	}
 	a.arm()
 	h := a.serve([]string{"RIPGREP_CONFIG_PATH=" + a.ws + "/.ripgreprc"})
 	for _, x := range argsAttacks {
 		a.plantLinks()
-		one := attack{group: "args", name: x.tool + " " + x.args, tool: x.tool, params: params(t, x.args), want: refused}
+		one := attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool, params: params(t, x.args), want: refused}
 		oneOverMCP(t, h, one)
 	}
 	for _, x := range oddArgs {
 		a.plantLinks()
-		oneOverMCP(t, h, attack{group: "args", name: x.tool + " " + x.args, tool: x.tool, params: params(t, x.args)})
+		oneOverMCP(t, h, attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool, params: params(t, x.args)})
 	}
 	for _, p := range searchAttacks {
-		oneOverMCP(t, h, attack{group: "args", name: "rg " + p, tool: "rg", params: p, want: refused})
+		oneOverMCP(t, h, attack{group: "args", name: s.String() + " rg " + p, tool: "rg", params: p, want: refused})
 	}
 	for _, p := range harmlessSearches {
-		oneOverMCP(t, h, attack{group: "args", name: "rg " + p, tool: "rg", params: p})
+		oneOverMCP(t, h, attack{group: "args", name: s.String() + " rg " + p, tool: "rg", params: p})
 	}
 	for _, v := range h.stop() {
 		t.Errorf("after the end: %s: %s", v.check, v.what)
@@ -273,7 +285,7 @@ func TestArgsControls(t *testing.T) {
 		"rg runs its --pre":             {"rg --pre ./evil.sh planted .", checkCanary},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := argsArena(t)
+			a := argsArena(t, usual())
 			a.arm()
 			said := a.shell(x.script)
 			control(t, "args", name, x.check, a.inspect(said))

@@ -3,6 +3,7 @@ package attack
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (a *arena) env(more ...string) []string {
 
 func (a *arena) program(more []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
-	cmd.Dir, cmd.Env = a.ws, a.env(more...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.ws, a.env(more...), a.stance.credential()
 	return cmd
 }
 
@@ -67,19 +68,23 @@ func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	if !timer.Stop() {
 		r.faults = append(r.faults, violation{checkAlive, "the program did not end"})
 	}
-	r.read(stdout.Bytes())
+	r.read(toolset, stdout.Bytes())
 	return r
 }
 
-// read takes the one JSON object of a call.
-func (r *result) read(stdout []byte) {
+// read takes the one JSON object of a call. Only toolset clemini says nothing
+// of a success in it.
+func (r *result) read(toolset string, stdout []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(stdout))
 	var o struct {
-		Success *bool           `json:"success"`
-		Status  string          `json:"status"`
-		Output  string          `json:"output"`
-		Error   json.RawMessage `json:"error"`
-		Code    string          `json:"error_code"`
+		Success  *bool           `json:"success"`
+		Status   string          `json:"status"`
+		Output   string          `json:"output"`
+		Error    json.RawMessage `json:"error"`
+		Code     string          `json:"error_code"`
+		Metadata struct {
+			Code string `json:"error_code"`
+		}
 	}
 	if err := decoder.Decode(&o); err != nil {
 		r.faults = append(r.faults, violation{checkResult, fmt.Sprintf("no JSON object: %v; stderr: %s", err, r.said[1])})
@@ -89,13 +94,13 @@ func (r *result) read(stdout []byte) {
 		r.faults = append(r.faults, violation{checkResult, "something follows the result"})
 	}
 	r.text = o.Output
-	r.failed = o.Success != nil && !*o.Success || o.Status == "error" || o.Success == nil && o.Status == ""
+	r.failed = o.Success != nil && !*o.Success || o.Status == "error" || o.Success == nil && o.Status == "" && (toolset != "clemini" || o.Error != nil)
 	var e struct {
 		Code      string `json:"code"`
 		ErrorType string `json:"error_type"`
 	}
 	_ = json.Unmarshal(o.Error, &e)
-	r.code = e.Code + e.ErrorType + o.Code
+	r.code = e.Code + e.ErrorType + cmp.Or(o.Code, o.Metadata.Code)
 	if r.failed && r.code == "" {
 		r.faults = append(r.faults, violation{checkResult, "a failure without a code"})
 	}

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -35,6 +36,11 @@ func buildAndRun(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
+	// Also for those whom the superuser plays. The program that runs lies in a
+	// private directory.
+	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
+		return 1, err
+	}
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
@@ -46,6 +52,17 @@ func buildAndRun(m *testing.M) (int, error) {
 		code = 1
 	}
 	return code, nil
+}
+
+// player is this program, as what it plays the roles.
+func player() string { return filepath.Join(binaries, "player") }
+
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o755)
 }
 
 // all is true where the long forms of tests are to run.

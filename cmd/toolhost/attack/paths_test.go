@@ -18,6 +18,7 @@ type victim struct {
 	as           string // what the path is, where the tool takes two
 	dir          bool   // it wants a directory
 	unlinks      bool   // a symlink given is itself removed or moved, which is harmless
+	text         bool   // what is no path that may be read is taken for a text
 }
 
 // victims are the tools of each toolset that work on paths.
@@ -57,14 +58,48 @@ var victims = map[string][]victim{
 		{tool: "read_file", params: `{"path":"{P}"}`},
 		{tool: "apply_patch", params: `{"unified_diff":"--- a/{P}\n+++ b/{P}\n@@ -0,0 +1 @@\n+owned\n"}`},
 	},
+	"clemini": {
+		{tool: "read_file", params: `{"file_path":"{P}"}`},
+		{tool: "write_file", params: `{"file_path":"{P}","content":"owned"}`},
+		{tool: "write_file", as: "with a backup", params: `{"file_path":"{P}","content":"owned","backup":true}`},
+		{tool: "edit", params: `{"file_path":"{P}","old_string":"outside","new_string":"owned"}`},
+		{tool: "edit", as: "new", params: `{"file_path":"{P}/new","new_string":"owned","create_if_not_exists":true}`, dir: true},
+		{tool: "glob", params: `{"pattern":"*","directory":"{P}"}`, dir: true},
+		{tool: "glob", as: "pattern", params: `{"pattern":"{P}/*"}`, dir: true},
+		{tool: "grep", params: `{"pattern":"planted","directory":"{P}"}`, dir: true},
+		{tool: "bash", params: `{"command":"cat secret.txt inner.txt; touch owned","working_directory":"{P}","confirmed":true}`, dir: true},
+	},
+	"ocode": {
+		{tool: "file_read", params: `{"path":"{P}"}`},
+		{tool: "file_write", params: `{"path":"{P}","content":"owned"}`},
+		{tool: "file_write", as: "new", params: `{"path":"{P}/new/file","content":"owned","create_dirs":true}`, dir: true},
+		{tool: "file_edit", params: `{"path":"{P}","old_text":"outside","new_text":"owned"}`},
+		{tool: "file_ops", as: "copy source", params: `{"operation":"copy","source":"{P}","destination":"stolen"}`},
+		{tool: "file_ops", as: "copied tree", params: `{"operation":"copy","source":"{P}","destination":"stolentree"}`, dir: true},
+		{tool: "file_ops", as: "copy target", params: `{"operation":"copy","source":"ok.txt","destination":"{P}"}`},
+		{tool: "file_ops", as: "move source", params: `{"operation":"move","source":"{P}","destination":"stolen"}`, unlinks: true},
+		{tool: "file_ops", as: "move target", params: `{"operation":"move","source":"ok.txt","destination":"{P}"}`},
+		{tool: "file_ops", as: "removed", params: `{"operation":"remove","source":"{P}"}`, unlinks: true},
+		{tool: "grep", params: `{"pattern":"planted","path":"{P}","recursive":true}`, dir: true},
+		{tool: "diff", params: `{"source1":"{P}","source2":"ok.txt"}`, text: true},
+		{tool: "diff", as: "second", params: `{"source1":"ok.txt","source2":"{P}"}`, text: true},
+		{tool: "json_yaml", params: `{"action":"parse","input":"{P}","format":"yaml"}`, text: true},
+		{tool: "json_yaml", as: "merged", params: `{"action":"merge","input":"ok.txt\n{P}","format":"yaml"}`, text: true},
+		{tool: "bash", params: `{"command":"cat secret.txt inner.txt; touch owned","working_dir":"{P}"}`, dir: true},
+		{tool: "git_status", params: `{"path":"{P}"}`, dir: true},
+		{tool: "test_runner", params: `{"framework":"unittest","path":"{P}"}`, dir: true},
+		{tool: "architect", params: `{"analysis_type":"metrics","path":"{P}"}`, dir: true},
+	},
 }
 
-// escapes are ways to name what lies outside; {D} is a directory there and
-// {F} its file. links marks those that go through a symlink.
-var escapes = []struct {
+// escape is a way to name what lies outside: a file and a directory there.
+// links marks those that go through a symlink.
+type escape struct {
 	name, file, dir string
 	links           bool
-}{
+}
+
+var escapes = []escape{
 	{name: "dotdot", file: "../outside/secret.txt", dir: "../outside"},
 	{name: "absolute", file: "{OUT}/secret.txt", dir: "{OUT}"},
 	{name: "sibling with the same beginning", file: "{BASE}/ws-evil/secret.txt", dir: "../ws-evil"},
@@ -82,6 +117,8 @@ var refusals = map[string][]string{
 	"agent":      {"path_outside_workspace"},
 	"cliagent":   {"path_outside_working_dir"},
 	"agentbench": {"path_outside_workspace", "blocked"}, // path_escape and symlink_blocked in its own words
+	"clemini":    {"ACCESS_DENIED", "path_outside_workspace"},
+	"ocode":      {"path_outside_workspace"},
 }
 
 // plantLinks makes the links of the escapes anew.
@@ -116,6 +153,23 @@ func (v victim) at(path string) string {
 	return strings.ReplaceAll(v.params, "{P}", string(quoted[1:len(quoted)-1]))
 }
 
+// against is the attack on a victim by an escape.
+func (v victim) against(toolset string, e escape) attack {
+	x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset], params: v.at(e.file)}
+	if v.dir {
+		x.params = v.at(e.dir)
+	}
+	switch {
+	case v.unlinks && e.links, v.text:
+		x.want = nil
+	case v.tool == "apply_patch" && (e.name == "absolute" || strings.HasPrefix(e.name, "sibling")):
+		x.want = nil // patch takes leading slashes for the part to be stripped
+	case v.tool == "create_file" && e.links:
+		x.want = append([]string{"file_exists"}, x.want...) // the link does
+	}
+	return x
+}
+
 func TestPathsLeadNowhereOutside(t *testing.T) {
 	t.Parallel()
 	for toolset, list := range victims {
@@ -127,19 +181,8 @@ func TestPathsLeadNowhereOutside(t *testing.T) {
 			h := a.serve(nil, "--toolset", toolset)
 			for _, v := range list {
 				for _, e := range escapes {
-					x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset]}
-					x.params = v.at(e.file)
-					if v.dir {
-						x.params = v.at(e.dir)
-					}
-					if v.unlinks && e.links || v.tool == "apply_patch" && (e.name == "absolute" || strings.HasPrefix(e.name, "sibling")) {
-						x.want = nil // patch takes leading slashes for the part to be stripped
-					}
-					if v.tool == "create_file" && e.links {
-						x.want = append([]string{"file_exists"}, x.want...) // the link does
-					}
 					a.plantLinks()
-					oneOverMCP(t, h, x)
+					oneOverMCP(t, h, v.against(toolset, e))
 				}
 			}
 			for _, v := range h.stop() {
@@ -159,17 +202,10 @@ func TestPathsOnTheCommandLine(t *testing.T) {
 			a.plantLinks()
 			a.arm()
 			for i, v := range list {
-				e := escapes[(3*i)%len(escapes)]
-				x := attack{group: "paths", name: "command line: " + v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset]}
-				if toolset == "agentbench" {
+				x := v.against(toolset, escapes[(3*i)%len(escapes)])
+				x.name = "command line: " + x.name
+				if toolset == "agentbench" && x.want != nil {
 					x.want = []string{"path_escape", "symlink_blocked"}
-				}
-				x.params = v.at(e.file)
-				if v.dir {
-					x.params = v.at(e.dir)
-				}
-				if v.unlinks && e.links {
-					x.want = nil
 				}
 				a.plantLinks()
 				t.Run(x.name, func(t *testing.T) { onCommandLine(t, a, nil, toolset, x) })
@@ -269,20 +305,28 @@ func TestPathsThatAreTraps(t *testing.T) {
 func TestPathsControls(t *testing.T) {
 	t.Parallel()
 	t.Run("workspace allowed to reach outside", func(t *testing.T) {
-		for _, v := range []struct{ tool, params, check string }{
-			{"write_file", `{"path":"../outside/secret.txt","content":"owned"}`, checkCanary},
-			{"read_file", `{"path":"lnk"}`, checkSecret},
-			{"rm", `{"args":"-rf ../outside/dir"}`, checkCanary},
-			{"touch", `{"args":"{OUT}/secret.txt"}`, checkCanary},
-			{"head", `{"args":"lnkdir/secret.txt"}`, checkSecret},
-			{"cp", `{"args":"ok.txt {OUT}/new"}`, checkCanary},
+		for _, v := range []struct{ toolset, tool, params, check string }{
+			{"", "write_file", `{"path":"../outside/secret.txt","content":"owned"}`, checkCanary},
+			{"", "read_file", `{"path":"lnk"}`, checkSecret},
+			{"", "rm", `{"args":"-rf ../outside/dir"}`, checkCanary},
+			{"", "touch", `{"args":"{OUT}/secret.txt"}`, checkCanary},
+			{"", "head", `{"args":"lnkdir/secret.txt"}`, checkSecret},
+			{"", "cp", `{"args":"ok.txt {OUT}/new"}`, checkCanary},
+			{"clemini", "read_file", `{"file_path":"lnk"}`, checkSecret},
+			{"clemini", "write_file", `{"file_path":"../outside/secret.txt","content":"owned"}`, checkCanary},
+			{"clemini", "grep", `{"pattern":"planted","directory":"lnkdir","output_mode":"content"}`, checkSecret},
+			{"clemini", "bash", `{"command":"cat secret.txt","working_directory":"lnkdir"}`, checkSecret},
+			{"ocode", "file_read", `{"path":"lnkdir/secret.txt"}`, checkSecret},
+			{"ocode", "file_ops", `{"operation":"remove","source":"{OUT}/dir/inner.txt"}`, checkCanary},
+			{"ocode", "diff", `{"source1":"{OUT}/secret.txt","source2":"ok.txt"}`, checkSecret},
+			{"ocode", "bash", `{"command":"touch secret.txt","working_dir":"{OUT}"}`, checkCanary},
 		} {
 			a := newArena(t, nil)
 			a.write(a.ws, "agent.hcl", `workspace { allow = ["../outside"] }`, 0o644)
 			a.plantLinks()
 			a.arm()
-			r := a.cli(nil, "", v.tool, a.fill(v.params))
-			control(t, "paths", v.tool+" where outside is allowed", v.check, a.inspect(r.said...))
+			r := a.cli(nil, v.toolset, v.tool, a.fill(v.params))
+			control(t, "paths", v.toolset+" "+v.tool+" where outside is allowed", v.check, a.inspect(r.said...))
 		}
 	})
 	t.Run("a naive writer follows hard links", func(t *testing.T) {

@@ -12,15 +12,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // evil declares this program as a plugin in a role.
-func evil(t *testing.T, a *arena, role, more string) string {
-	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
+func evil(a *arena, role, more string) string {
 	return fmt.Sprintf("plugin %q {\n  source = %q\n  start_timeout = \"3s\"\n  env = { ATTACK_ROLE = %q, ATTACK_CANARY = %q }\n%s}\n",
-		"evil", self, role, a.canary.Addr().String(), more)
+		"evil", player(), role, a.canary.Addr().String(), more)
 }
 
 func harm(what, arg string) string {
@@ -60,18 +59,30 @@ var deeds = []struct {
 
 func TestPlugins(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, nil)
-	a.write(a.ws, "agent.hcl", evil(t, a, "plugin", "  timeout = \"1s\"\n"), 0o644)
-	data, err := os.ReadFile(filepath.Join(a.ws, "agent.hcl"))
-	require.NoError(t, err)
-	a.whole["agent.hcl"] = []string{string(data)}
+	for _, s := range []stance{usual(), weakest()} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			doAll(t, s)
+		})
+	}
+}
+
+// doAll has an evil plugin do all its deeds.
+func doAll(t *testing.T, s stance) {
+	a := newArenaFor(t, s, nil)
+	hcl := evil(a, "plugin", "  timeout = \"1s\"\n") + s.block()
+	a.write(a.ws, "agent.hcl", hcl, 0o644)
+	a.whole["agent.hcl"] = []string{hcl}
 	a.arm()
 	h := a.serve(nil)
 	for _, d := range deeds {
-		if d.what == "children" {
+		switch {
+		case d.what == "children":
 			continue // they live as long as the plugin, see below
+		case d.arg == "{WS}/agent.hcl" && !s.full(t):
+			continue // kept from it by namespaces alone
 		}
-		one := attack{group: "plugins", name: "does " + d.what + " " + d.arg, tool: "do", params: harm(d.what, a.fill(d.arg)), want: d.want}
+		one := attack{group: "plugins", name: s.String() + " does " + d.what + " " + d.arg, tool: "do", params: harm(d.what, a.fill(d.arg)), want: d.want}
 		oneOverMCP(t, h, one)
 		r := h.call("read_file", `{"path":"ok.txt"}`)
 		assert.Equal(t, "fine\n", r.text, "other tools work on after %s", d.what)
@@ -94,9 +105,12 @@ func TestPluginsLeaveNoProcess(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
+			if how == "host is killed" && !usual().full(t) {
+				testneed.Missing(t, "what a plugin has started may outlive a host that is killed, unless there are namespaces")
+			}
 			tally.note(tally.cases, "plugins", "children when the "+how)
 			a := newArena(t, nil)
-			a.write(a.ws, "agent.hcl", evil(t, a, "plugin", ""), 0o644)
+			a.write(a.ws, "agent.hcl", evil(a, "plugin", ""), 0o644)
 			a.arm()
 			h := a.serve(nil)
 			r := h.call("do", harm("children", a.mark))
@@ -116,7 +130,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
-			a.write(a.ws, "agent.hcl", evil(t, a, role, ""), 0o644)
+			a.write(a.ws, "agent.hcl", evil(a, role, ""), 0o644)
 			a.arm()
 			onCommandLine(t, a, nil, "", attack{group: "plugins", name: "starts: " + role, tool: "read_file", params: `{"path":"ok.txt"}`, want: []string{""}})
 		})
@@ -126,9 +140,7 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 // A program that is not the one that was pinned does not run.
 func TestPluginsThatWereTamperedWith(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	program, err := os.ReadFile(self)
+	program, err := os.ReadFile(player())
 	require.NoError(t, err)
 	for name, x := range map[string]struct {
 		sum    string
@@ -143,7 +155,7 @@ func TestPluginsThatWereTamperedWith(t *testing.T) {
 			a := newArena(t, nil)
 			path := filepath.Join(a.base, "plugin-evil")
 			require.NoError(t, os.WriteFile(path, program, 0o755))
-			hcl := strings.Replace(evil(t, a, "plugin", "  sha256 = \""+x.sum+"\"\n"), self, path, 1)
+			hcl := strings.Replace(evil(a, "plugin", "  sha256 = \""+x.sum+"\"\n"), player(), path, 1)
 			a.write(a.ws, "agent.hcl", hcl, 0o644)
 			a.whole["ran"] = []string{"(missing)"}
 			require.NoError(t, x.change(path))
@@ -174,7 +186,7 @@ func TestPluginControls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
-			hcl := evil(t, a, "plugin", "") + "sandbox { level = \"off\" }\n"
+			hcl := evil(a, "plugin", "") + "sandbox { level = \"off\" }\n"
 			a.write(a.ws, "agent.hcl", hcl, 0o644)
 			a.whole["agent.hcl"] = []string{hcl}
 			a.arm()

@@ -68,11 +68,11 @@ func shortly(face string) func(t *testing.T, script string) string {
 	}
 }
 
-func processArena(t *testing.T, hcl string) *arena {
-	a := newArena(t, map[string]string{
+func processArena(t *testing.T, s stance, hcl string) *arena {
+	a := newArenaFor(t, s, map[string]string{
 		".agent/Taskfile.yml": "version: '3'\ntasks:\n  script:\n    desc: run\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
 	})
-	a.write(a.ws, "agent.hcl", hcl, 0o644)
+	a.write(a.ws, "agent.hcl", hcl+s.block(), 0o644)
 	return a
 }
 
@@ -80,17 +80,19 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for face := range faces {
 		for part := range slices.Chunk(stubborn, 5) {
-			t.Run(face+" "+part[0].name, func(t *testing.T) {
-				t.Parallel()
-				outlive(t, face, part)
-			})
+			for _, s := range []stance{usual(), weakest()} {
+				t.Run(face+" "+s.String()+" "+part[0].name, func(t *testing.T) {
+					t.Parallel()
+					outlive(t, s, face, part)
+				})
+			}
 		}
 	}
 }
 
 // outlive has a few stubborn commands run on one host.
-func outlive(t *testing.T, face string, list []stubbornCommand) {
-	a, f := processArena(t, stubbornTools), faces[face]
+func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
+	a, f := processArena(t, s, stubbornTools), faces[face]
 	a.arm()
 	make := f.params
 	if f.toolset != "" {
@@ -101,7 +103,7 @@ func outlive(t *testing.T, face string, list []stubbornCommand) {
 		if face == "taskfile" && x.name == "stops itself" {
 			continue // the shell of go-task waits for it, and both are ended like any other
 		}
-		one := attack{group: "processes", name: face + " " + x.name, tool: f.tool, params: make(t, a.fill(x.script)), want: x.want}
+		one := attack{group: "processes", name: face + " " + s.String() + " " + x.name, tool: f.tool, params: make(t, a.fill(x.script)), want: x.want}
 		if face == "cliagent" || face == "command" {
 			one.wantText = x.text
 		}
@@ -114,54 +116,72 @@ func outlive(t *testing.T, face string, list []stubbornCommand) {
 	}
 }
 
+// inTheBackground is a command that leaves nobody to end it but the sandbox.
+const inTheBackground = `setsid ` + sleeper + ` & trap '' TERM HUP; sleep 300 # {MARK}`
+
 // The host's own end, however it comes, is that of all it started.
 func TestProcessesEndWithTheHost(t *testing.T) {
 	t.Parallel()
-	for face, f := range faces {
+	for face := range faces {
 		for how, end := range map[string]func(h *host){
 			"killed":      func(h *host) { _ = h.cmd.Process.Kill() },
 			"terminated":  func(h *host) { _ = h.cmd.Process.Signal(syscall.SIGTERM) },
 			"hung up":     func(h *host) { _ = h.cmd.Process.Signal(syscall.SIGHUP) },
 			"end of file": func(h *host) { _ = h.in.Close() },
 		} {
-			t.Run(face+" "+how, func(t *testing.T) {
-				t.Parallel()
-				tally.note(tally.cases, "processes", face+" host "+how)
-				a := processArena(t, strings.ReplaceAll(stubbornTools, `"1s"`, `"60s"`))
-				a.arm()
-				h := a.serve(nil, toolsetArgs(f.toolset)...)
-				h.startCall(f.tool, f.params(t, a.fill(`setsid `+sleeper+` & trap '' TERM HUP; sleep 300 # {MARK}`)))
-				require.True(t, within(patience, func() bool { return len(a.marked()) >= 2 }), "it has begun")
-				end(h)
-				select {
-				case <-h.done:
-				case <-time.After(patience):
-					_ = h.cmd.Process.Kill()
-					t.Error("the host did not end")
-				}
-				assert.Empty(t, a.inspect(h.stdout.String(), h.stderr.String()))
-			})
+			for _, s := range []stance{usual(), weakest()} {
+				t.Run(face+" "+how+" "+s.String(), func(t *testing.T) {
+					t.Parallel()
+					tally.note(tally.cases, "processes", face+" host "+how+" "+s.String())
+					script := inTheBackground
+					if how == "killed" && !s.full(t) {
+						// What a command starts may outlive that one; it itself may not.
+						if script = `exec ` + sleeper; face == "taskfile" {
+							return
+						}
+					}
+					endHost(t, s, face, script, end)
+				})
+			}
 		}
 	}
+}
+
+func endHost(t *testing.T, s stance, face, script string, end func(*host)) {
+	f, a := faces[face], processArena(t, s, strings.ReplaceAll(stubbornTools, `"1s"`, `"60s"`))
+	a.arm()
+	h := a.serve(nil, toolsetArgs(f.toolset)...)
+	h.startCall(f.tool, f.params(t, a.fill(script)))
+	require.True(t, within(patience, func() bool { return len(a.marked()) >= 2 }), "it has begun")
+	end(h)
+	select {
+	case <-h.done:
+	case <-time.After(patience):
+		_ = h.cmd.Process.Kill()
+		t.Error("the host did not end")
+	}
+	assert.Empty(t, a.inspect(h.stdout.String(), h.stderr.String()))
 }
 
 // A call that is cancelled takes its processes along and leaves the host.
 func TestProcessesOfACancelledCall(t *testing.T) {
 	t.Parallel()
 	for face, f := range faces {
-		t.Run(face, func(t *testing.T) {
-			t.Parallel()
-			tally.note(tally.cases, "processes", face+" cancelled")
-			a := processArena(t, strings.ReplaceAll(stubbornTools, `"1s"`, `"60s"`))
-			a.arm()
-			h := a.serve(nil, toolsetArgs(f.toolset)...)
-			id := h.startCall(f.tool, f.params(t, a.fill(`setsid `+sleeper+` & trap '' TERM; sleep 300 # {MARK}`)))
-			require.True(t, within(patience, func() bool { return len(a.marked()) >= 2 }), "it has begun")
-			h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
-			assert.True(t, within(6*time.Second, func() bool { return len(a.marked()) == 0 }), "its processes end")
-			assert.Empty(t, h.inspect(new(result)))
-			assert.Empty(t, h.stop())
-		})
+		for _, s := range []stance{usual(), weakest()} {
+			t.Run(face+" "+s.String(), func(t *testing.T) {
+				t.Parallel()
+				tally.note(tally.cases, "processes", face+" cancelled "+s.String())
+				a := processArena(t, s, strings.ReplaceAll(stubbornTools, `"1s"`, `"60s"`))
+				a.arm()
+				h := a.serve(nil, toolsetArgs(f.toolset)...)
+				id := h.startCall(f.tool, f.params(t, a.fill(inTheBackground)))
+				require.True(t, within(patience, func() bool { return len(a.marked()) >= 2 }), "it has begun")
+				h.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`)
+				assert.True(t, within(6*time.Second, func() bool { return len(a.marked()) == 0 }), "its processes end")
+				assert.Empty(t, h.inspect(new(result)))
+				assert.Empty(t, h.stop())
+			})
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package attack
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/testneed"
 )
 
@@ -55,9 +57,12 @@ var forbidden = []struct{ name, script string }{
 	{"use the proxy of the environment", `curl -s -m 2 http://example.com/`},
 	{"send by UDP", `bash -c 'echo x > /dev/udp/127.0.0.1/{PORT}'`},
 	{"set its own user id", `cp /bin/sh own && chmod u+s own && ./own -p -c 'echo owned > {OUT}/owned'; rm -f own`},
-	{"change what agents may do", `echo 'workspace { allow = ["/"] }' > agent.hcl; printf 'version: 3' > .agent/Taskfile.yml`},
+	{changeOfRules, `echo 'workspace { allow = ["/"] }' > agent.hcl; printf 'version: 3' > .agent/Taskfile.yml`},
 	{"plant a git hook", `mkdir -p .git/hooks; echo 'touch {OUT}/owned' > .git/hooks/pre-commit; true`},
 }
+
+// changeOfRules is kept from commands by namespaces alone.
+const changeOfRules = "change what agents may do"
 
 // faces are the ways in which a shell command gets to run, each with its
 // toolset and the parameters for a script.
@@ -83,15 +88,13 @@ func taskParams(t *testing.T, script string) string {
 	return string(data)
 }
 
-func sandboxArena(t *testing.T, level string) *arena {
-	a := newArena(t, map[string]string{
+func sandboxArena(t *testing.T, s stance) *arena {
+	a := newArenaFor(t, s, map[string]string{
 		".git/config":         "[core]\n",
 		".agent/Taskfile.yml": "version: '3'\ntasks:\n  script:\n    desc: run\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
 	})
 	hcl := "tool \"script\" {\n  description = \"Run.\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"
-	if level != "" {
-		hcl += "sandbox { level = \"" + level + "\" }\n"
-	}
+	hcl += s.block()
 	a.write(a.ws, "agent.hcl", hcl, 0o644)
 	a.whole["agent.hcl"] = []string{hcl}
 	return a
@@ -102,20 +105,19 @@ func TestSandbox(t *testing.T) {
 	if os.Geteuid() != 0 {
 		testneed.Program(t, "unshare")
 	}
-	levels := []string{""} // what holds without a word in agent.hcl
-	if all() {
-		levels = []string{"", "full"}
-	}
-	for _, level := range levels {
+	for _, s := range stances() {
 		for face, f := range faces {
-			t.Run(strings.TrimSpace(face+" "+level), func(t *testing.T) {
+			t.Run(face+" "+s.String(), func(t *testing.T) {
 				t.Parallel()
-				a := sandboxArena(t, level)
+				a := sandboxArena(t, s)
 				a.arm()
 				h := a.serve(nil, toolsetArgs(f.toolset)...)
 				for _, x := range forbidden {
+					if x.name == changeOfRules && !s.full(t) {
+						continue
+					}
 					a.write(a.ws, "ok.txt", "fine\n", 0o644)
-					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + level + " " + x.name, tool: f.tool, params: f.params(t, a.fill(x.script))})
+					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + s.String() + " " + x.name, tool: f.tool, params: f.params(t, a.fill(x.script))})
 				}
 				for _, v := range h.stop() {
 					t.Errorf("after the end: %s: %s", v.check, v.what)
@@ -136,7 +138,7 @@ func toolsetArgs(toolset string) []string {
 // program: sockets of every family, io_uring, namespaces, ptrace and more.
 func TestSandboxProbe(t *testing.T) {
 	t.Parallel()
-	a := sandboxArena(t, "")
+	a := sandboxArena(t, usual())
 	build := exec.Command("go", "build", "-o", filepath.Join(a.ws, "probe"), "../../../host/sandbox/testdata/probe")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
@@ -174,14 +176,37 @@ func TestSandboxControls(t *testing.T) {
 		"read the host's environment": {`cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'`, checkSecret},
 		"connect to a server by TCP":  {`bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT} && cat <&3'`, checkServer},
 		"hard link and write":         {`ln {OUT}/secret.txt stolen && echo owned > stolen`, checkCanary},
-		"change what agents may do":   {`echo 'workspace { allow = ["/"] }' > agent.hcl`, checkWhole},
+		changeOfRules:                 {`echo 'workspace { allow = ["/"] }' > agent.hcl`, checkWhole},
 	} {
-		t.Run(name, func(t *testing.T) {
+		for _, uid := range []int{os.Geteuid(), ordinary()} {
+			s := stance{sandbox.Off, uid}
+			t.Run(name+" "+s.String(), func(t *testing.T) {
+				t.Parallel()
+				a := sandboxArena(t, s)
+				a.arm()
+				r := a.cli(nil, "cliagent", "run_in_terminal", command(t, a.fill(x.script)))
+				control(t, "sandbox", name, x.check, a.inspect(r.said...))
+			})
+		}
+	}
+}
+
+// TestStances sees that commands run as the stances say: where they did not,
+// the attacks would be on something else.
+func TestStances(t *testing.T) {
+	t.Parallel()
+	for _, s := range stances() {
+		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			a := sandboxArena(t, "off")
+			a := sandboxArena(t, s)
 			a.arm()
-			r := a.cli(nil, "cliagent", "run_in_terminal", command(t, a.fill(x.script)))
-			control(t, "sandbox", name, x.check, a.inspect(r.said...))
+			r := a.cli(nil, "", "script", scriptParams(t, "echo user $(id -u)"))
+			level := s.level
+			if level == sandbox.Auto {
+				level = sandbox.Detect(t.Context()).Strongest
+			}
+			assert.Contains(t, r.said[0], fmt.Sprintf("user %d", s.uid), r.said)
+			assert.Contains(t, r.said[0], `"sandbox":"`+string(level)+`"`)
 		})
 	}
 }

@@ -1,0 +1,122 @@
+package attack
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// nobody is the number of an ordinary user.
+const nobody = 65534
+
+// stance is how the host that is attacked runs: at which level of the sandbox,
+// where Auto is what holds without a word in agent.hcl, and as which user.
+type stance struct {
+	level sandbox.Level
+	uid   int
+}
+
+// usual is a stance that the operator does nothing for.
+func usual() stance { return stance{sandbox.Auto, os.Geteuid()} }
+
+// weakest is the stance in which the kernel holds the least: no namespaces, and
+// an ordinary user where the test can play one.
+func weakest() stance { return stance{sandbox.Landlock, ordinary()} }
+
+func ordinary() int {
+	if testneed.Superuser() {
+		return nobody
+	}
+	return os.Geteuid()
+}
+
+// stances are all that differ on this machine.
+func stances() []stance {
+	list := []stance{usual(), {sandbox.Landlock, os.Geteuid()}}
+	if ordinary() != os.Geteuid() {
+		list = append(list, stance{sandbox.Auto, nobody}, stance{sandbox.Landlock, nobody})
+	}
+	if all() {
+		list = append(list, stance{sandbox.Full, os.Geteuid()})
+	}
+	return list
+}
+
+func (s stance) String() string {
+	name := string(s.level)
+	if s.uid != os.Geteuid() {
+		name += " as nobody"
+	}
+	return name
+}
+
+// block is the stance's part of agent.hcl.
+func (s stance) block() string {
+	if s.level == sandbox.Auto {
+		return ""
+	}
+	return "sandbox { level = \"" + string(s.level) + "\" }\n"
+}
+
+// full reports whether namespaces hold: only they protect parts of the
+// workspace, and end what a host that was killed had started.
+func (s stance) full(t testing.TB) bool {
+	return s.level == sandbox.Full || s.level == sandbox.Auto && sandbox.Detect(t.Context()).Strongest == sandbox.Full
+}
+
+// signalScope is the version of Landlock that keeps signals in. Without it, an
+// attack that ends whatever it can may not be tried.
+const signalScope = 6
+
+// need skips a test whose stance this machine does not allow.
+func (s stance) need(t testing.TB) {
+	t.Helper()
+	report := sandbox.Detect(t.Context())
+	switch {
+	case s.level == sandbox.Full && !report.Full.Works:
+		testneed.Missing(t, "sandbox level full does not work here: "+report.Full.Reason)
+	case s.level == sandbox.Landlock && !report.Landlock.Works:
+		testneed.Missing(t, "sandbox level landlock does not work here: "+report.Landlock.Reason)
+	case !s.full(t) && report.LandlockABI < signalScope:
+		testneed.Missing(t, "the kernel's Landlock does not confine signals: Linux 6.12 does")
+	}
+}
+
+// newArenaFor is newArena for a host in a stance.
+func newArenaFor(t testing.TB, s stance, files map[string]string) *arena {
+	t.Helper()
+	s.need(t)
+	a := newArena(t, files)
+	a.stance = s
+	return a
+}
+
+// hand gives all in the arena to the user that the host runs as: what keeps
+// that one out must be the sandbox alone.
+func (a *arena) hand() {
+	a.t.Helper()
+	if a.stance.uid == os.Geteuid() {
+		return
+	}
+	require.NoError(a.t, filepath.WalkDir(a.base, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = os.Lchown(path, a.stance.uid, a.stance.uid)
+		}
+		return err
+	}))
+}
+
+// credential has a program run as the stance's user.
+func (s stance) credential() *syscall.SysProcAttr {
+	if s.uid == os.Geteuid() {
+		return nil
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}}
+}
