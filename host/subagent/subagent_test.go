@@ -24,7 +24,7 @@ func program(t *testing.T) string {
 func TestFind(t *testing.T) {
 	_, err := Agents{}.Find("")
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-	assert.Contains(t, tool.AsError(err).Suggestion, "agent { command =")
+	assert.Contains(t, tool.AsError(err).Suggestion, "\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
 	agents := Agents{{Role: "a"}, {Role: "b"}}
 	_, err = agents.Find("")
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))

@@ -94,6 +94,10 @@ func Occurrences(n int) string {
 // linesShown is how many line numbers are listed in a message.
 const linesShown = 20
 
+// FirstLines gives of a list of line numbers what the details of an error may
+// hold: whoever reads it has no use for thousands.
+func FirstLines(lines []int) []int { return lines[:min(len(lines), linesShown)] }
+
 // AtLines lists line numbers for a message: "line 3", "lines 3, 9 and 12".
 // A line is listed once; a long list is cut, and says how many are left out.
 func AtLines(lines []int) string {

@@ -134,7 +134,7 @@ func (in editInput) explain(data []byte, err error) error {
 	case tool.NotUnique:
 		e := tool.Errorf(tool.NotUnique, "String matches %d locations. Provide more context.", miss.Count).
 			Suggest("Take more of the lines around the one that is meant into old_string, or set replace_all.").
-			With("path", in.Path).With("lines", miss.Lines)
+			With("path", in.Path).With("lines", textedit.FirstLines(miss.Lines))
 		return coded(codeNotUnique, e).with("suggestions", textsAt(data, miss.Lines))
 	case tool.NoMatch:
 		suggestions, places := []string{}, []map[string]any{}

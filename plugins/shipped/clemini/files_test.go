@@ -201,3 +201,11 @@ func TestEditKeepsWhatItDoesNotEdit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
 }
+
+// An error is read by a model: of thousands of places it names the first.
+func TestEditOfATextThatIsThereVeryOften(t *testing.T) {
+	b := newBench(t, "a.txt", strings.Repeat("x\n", 5000))
+	got := b.fails("NOT_UNIQUE", "String matches 5000 locations. Provide more context.",
+		"edit", args{"file_path": "a.txt", "old_string": "x", "new_string": "y"})
+	assert.Len(t, got["context"].(map[string]any)["lines"], 20)
+}

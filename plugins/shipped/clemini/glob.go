@@ -104,7 +104,7 @@ func checkDirectory(ws *workspace.Workspace, dir string) error {
 	switch {
 	case tool.CodeOf(err) == tool.NotFound:
 		return tool.Errorf(tool.NotFound, "Directory not found: %s", dir).
-			Suggest("Check the path, or leave directory out to look everywhere.").With("directory", dir)
+			Suggest("Check the path, or leave it out to take the whole workspace.").With("directory", dir)
 	case err != nil:
 		return pathError(err, dir, "")
 	case !info.IsDir():

@@ -78,7 +78,7 @@ func taskCases() []provingCase {
 		}},
 		{"code IO_ERROR", func(t *testing.T) {
 			got := newBench(t).fails("IO_ERROR", "No agent is configured to work on tasks", "task", args{"prompt": "x"})
-			assert.Contains(t, got["context"].(map[string]any)["hint"], `agent { command = ["claude", "-p"]`)
+			assert.Contains(t, got["context"].(map[string]any)["hint"], "agent {\n  command = [\"claude\", \"-p\"]\n")
 			b := newBenchOf(t, clemini.Deps{Agents: subagent.Agents{{Command: []string{"no-such-agent"}}}})
 			b.fails("IO_ERROR", "", "task", args{"prompt": "x"})
 		}},

@@ -124,7 +124,7 @@ func (p fileEditParams) notFound(err error, e *tool.Error) error {
 	}
 	if n := len(match.Lines); n > 0 {
 		return tool.Errorf(tool.NoMatch, "Occurrence %d not found in %s: the text occurs %s", p.Occurrence, p.Path, times(n)).
-			Suggest("Give an occurrence from 1 to %d, or 0 for all.", n).With("lines", match.Lines)
+			Suggest("Give an occurrence from 1 to %d, or 0 for all.", n).With("lines", textedit.FirstLines(match.Lines))
 	}
 	if len(match.Nearest) > 0 {
 		miss = miss.Suggest("%s\n%s", e.Suggestion, textedit.Explain(match.Nearest)).With("nearest", match.Nearest)
