@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/plugins/internal/handshake"
 )
 
@@ -101,7 +102,7 @@ func (o *output) failStartup(quoted string) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.startupError = shorten(o.redact(reason), 4*keptLineLength)
+	o.startupError = shown(o.redact(reason), 4*keptLineLength)
 }
 
 func (o *output) read(f *os.File, stream string) {
@@ -149,7 +150,7 @@ func (o *output) keep(line string) {
 	if len(o.last) == keptLines {
 		o.last = append(o.last[:0], o.last[1:]...)
 	}
-	o.last = append(o.last, shorten(line, keptLineLength))
+	o.last = append(o.last, shown(line, keptLineLength))
 }
 
 // allow tells whether another line may be logged in this second, and how many
@@ -164,14 +165,6 @@ func (o *output) allow(now time.Time) (left int, ok bool) {
 	}
 	o.logged++
 	return left, true
-}
-
-func shorten(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "..."
 }
 
 func (r *guardedRunner) handshake() *handshakeLine {
@@ -219,4 +212,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		}
 		w.pending = w.pending[i+1:]
 	}
+}
+
+// shown is what a plugin printed as a message shows it.
+func shown(text string, limit int) string {
+	return excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit)
 }

@@ -27,7 +27,7 @@ func (r record) text() string {
 // parseRecord reads the JSON lines of hclog and of log/slog. Whatever is none
 // is a message as it stands; a plugin may print anything.
 func parseRecord(line []byte) record {
-	plain := record{level: slog.LevelInfo, message: shorten(string(line), maxLine)}
+	plain := record{level: slog.LevelInfo, message: shown(string(line), maxLine)}
 	if len(line) == 0 || line[0] != '{' {
 		return plain
 	}

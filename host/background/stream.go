@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 )
 
@@ -154,7 +154,7 @@ func (r *reader) read() (o proc.Output, err error) {
 	if o.Tail, err = r.tail(total, o.PathBytes, r.cap-half); err != nil {
 		return o, err
 	}
-	o.Head, o.Tail = wholeEnd(o.Head), wholeStart(o.Tail)
+	o.Head, o.Tail = excerpt.TrimEnd(o.Head), excerpt.TrimStart(o.Tail)
 	if len(o.Tail) > 0 && o.Tail[len(o.Tail)-1] != '\n' {
 		o.Lines++
 	}
@@ -225,27 +225,4 @@ func (r *reader) around(at, size, logged int64) ([]byte, error) {
 
 func section(f *os.File, at, size int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, at, size))
-}
-
-// wholeEnd drops the beginning of a character at the end of b.
-func wholeEnd(b []byte) []byte {
-	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			return b
-		}
-	}
-	return b
-}
-
-// wholeStart drops the rest of a character at the start of b.
-func wholeStart(b []byte) []byte {
-	for i := 0; i < utf8.UTFMax-1 && i < len(b); i++ {
-		if utf8.RuneStart(b[i]) {
-			return b[i:]
-		}
-	}
-	return b
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -47,17 +48,9 @@ func compactJSON(text string) (json.RawMessage, error) {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(text)); err != nil {
 		return nil, tool.Errorf(tool.CommandFailed, "the output is not the JSON that it should be: %w", err).
-			Suggest("Tell the author of the tool; the text was: %s", shorten(text))
+			Suggest("Tell the author of the tool; the text was: %s", excerpt.Shorten(text, 200))
 	}
 	return b.Bytes(), nil
-}
-
-func shorten(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func (m *maker) content(ctx context.Context, piece *argv.Content) (tool.Content, error) {

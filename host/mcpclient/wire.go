@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -124,10 +125,7 @@ func (w *words) add(line string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(line) > maxWord {
-		line = strings.ToValidUTF8(line[:maxWord], "") + " ..."
-	}
-	w.last = append(w.last, line)
+	w.last = append(w.last, excerpt.Shorten(line, maxWord))
 	w.last = w.last[max(0, len(w.last)-maxWords):]
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
@@ -152,7 +153,7 @@ func cut(text string) string {
 	if len(text) <= mostShown {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostShown], "") + fmt.Sprintf("\n[%d more bytes are not shown]", len(text)-mostShown)
+	return excerpt.Head(text, mostShown) + fmt.Sprintf("\n[%d more bytes are not shown]", len(text)-mostShown)
 }
 
 // resume reads the answers that a request carries. Questions that it leaves

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -99,7 +100,7 @@ func (s *Server) readRun(_ context.Context, request *mcp.ReadResourceRequest) (*
 		return nil, mcp.ResourceNotFoundError(request.Params.URI)
 	}
 	contents := &mcp.ResourceContents{URI: request.Params.URI, MIMEType: "text/plain"}
-	if text := wholeRunes(data); utf8.Valid(text) {
+	if text := excerpt.TrimEnd(data); utf8.Valid(text) && (len(text) > 0 || len(data) == 0) {
 		data, contents.Text = text, string(text)
 	} else {
 		contents.MIMEType, contents.Blob = "application/octet-stream", data
@@ -164,18 +165,4 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	}
 	data, err = io.ReadAll(io.NewSectionReader(file, p.offset, p.length))
 	return data, info.Size(), err
-}
-
-// wholeRunes is data without the beginning of a character at its end, unless
-// that is all there is.
-func wholeRunes(data []byte) []byte {
-	for cut := 1; cut < utf8.UTFMax && cut < len(data); cut++ {
-		if start := len(data) - cut; utf8.RuneStart(data[start]) {
-			if !utf8.FullRune(data[start:]) {
-				return data[:start]
-			}
-			break
-		}
-	}
-	return data
 }

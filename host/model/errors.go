@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -54,7 +55,7 @@ func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	}
 	why := ""
 	if message := c.withoutKey(parseComplaint(answer.Body).Message); message != "" {
-		why = ": " + shorten(message)
+		why = ": " + excerpt.Shorten(strings.TrimSpace(message), 500)
 	}
 	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model, status, why).
 		Suggest("%s", suggestion).With("status", status)
@@ -66,13 +67,4 @@ func (c *Client) withoutKey(text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, c.options.Key, "[redacted]")
-}
-
-func shorten(text string) string {
-	const most = 500
-	text = strings.TrimSpace(text)
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "..."
 }

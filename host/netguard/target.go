@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -34,11 +34,7 @@ func (c *Client) parseTarget(raw string) (*url.URL, error) {
 }
 
 func badURL(raw, why string) *tool.Error {
-	const most = 200
-	if len(raw) > most {
-		raw = strings.ToValidUTF8(raw[:most], "") + "..."
-	}
-	return tool.Errorf(tool.InvalidArgument, "invalid URL %q: %s", raw, why).
+	return tool.Errorf(tool.InvalidArgument, "invalid URL %q: %s", excerpt.Shorten(raw, 200), why).
 		Suggest("Give a whole URL such as https://www.example.com/page.")
 }
 

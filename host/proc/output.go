@@ -6,7 +6,8 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/excerpt"
 )
 
 // Output is what a process wrote to one stream.
@@ -185,7 +186,7 @@ func (c *capture) output() Output {
 	if c.tail.size == 0 {
 		return o
 	}
-	o.Head, o.Tail = cutEnd(c.buf), cutStart(c.tail.bytes())
+	o.Head, o.Tail = excerpt.TrimEnd(c.buf), excerpt.TrimStart(c.tail.bytes())
 	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
 	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
 	if c.spill.err == nil {
@@ -198,29 +199,6 @@ func (c *capture) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spill.close()
-}
-
-// cutEnd drops the beginning of a character at the end of b.
-func cutEnd(b []byte) []byte {
-	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			return b
-		}
-	}
-	return b
-}
-
-// cutStart drops the rest of a character at the start of b.
-func cutStart(b []byte) []byte {
-	for i := 0; i < utf8.UTFMax-1 && i < len(b); i++ {
-		if utf8.RuneStart(b[i]) {
-			return b[i:]
-		}
-	}
-	return b
 }
 
 // ring keeps the last size bytes written to it.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -106,21 +106,13 @@ func (r *Redactor) rewriteLiteral(literal []byte, limit int, whole bool) []byte 
 		clean = Redacted
 	}
 	if limit > 0 && len(clean) > limit {
-		clean = cut(clean, limit)
+		head := excerpt.Head(clean, limit)
+		clean = fmt.Sprintf("%s[... %d bytes left out]", head, len(clean)-len(head))
 	}
 	if clean == text {
 		return literal
 	}
 	return tool.MustMarshal(clean)
-}
-
-// cut keeps the first part of s, whole characters only, and says how much is
-// missing.
-func cut(s string, limit int) string {
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return fmt.Sprintf("%s[... %d bytes left out]", s[:limit], len(s)-limit)
 }
 
 func isSecretName(literal []byte) bool {

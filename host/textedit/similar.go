@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/excerpt"
 )
 
 const (
@@ -85,7 +87,7 @@ func similar(lines [][]byte, old []string, limit int) []Near {
 	target := slices.MaxFunc(old, func(a, b string) int {
 		return cmp.Compare(len(bytes.TrimSpace([]byte(a))), len(bytes.TrimSpace([]byte(b))))
 	})
-	grams := newBigrams(cut([]byte(target), 4*pieceSize))
+	grams := newBigrams(excerpt.Head([]byte(target), 4*pieceSize))
 	size := max(pieceSize, 2*min(len(target), 4*pieceSize))
 	var best []candidate
 	var buf []byte
@@ -140,18 +142,7 @@ func pieces(line []byte, size int) [][]byte {
 		for from < len(line) && from > 0 && !utf8.RuneStart(line[from]) {
 			from++
 		}
-		list = append(list, cut(line[from:], size))
+		list = append(list, excerpt.Head(line[from:], size))
 	}
 	return list
-}
-
-// cut shortens b to at most size bytes, not within a character.
-func cut(b []byte, size int) []byte {
-	if len(b) <= size {
-		return b
-	}
-	for size > 0 && !utf8.RuneStart(b[size]) {
-		size--
-	}
-	return b[:size]
 }

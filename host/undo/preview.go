@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -130,7 +131,7 @@ func (p *planner) conflictDiff(c problem) string {
 	}
 	diff := p.diff(c.path, from, to)
 	if len(diff) > maxShown {
-		diff = strings.ToValidUTF8(diff[:maxShown], "") + "\n(the rest of the diff is not shown)\n"
+		diff = excerpt.Head(diff, maxShown) + "\n(the rest of the diff is not shown)\n"
 	}
 	return diff
 }

@@ -12,9 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -157,7 +157,7 @@ func (k *kit) check(ctx context.Context, c check) {
 		result.Outcome, result.Detail = Skip, err.Error()
 		k.report.Skipped++
 	default:
-		result.Outcome, result.Detail = Fail, shorten(err.Error())
+		result.Outcome, result.Detail = Fail, excerpt.Shorten(err.Error(), maxDetail)
 		k.report.Failed++
 	}
 	k.report.Checks = append(k.report.Checks, result)
@@ -184,13 +184,6 @@ func (k *kit) revive(ctx context.Context) {
 
 // maxDetail bounds what is told of a failure, in bytes.
 const maxDetail = 1000
-
-func shorten(s string) string {
-	if len(s) <= maxDetail {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxDetail], "") + "..."
-}
 
 // step bounds one step of a check.
 func (k *kit) step(ctx context.Context) (context.Context, context.CancelFunc) {

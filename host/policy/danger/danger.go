@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
 )
 
@@ -241,9 +242,5 @@ func shown(c *policy.Command) string {
 	for i, w := range c.Words {
 		texts[i] = w.Text
 	}
-	text := strings.Join(texts, " ")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "..."
-	}
-	return text
+	return excerpt.Shorten(strings.Join(texts, " "), 200)
 }

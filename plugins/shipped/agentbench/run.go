@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
@@ -174,7 +175,7 @@ func tailOf(o proc.Output) string {
 	if o.Truncated() {
 		end = o.Tail
 	}
-	return strings.ToValidUTF8(string(end[max(0, len(end)-tailShown):]), "")
+	return strings.ToValidUTF8(string(excerpt.TrimStart(end[max(0, len(end)-tailShown):])), "")
 }
 
 // keep writes a stream to its artifact and gives the name that results tell.
@@ -201,7 +202,7 @@ func cut(o proc.Output) []byte {
 	const room = (streamMax - 200) / 2
 	head := o.Head[:min(len(o.Head), room)]
 	tail := o.Tail[max(0, len(o.Tail)-room):]
-	head, tail = head[:len(head)-partialEnd(head)], tail[partialStart(tail):]
+	head, tail = excerpt.TrimEnd(head), excerpt.TrimStart(tail)
 	mark := fmt.Sprintf("\n[... %d of %d bytes left out; redirect the command's output to a file to keep all of it ...]\n",
 		o.Bytes-int64(len(head)+len(tail)), o.Bytes)
 	return append(append(append([]byte{}, head...), mark...), tail...)

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -172,9 +172,5 @@ func shownLine(line string) string {
 	if len(line) <= matchLineMax {
 		return line
 	}
-	end := matchLineMax
-	for end > 0 && !utf8.RuneStart(line[end]) {
-		end--
-	}
-	return line[:end] + " [... the line is longer; see it with read_file ...]"
+	return excerpt.Head(line, matchLineMax) + " [... the line is longer; see it with read_file ...]"
 }

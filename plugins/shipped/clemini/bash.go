@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -141,10 +142,7 @@ func (in bashInput) argv() []string {
 
 // title is what listings show.
 func (in bashInput) title() string {
-	if len(in.Command) > titleLimit {
-		return strings.ToValidUTF8(in.Command[:titleLimit], "") + "..."
-	}
-	return in.Command
+	return excerpt.Shorten(in.Command, titleLimit)
 }
 
 func (in bashInput) start(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -111,6 +112,6 @@ func shortened(line string, limit int) string {
 	if len(line) <= limit {
 		return line
 	}
-	head := strings.ToValidUTF8(line[:limit], "")
+	head := excerpt.Head(line, limit)
 	return fmt.Sprintf("%s [... %d more bytes in this line]", head, len(line)-len(head))
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/netguard/markdown"
 	"github.com/toolhost/toolhost/host/tool"
@@ -238,6 +239,6 @@ func cutText(s string, limit int) (shown string, cut bool) {
 	if len(s) <= limit {
 		return s, false
 	}
-	head := strings.ToValidUTF8(s[:limit], "")
+	head := excerpt.Head(s, limit)
 	return fmt.Sprintf("%s\n\n[... %d more bytes are left out; fetch a page about a part of it]", head, len(s)-len(head)), true
 }

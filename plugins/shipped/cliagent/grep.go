@@ -10,6 +10,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -152,6 +153,6 @@ func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return line
 	}
-	head := wholeRunes([]byte(line[:lineShown]))
+	head := excerpt.Head(line, lineShown)
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

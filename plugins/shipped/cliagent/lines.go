@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/excerpt"
 )
 
 // lineReader picks lines out of a stream and counts all of them.
@@ -67,20 +69,7 @@ func (l *lineReader) take(chunk []byte, start int, fresh bool) {
 		return
 	}
 	l.partial = true
-	l.text = wholeRunes(append(l.text, chunk[:room]...))
-}
-
-// wholeRunes drops the beginning of a character at the end of b.
-func wholeRunes(b []byte) []byte {
-	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(b[i]) {
-			if !utf8.FullRune(b[i:]) {
-				return b[:i]
-			}
-			return b
-		}
-	}
-	return b
+	l.text = excerpt.TrimEnd(append(l.text, chunk[:room]...))
 }
 
 // fromLatin1 gives text in which bytes that are not UTF-8 are taken as

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
@@ -143,7 +144,7 @@ func (p replaceParams) failure(err error) error {
 func (p replaceParams) notFound(err error, e *tool.Error) error {
 	shown := p.Old
 	if len(shown) > shownBytes {
-		shown = fmt.Sprintf("%s... (%d bytes)", wholeRunes([]byte(shown[:shownBytes])), len(p.Old))
+		shown = fmt.Sprintf("%s... (%d bytes)", excerpt.Head(shown, shownBytes), len(p.Old))
 	}
 	miss := tool.Errorf(codeStringNotFound, "String '%s' not found in file", shown).Suggest("%s", e.Suggestion).With("path", p.Path)
 	var match *textedit.MatchError

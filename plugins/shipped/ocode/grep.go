@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
@@ -130,6 +131,6 @@ func shownLine(line string) string {
 	if len(line) <= lineShown {
 		return fromLatin1([]byte(line))
 	}
-	head := strings.ToValidUTF8(line[:lineShown], "")
+	head := excerpt.Head(line, lineShown)
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

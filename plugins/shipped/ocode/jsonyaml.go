@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/data"
@@ -185,7 +186,7 @@ func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	}
 	if err == nil && len(o.output) > dataShown {
 		total := len(o.output)
-		o.output = strings.ToValidUTF8(o.output[:dataShown], "")
+		o.output = excerpt.Head(o.output, dataShown)
 		o.truncated = true
 		o.warn(fmt.Sprintf("the first %d of %d bytes are shown; select a part with action query", len(o.output), total))
 	}

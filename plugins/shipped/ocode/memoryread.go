@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
@@ -117,7 +118,7 @@ func listed(all []remembered) (lines []string, shown []remembered) {
 func oneLine(value string) string {
 	first, rest, more := strings.Cut(value, "\n")
 	if len(first) > memoryLine {
-		cut := strings.ToValidUTF8(first[:memoryLine], "")
+		cut := excerpt.Head(first, memoryLine)
 		return fmt.Sprintf("%s [... %d more bytes]", cut, len(value)-len(cut))
 	}
 	if more && rest != "" {

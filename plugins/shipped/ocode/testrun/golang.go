@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 )
 
@@ -255,7 +256,7 @@ func shorten(text string, r *Report) string {
 	}
 	r.Truncated = true
 	head, tail := text[:outputCap/2], text[len(text)-outputCap/2:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) + strings.ToValidUTF8(tail, "")
+	return excerpt.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) + excerpt.TrimStart(tail)
 }
 
 // round gives a percentage with one digit after the point.

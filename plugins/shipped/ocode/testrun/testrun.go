@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -281,9 +282,7 @@ func (r *Report) fail(f Failure) {
 		}
 		return
 	}
-	if len(f.Message) > messageLimit {
-		f.Message = strings.ToValidUTF8(f.Message[:messageLimit], "") + " ..."
-	}
+	f.Message = excerpt.Shorten(f.Message, messageLimit)
 	r.Failures = append(r.Failures, f)
 }
 

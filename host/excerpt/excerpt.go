@@ -1,0 +1,46 @@
+// Package excerpt cuts UTF-8 texts without leaving parts of characters at the
+// edges. Bytes that are not UTF-8 stay as they are.
+package excerpt
+
+import "unicode/utf8"
+
+// Head is the longest beginning of text of whole characters that has at most
+// limit bytes.
+func Head[T ~string | ~[]byte](text T, limit int) T {
+	if len(text) <= limit {
+		return text
+	}
+	return TrimEnd(text[:limit])
+}
+
+// Shorten is Head with "..." behind it where something is left out.
+func Shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return Head(text, limit) + "..."
+}
+
+// TrimEnd drops the beginning of a character at the end of text, such as a
+// read of so many bytes leaves.
+func TrimEnd[T ~string | ~[]byte](text T) T {
+	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune([]byte(text[i:])) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// TrimStart drops the rest of a character at the start of text.
+func TrimStart[T ~string | ~[]byte](text T) T {
+	for i := 0; i < min(len(text), utf8.UTFMax-1); i++ {
+		if utf8.RuneStart(text[i]) {
+			return text[i:]
+		}
+	}
+	return text
+}
