@@ -37,10 +37,14 @@ func TrimEnd[T ~string | ~[]byte](text T) T {
 
 // TrimStart drops the rest of a character at the start of text.
 func TrimStart[T ~string | ~[]byte](text T) T {
-	for i := 0; i < min(len(text), utf8.UTFMax-1); i++ {
+	const most = utf8.UTFMax - 1 // bytes behind the first of a character
+	for i := range min(len(text), most+1) {
 		if utf8.RuneStart(text[i]) {
 			return text[i:]
 		}
+	}
+	if len(text) <= most {
+		return text[len(text):]
 	}
 	return text
 }

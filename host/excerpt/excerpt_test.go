@@ -47,11 +47,17 @@ func TestTrim(t *testing.T) {
 			assert.True(t, utf8.ValidString(part), "%q", part)
 		}
 		assert.True(t, strings.HasPrefix(text, head) && strings.HasSuffix(text, tail))
+		lost := text[len(head) : len(text)-len(tail)]
 		if utf8.RuneStart((text + "x")[i]) {
-			assert.Equal(t, text, head+tail)
+			assert.Empty(t, lost)
 		} else {
-			lost := text[len(head) : len(text)-len(tail)]
 			assert.Equal(t, 1, utf8.RuneCountInString(lost), "%q", lost)
 		}
 	}
+}
+
+func TestTrimLeavesWhatIsNoText(t *testing.T) {
+	const noText = "\x80\x80\x80\x80\x80"
+	assert.Equal(t, noText, excerpt.TrimEnd(noText))
+	assert.Equal(t, noText, excerpt.TrimStart(noText))
 }

@@ -318,6 +318,15 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{})
 	require.NoError(t, err)
 	defer session.Close()
+	require.Eventually(t, func() bool { // a client that is connected may not listen yet
+		s.Announce()
+		select {
+		case <-changed:
+			return true
+		case <-time.After(50 * time.Millisecond):
+			return false
+		}
+	}, 10*time.Second, time.Millisecond)
 
 	require.NoError(t, h.Reload(t.Context(), []host.Source{source{newTool("other", tool.ReadOnly, nil)}}, host.Toolset{}))
 	s.Refresh()
@@ -326,7 +335,4 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Tools, 1)
 	assert.Equal(t, "other", list.Tools[0].Name)
-
-	s.Announce()
-	<-changed
 }
