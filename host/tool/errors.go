@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -88,8 +89,9 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Message == "" && t.Code == e.Code
 }
 
-// AsError gives err as an *Error: itself when it is or wraps one, otherwise
-// one of code internal. A nil err gives nil.
+// AsError gives err as an *Error: itself when it is or wraps one, the end of a
+// context as timeout or cancelled, and anything else as internal. A nil err
+// gives nil.
 func AsError(err error) *Error {
 	if err == nil {
 		return nil
@@ -97,6 +99,12 @@ func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: Timeout, Message: "the call did not finish in time", Suggestion: "Ask for less in one call.", cause: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: Cancelled, Message: "the call was cancelled", Suggestion: "Call again if the result is still wanted.", cause: err}
 	}
 	return &Error{
 		Code:       Internal,
@@ -106,7 +114,7 @@ func AsError(err error) *Error {
 	}
 }
 
-// CodeOf gives err's code, "" for nil and internal for a foreign error.
+// CodeOf gives the code that AsError finds for err, "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""

@@ -115,32 +115,17 @@ func content(c tool.Content) *toolpb.Content {
 	}
 }
 
-// Error gives err, or nil for nil. An error that is no *tool.Error has the
-// code of its kind: timeout, cancelled or internal.
+// Error gives err, or nil for nil. See tool.AsError for one that is no *tool.Error.
 func Error(err error) *toolpb.Error {
 	if err == nil {
 		return nil
 	}
-	e := asError(err)
+	e := tool.AsError(err)
 	return &toolpb.Error{
 		Code:       string(e.Code),
 		Message:    []byte(e.Message),
 		Suggestion: []byte(e.Suggestion),
 		Details:    object(e.Details),
-	}
-}
-
-func asError(err error) *tool.Error {
-	var e *tool.Error
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(tool.Timeout, "%w", err).Suggest("Give the call more time, or less to do.")
-	case errors.Is(err, context.Canceled):
-		return tool.Errorf(tool.Cancelled, "%w", err).Suggest("Call again if the work is still wanted.")
-	default:
-		return tool.AsError(err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // Version is the plugin's version.
@@ -103,7 +104,7 @@ func (t *benchTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, er
 
 func (t *benchTool) try(ctx context.Context, call *tool.Call) (*outcome, error) {
 	if t.deps.Workspace == nil {
-		return nil, noWorkspace(t.definition.Name)
+		return nil, contract.NoWorkspace(t.definition.Name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
@@ -133,11 +134,6 @@ func (t *benchTool) Normalize(params json.RawMessage) json.RawMessage {
 		return params
 	}
 	return tool.MustMarshal(fields)
-}
-
-func noWorkspace(name string) *tool.Error {
-	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).
-		Suggest("Call it through toolhost.")
 }
 
 func example(description, params string) tool.Example {

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit/patch"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // patchTries is how often a patch is made anew because somebody changed a
@@ -209,7 +210,7 @@ func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
 // Plan implements tool.Planner.
 func (t *patchTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	if t.deps.Workspace == nil {
-		return nil, noWorkspace(t.definition.Name)
+		return nil, contract.NoWorkspace(t.definition.Name)
 	}
 	var in patchInput
 	if err := call.Decode(&in); err != nil {

@@ -1,6 +1,7 @@
 package agentbench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -8,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // config is the plugin's configuration.
@@ -69,12 +70,6 @@ func configure(env sdk.Env) (Deps, error) {
 // open opens the workspace. The contract blocks symbolic links unless the
 // operator says otherwise.
 func open(w sdk.Workspace, symlinks string) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect, Symlinks: workspace.Block}
-	if symlinks == "" {
-		symlinks = w.Symlinks
-	}
-	if symlinks == "inside" {
-		options.Symlinks = workspace.Inside
-	}
-	return undo.OpenWorkspace(w.Root, options)
+	w.Symlinks = cmp.Or(symlinks, w.Symlinks, "block")
+	return contract.OpenWorkspace(w)
 }

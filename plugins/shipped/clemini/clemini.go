@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // Version is the plugin's version.
@@ -126,8 +127,7 @@ func (t *contractTool) attempt(ctx context.Context, call *tool.Call) (*outcome, 
 // ready gives the tool's own copy of what it works with.
 func (t *contractTool) ready() (*Deps, error) {
 	if t.deps.Workspace == nil {
-		return nil, tool.Errorf(tool.Unavailable, "%s has no workspace to work in", t.definition.Name).
-			Suggest("Call it through toolhost.")
+		return nil, contract.NoWorkspace(t.definition.Name)
 	}
 	deps := *t.deps
 	return &deps, nil

@@ -146,7 +146,7 @@ func (in editInput) explain(data []byte, err error) error {
 			Suggest("%s", textedit.MissSuggestion(miss.Nearest)).With("path", in.Path).With("nearest", places)
 		return coded(codeNotFound, e).with("suggestions", suggestions)
 	}
-	return asError(err)
+	return tool.AsError(err)
 }
 
 // textsAt gives the lines of those numbers, without the blanks around them.

@@ -1,12 +1,11 @@
 package clemini
 
 import (
-	"context"
 	"errors"
 	"maps"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // The contract's error codes.
@@ -55,7 +54,7 @@ func isQuestion(err error) bool { return errors.Is(err, tool.ErrInputRequired) }
 func failed(name string, err error) *tool.Result {
 	var f *failure
 	if !errors.As(err, &f) {
-		own := asError(err)
+		own := tool.AsError(err)
 		f = coded(codeOf(name, own), own)
 	}
 	about := maps.Clone(f.err.Details)
@@ -68,23 +67,10 @@ func failed(name string, err error) *tool.Result {
 	}
 	object := map[string]any{}
 	maps.Copy(object, f.extra)
-	object["error"], object["error_code"], object["context"] = capital(f.err.Message), f.code, about
+	object["error"], object["error_code"], object["context"] = contract.Capital(f.err.Message), f.code, about
 	r := tool.JSON(object)
 	r.Failed = f.err
 	return r
-}
-
-func asError(err error) *tool.Error {
-	var own *tool.Error
-	switch {
-	case errors.As(err, &own):
-		return own
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(tool.Timeout, "the call did not finish in time").Suggest("Ask for less in one call.")
-	case errors.Is(err, context.Canceled):
-		return tool.Errorf(tool.Cancelled, "the call was cancelled").Suggest("Call again if the result is still wanted.")
-	}
-	return tool.AsError(err)
 }
 
 // codeOf is the contract's code for an error that a tool or the host made.
@@ -113,20 +99,10 @@ func codeOf(name string, err *tool.Error) string {
 	return codeIO
 }
 
-// capital makes the first letter a capital where the first word is plain lower
-// case, and so no name with a dot or slash in it.
-func capital(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // pathError puts an error of the workspace about path into the contract's
 // words.
 func pathError(err error, path, find string) error {
-	e := asError(err)
+	e := tool.AsError(err)
 	switch e.Code {
 	case tool.PathOutsideWorkspace:
 		return tool.Errorf(e.Code, "Access denied: %s is outside allowed paths", path).

@@ -9,9 +9,8 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
-	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // config is the plugin's configuration.
@@ -62,11 +61,7 @@ func configure(env sdk.Env) (Deps, error) {
 	if err := env.Decode(&c); err != nil {
 		return Deps{}, err
 	}
-	options := workspace.Options{Allow: env.Workspace.Allow, Protect: env.Workspace.Protect}
-	if env.Workspace.Symlinks == "block" {
-		options.Symlinks = workspace.Block
-	}
-	ws, err := undo.OpenWorkspace(env.Workspace.Root, options)
+	ws, err := contract.OpenWorkspace(env.Workspace)
 	if err != nil {
 		return Deps{}, err
 	}

@@ -209,7 +209,7 @@ func textOf(node *html.Node) string {
 
 // webError gives an error of a fetch the contract's words.
 func webError(what string, err error) error {
-	e := asError(err)
+	e := tool.AsError(err)
 	if e.Code == tool.Cancelled {
 		return e
 	}

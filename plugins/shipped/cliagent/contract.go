@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // contractTool is one tool of the contract.
@@ -80,11 +80,10 @@ func (t *contractTool) attempt(ctx context.Context, call *tool.Call) (*outcome, 
 }
 
 func (t *contractTool) ready() error {
-	if t.deps.Workspace != nil {
-		return nil
+	if t.deps.Workspace == nil {
+		return contract.NoWorkspace(t.definition.Name)
 	}
-	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", t.definition.Name).
-		Suggest("Call it through toolhost.")
+	return nil
 }
 
 // RenderError implements tool.ErrorRenderer.
@@ -117,32 +116,13 @@ func (t *contractTool) nameFor(call *tool.Call) string {
 	return t.definition.Name
 }
 
-// decode checks the parameters of a call, which a host has done already unless
-// the tool is called directly, and reads them.
 func decode[P any](t *contractTool, call *tool.Call) (P, error) {
-	var params P
 	s, err := t.accepts()
 	if err != nil {
-		return params, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
+		var none P
+		return none, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
 	}
-	raw, _, violations := s.Decode(call.Params)
-	if len(violations) > 0 {
-		return params, invalidParams(t.nameFor(call), violations)
-	}
-	if err := json.Unmarshal(raw, &params); err != nil {
-		return params, fmt.Errorf("the parameters of %s: %w", t.definition.Name, err)
-	}
-	return params, nil
-}
-
-func invalidParams(name string, violations []schema.Violation) *tool.Error {
-	texts := make([]string, len(violations))
-	for i, v := range violations {
-		texts[i] = v.String()
-	}
-	return tool.Errorf(codeInvalidParameter, "Invalid parameters for %s: %s", name, strings.Join(texts, "; ")).
-		Suggest("Correct every parameter named and call again.").
-		With("violations", violations)
+	return contract.Decode[P](t.nameFor(call), s, call.Params)
 }
 
 // integer is an int in any form that JSON Schema counts as an integer.

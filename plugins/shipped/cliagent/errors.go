@@ -1,11 +1,8 @@
 package cliagent
 
 import (
-	"context"
-	"errors"
-	"strings"
-
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // The contract's codes. Failures that it has no word for, such as internal or
@@ -34,26 +31,9 @@ const (
 // inContract gives any error the contract's code and a message that reads as
 // its own do. Errors that are in the contract already stay as they are.
 func inContract(err error) *tool.Error {
-	e := *asError(err)
+	e := contract.Worded(err)
 	e.Code = contractCode(e.Code)
-	e.Message = strings.ToValidUTF8(capital(e.Message), "\uFFFD")
-	if e.Suggestion == "" {
-		e.Suggestion = "Look at the parameters and try again."
-	}
-	return &e
-}
-
-func asError(err error) *tool.Error {
-	var own *tool.Error
-	switch {
-	case errors.As(err, &own):
-		return own
-	case errors.Is(err, context.DeadlineExceeded):
-		return tool.Errorf(tool.Timeout, "The call did not finish in time").Suggest("Ask for less in one call.")
-	case errors.Is(err, context.Canceled):
-		return tool.Errorf(tool.Cancelled, "The call was cancelled").Suggest("Call again if the result is still wanted.")
-	}
-	return tool.AsError(err)
+	return e
 }
 
 func contractCode(code tool.Code) tool.Code {
@@ -74,16 +54,6 @@ func contractCode(code tool.Code) tool.Code {
 	return code
 }
 
-// capital makes the first letter a capital where the first word is plain
-// lower case, and so no name of a file or program with a dot or slash in it.
-func capital(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // texts are what a tool says of a path that it cannot use.
 type texts struct {
 	// missing is said where there is nothing, denied where it may not be used.
@@ -97,7 +67,7 @@ const findFile = "Check the file name and try again, or use file_search to find 
 // pathError puts an error of the workspace about path into the contract's
 // words.
 func pathError(err error, path string, say texts) error {
-	e := asError(err)
+	e := tool.AsError(err)
 	switch e.Code {
 	case tool.PathOutsideWorkspace:
 		return tool.Errorf(codeOutside, "Path '%s' is outside working directory", path).
@@ -113,7 +83,7 @@ func pathError(err error, path string, say texts) error {
 		return notDirectory(path)
 	case tool.PermissionDenied, tool.Blocked:
 		return tool.Errorf(codePermissionDenied, "%s", say.denied).
-			Suggest("%s: %s", capital(e.Message), e.Suggestion).With("path", path)
+			Suggest("%s: %s", contract.Capital(e.Message), e.Suggestion).With("path", path)
 	}
 	return e
 }

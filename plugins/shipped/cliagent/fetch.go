@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -81,10 +82,10 @@ func runFetch(ctx context.Context, deps Deps, _ *tool.Call, p fetchParams) (*out
 }
 
 func (p fetchParams) failure(err error, late bool) error {
-	e := asError(err)
+	e := tool.AsError(err)
 	switch {
 	case e.Code == tool.InvalidArgument:
-		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", capital(e.Message), e.Suggestion)
+		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", contract.Capital(e.Message), e.Suggestion)
 	case e.Code == tool.Timeout && late:
 		return tool.Errorf(codeTimeout, "Request timed out after %d seconds", p.Timeout).
 			Suggest("Give it more time with timeout_seconds (up to %d), or try again later.", maxFetchSeconds)

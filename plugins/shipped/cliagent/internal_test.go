@@ -42,12 +42,6 @@ func TestInteger(t *testing.T) {
 	assert.Error(t, json.Unmarshal([]byte(`"x"`), &n))
 }
 
-func TestCapital(t *testing.T) {
-	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über", "": "", "Done": "Done"} {
-		assert.Equal(t, want, capital(text))
-	}
-}
-
 func TestForeignErrorsAreInternal(t *testing.T) {
 	e := inContract(errors.New("it broke"))
 	assert.Equal(t, tool.Internal, e.Code)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/excerpt"
 )
@@ -70,22 +68,4 @@ func (l *lineReader) take(chunk []byte, start int, fresh bool) {
 	}
 	l.partial = true
 	l.text = excerpt.TrimEnd(append(l.text, chunk[:room]...))
-}
-
-// fromLatin1 gives text in which bytes that are not UTF-8 are taken as
-// Latin-1, so that they can be seen, and given back to be replaced.
-func fromLatin1(text []byte) string {
-	if utf8.Valid(text) {
-		return string(text)
-	}
-	var b strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && size == 1 {
-			r = rune(text[0])
-		}
-		b.WriteRune(r)
-		text = text[size:]
-	}
-	return b.String()
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
-	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // Version is the plugin's version.
@@ -42,7 +41,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err := env.Decode(&config); err != nil {
 		return nil, err
 	}
-	ws, err := open(env.Workspace)
+	ws, err := contract.OpenWorkspace(env.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +53,6 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Workspace: ws, Web: web, OutputCap: config.OutputCap,
 		Prepare: config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 	}), nil
-}
-
-func open(w sdk.Workspace) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
-	if w.Symlinks == "block" {
-		options.Symlinks = workspace.Block
-	}
-	return undo.OpenWorkspace(w.Root, options)
 }
 
 // NewWeb makes a client whose only limit of time is that of each request, so

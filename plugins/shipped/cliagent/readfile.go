@@ -1,7 +1,6 @@
 package cliagent
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -9,10 +8,9 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/text/encoding/unicode"
-
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -84,7 +82,7 @@ func runReadFile(ctx context.Context, deps Deps, _ *tool.Call, p readFileParams)
 		return binaryFile(head, size), nil
 	}
 	lines := &lineReader{first: p.first(), last: p.last(), limit: maxFile}
-	if err := lines.read(ctx, decoded(head, f)); err != nil {
+	if err := lines.read(ctx, contract.Decoded(head, f)); err != nil {
 		return nil, err
 	}
 	return p.report(lines, size)
@@ -106,15 +104,6 @@ func (p readFileParams) open(deps Deps) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
-}
-
-// decoded gives the whole file as UTF-8 where it is UTF-16, else as it is.
-func decoded(head []byte, rest io.Reader) io.Reader {
-	whole := io.MultiReader(bytes.NewReader(head), rest)
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(whole)
-	}
-	return whole
 }
 
 func binaryFile(head []byte, size int64) *outcome {
@@ -157,7 +146,7 @@ func (p readFileParams) report(l *lineReader, size int64) (*outcome, error) {
 			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n", size, first)
 		}
 	}
-	o.output += fmt.Sprintf("Contents of %s (lines %d-%d):\n%s", p.Path, first, last, fromLatin1(l.text))
+	o.output += fmt.Sprintf("Contents of %s (lines %d-%d):\n%s", p.Path, first, last, contract.Shown(l.text))
 	return o, nil
 }
 

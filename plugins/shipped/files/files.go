@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // Version is the plugin's version.
@@ -46,7 +47,7 @@ func Plugin() sdk.Plugin {
 			if err := env.Decode(&c); err != nil {
 				return nil, err
 			}
-			ws, err := open(env.Workspace)
+			ws, err := contract.OpenWorkspace(env.Workspace)
 			if err != nil {
 				return nil, err
 			}
@@ -54,14 +55,6 @@ func Plugin() sdk.Plugin {
 			return New(ws, c.Confine), nil
 		},
 	}
-}
-
-func open(w sdk.Workspace) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
-	if w.Symlinks == "block" {
-		options.Symlinks = workspace.Block
-	}
-	return undo.OpenWorkspace(w.Root, options)
 }
 
 // fileTool is a tool that works in a workspace.
@@ -77,7 +70,7 @@ func (t *fileTool) Definition() *tool.Definition { return t.definition }
 // Call implements tool.Tool.
 func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if t.workspace == nil {
-		return nil, noWorkspace(call.Tool)
+		return nil, contract.NoWorkspace(call.Tool)
 	}
 	ctx, ws := undo.ForCall(ctx, t.workspace, call)
 	return t.run(ctx, ws, call)
@@ -92,14 +85,9 @@ type plannedTool struct {
 // Plan implements tool.Planner.
 func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	if t.workspace == nil {
-		return nil, noWorkspace(call.Tool)
+		return nil, contract.NoWorkspace(call.Tool)
 	}
 	return t.plan(ctx, t.workspace, call)
-}
-
-func noWorkspace(name string) *tool.Error {
-	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).
-		Suggest("Call it through toolhost.")
 }
 
 func example(description, params string) tool.Example {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // spec is what one tool says of itself. Its parameters are of type P.
@@ -90,7 +91,7 @@ func (t *contractTool) Call(ctx context.Context, call *tool.Call) (*tool.Result,
 		return nil, err
 	}
 	if err != nil {
-		return failed(o, inContract(err), renamed), nil
+		return failed(o, contract.Worded(err), renamed), nil
 	}
 	return succeeded(o, renamed), nil
 }
@@ -104,8 +105,7 @@ func (t *contractTool) attempt(ctx context.Context, deps Deps, call *tool.Call) 
 
 func (t *contractTool) ready() error {
 	if t.deps.Workspace == nil {
-		return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", t.definition.Name).
-			Suggest("Call it through toolhost.")
+		return contract.NoWorkspace(t.definition.Name)
 	}
 	if t.asks {
 		return nil
@@ -122,11 +122,11 @@ func (t *contractTool) RenderError(call *tool.Call, err *tool.Error) *tool.Resul
 func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	call, _ = separate(call)
 	if err := t.ready(); err != nil {
-		return nil, inContract(err)
+		return nil, contract.Worded(err)
 	}
 	p, err := t.plan(ctx, call)
 	if err != nil {
-		return nil, inContract(err)
+		return nil, contract.Worded(err)
 	}
 	return p, nil
 }
@@ -137,7 +137,7 @@ func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
 	if p, ok := deniedPermission(err); ok {
 		err = notGranted(p)
 	}
-	return failed(nil, inContract(err), nil)
+	return failed(nil, contract.Worded(err), nil)
 }
 
 // deniedPermission tells that a policy's default for a permission refused a
@@ -148,29 +148,11 @@ func deniedPermission(err *tool.Error) (permission string, ok bool) {
 	return permission, ok && err.Code == tool.Denied
 }
 
-// decode checks the parameters of a call, and reads them.
 func decode[P any](t *contractTool, call *tool.Call) (P, error) {
-	var params P
 	s, err := t.accepts()
 	if err != nil {
-		return params, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
+		var none P
+		return none, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
 	}
-	raw, _, violations := s.Decode(call.Params)
-	if len(violations) > 0 {
-		return params, invalidParams(t.definition.Name, violations)
-	}
-	if err := json.Unmarshal(raw, &params); err != nil {
-		return params, fmt.Errorf("the parameters of %s: %w", t.definition.Name, err)
-	}
-	return params, nil
-}
-
-func invalidParams(name string, violations []schema.Violation) *tool.Error {
-	texts := make([]string, len(violations))
-	for i, v := range violations {
-		texts[i] = v.String()
-	}
-	return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, strings.Join(texts, "; ")).
-		Suggest("Correct every parameter named and call again.").
-		With("violations", violations)
+	return contract.Decode[P](t.definition.Name, s, call.Params)
 }

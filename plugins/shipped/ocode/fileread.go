@@ -9,14 +9,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding/unicode"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -132,7 +130,7 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 	if p.End != nil {
 		l.last = int(*p.End)
 	}
-	if err := l.read(ctx, decoded(head[:n], f)); err != nil {
+	if err := l.read(ctx, contract.Decoded(head[:n], f)); err != nil {
 		return nil, err
 	}
 	return p.report(&l, info.Size())
@@ -156,15 +154,6 @@ func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 		o.warn(fmt.Sprintf("line %d is longer than %d bytes and is shown in part; use bash with cut -c to see the rest", l.long, readShown))
 	}
 	return o, nil
-}
-
-// decoded gives the whole file as UTF-8 where it is UTF-16, else as it is.
-func decoded(head []byte, rest io.Reader) io.Reader {
-	whole := io.MultiReader(bytes.NewReader(head), rest)
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(whole)
-	}
-	return whole
 }
 
 // numbered picks lines out of a stream, gives them their numbers, and counts
@@ -225,23 +214,5 @@ func (l *numbered) add(line []byte) {
 		line = line[:readShown]
 	}
 	l.shown++
-	fmt.Fprintf(&l.text, "%d | %s\n", l.total, fromLatin1(line))
-}
-
-// fromLatin1 gives text in which bytes that are not UTF-8 are taken as
-// Latin-1, so that they can be seen, and given back to be replaced.
-func fromLatin1(text []byte) string {
-	if utf8.Valid(text) {
-		return string(text)
-	}
-	var b strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && size == 1 {
-			r = rune(text[0])
-		}
-		b.WriteRune(r)
-		text = text[size:]
-	}
-	return b.String()
+	fmt.Fprintf(&l.text, "%d | %s\n", l.total, contract.Shown(line))
 }

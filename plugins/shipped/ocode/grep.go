@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -129,7 +130,7 @@ func (p grepParams) report(found *search.Matches) *outcome {
 func shownLine(line string) string {
 	line = strings.TrimSuffix(line, "\r")
 	if len(line) <= lineShown {
-		return fromLatin1([]byte(line))
+		return contract.Shown([]byte(line))
 	}
 	head := excerpt.Head(line, lineShown)
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))

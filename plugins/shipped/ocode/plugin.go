@@ -11,9 +11,8 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
-	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // Version is the plugin's version.
@@ -53,7 +52,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err := env.Decode(&config); err != nil {
 		return nil, err
 	}
-	ws, err := open(env.Workspace)
+	ws, err := contract.OpenWorkspace(env.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +126,4 @@ func (c Config) granted() []tool.Permission {
 		granted = append(granted, tool.Permission(p))
 	}
 	return granted
-}
-
-func open(w sdk.Workspace) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
-	if w.Symlinks == "block" {
-		options.Symlinks = workspace.Block
-	}
-	return undo.OpenWorkspace(w.Root, options)
 }

@@ -1,0 +1,75 @@
+// Package contract is what the shipped plugins have in common: how they come
+// to their workspace, and how toolsets with a contract of their own check
+// parameters and word errors.
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/sdk"
+)
+
+// OpenWorkspace opens the workspace that the host gave the plugin.
+func OpenWorkspace(w sdk.Workspace) (*workspace.Workspace, error) {
+	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+	if w.Symlinks == "block" {
+		options.Symlinks = workspace.Block
+	}
+	return undo.OpenWorkspace(w.Root, options)
+}
+
+// NoWorkspace is the error of a tool that was made only to be described.
+func NoWorkspace(name string) *tool.Error {
+	return tool.Errorf(tool.Unavailable, "%s has no workspace to work in", name).Suggest("Call it through toolhost.")
+}
+
+// Decode checks the parameters of a call of the tool of that name, which a
+// host has done already unless the tool is called directly, and reads them.
+// What violates the schema is a *tool.Error of code invalid_argument.
+func Decode[P any](name string, accepts *schema.Schema, given json.RawMessage) (params P, err error) {
+	raw, _, violations := accepts.Decode(given)
+	if len(violations) > 0 {
+		return params, invalid(name, violations)
+	}
+	if err := json.Unmarshal(raw, &params); err != nil {
+		return params, fmt.Errorf("the parameters of %s: %w", name, err)
+	}
+	return params, nil
+}
+
+func invalid(name string, violations []schema.Violation) *tool.Error {
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.String()
+	}
+	return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, strings.Join(texts, "; ")).
+		Suggest("Correct every parameter named and call again.").
+		With("violations", violations)
+}
+
+// Worded gives any error a message that begins with a capital, in valid UTF-8,
+// and a next step, as the contracts' own errors have.
+func Worded(err error) *tool.Error {
+	e := *tool.AsError(err)
+	e.Message = strings.ToValidUTF8(Capital(e.Message), "\uFFFD")
+	if e.Suggestion == "" {
+		e.Suggestion = "Look at the parameters and try again."
+	}
+	return &e
+}
+
+// Capital makes the first letter a capital where the first word is plain
+// lower case, and so no name of a file or program with a dot or slash in it.
+func Capital(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
