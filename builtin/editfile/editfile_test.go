@@ -1,10 +1,8 @@
 package editfile_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,116 +12,22 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/editfile"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// bench is a workspace with the tool in it.
-type bench struct {
-	t    testing.TB
-	dir  string
-	tool tool.Tool
-}
-
-func newBench(t testing.TB, opts editfile.Options) *bench {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	dir = filepath.Join(dir, "ws")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	ws, err := workspace.Open(dir, workspace.Options{Protect: []string{".git/**"}})
-	require.NoError(t, err)
-	t.Cleanup(func() { ws.Close() })
-	return &bench{t, dir, editfile.New(ws, opts)}
-}
-
-// path is where a file of the workspace lies.
-func (b *bench) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
-
-func (b *bench) write(name, data string) {
-	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
-}
-
-func (b *bench) read(name string) string {
-	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
+func newBench(t testing.TB, opts editfile.Options) *edittest.Bench {
+	return edittest.New(t, func(ws *workspace.Workspace) tool.Tool { return editfile.New(ws, opts) })
 }
 
 type args = map[string]any
 
 func edit(path, old, new string) args { return args{"path": path, "old_str": old, "new_str": new} }
 
-type result struct {
-	Message            string `json:"message"`
-	ActualReplacements int    `json:"actual_replacements"`
-	Diff               string `json:"diff"`
-}
-
-// call calls the tool as the host does. It sees to it that a plan says the
-// same beforehand and changes nothing.
-func (b *bench) call(params args) (result, *tool.Error) {
-	b.t.Helper()
-	compiled, err := schema.Compile(b.tool.Definition().Parameters)
-	require.NoError(b.t, err)
-	raw, _, violations := compiled.Decode(tool.MustMarshal(params))
-	require.Empty(b.t, violations)
-	call := &tool.Call{Tool: "edit_file", Params: raw}
-
-	before := b.snapshot()
-	plan, planErr := b.tool.(tool.Planner).Plan(context.Background(), call)
-	require.Equal(b.t, before, b.snapshot(), "the plan changed something")
-
-	r, err := b.tool.Call(context.Background(), call)
-	if err != nil {
-		require.Nil(b.t, r)
-		require.Equal(b.t, before, b.snapshot(), "the failed call changed something")
-		e := tool.AsError(err)
-		require.NotEmpty(b.t, e.Suggestion)
-		if planErr != nil {
-			require.Equal(b.t, e.Message, planErr.Error())
-		}
-		return result{}, e
-	}
-	require.NoError(b.t, planErr)
-	require.Equal(b.t, r.FilesAffected, plan.FilesAffected)
-	var got result
-	require.NoError(b.t, json.Unmarshal(r.Structured, &got))
-	require.JSONEq(b.t, string(r.Structured), r.Text())
-	require.Contains(b.t, string([]rune(plan.Preview)), got.Diff) // in JSON, broken bytes are U+FFFD
-	return got, nil
-}
-
-// snapshot lists all files with content, mode and time of change.
-func (b *bench) snapshot() map[string]string {
-	b.t.Helper()
-	files := map[string]string{}
-	require.NoError(b.t, filepath.Walk(filepath.Dir(b.dir), func(path string, info os.FileInfo, err error) error {
-		if err != nil {
-			return err
-		}
-		data := ""
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			if err == nil {
-				data = string(content)
-			}
-		}
-		when := ""
-		if !info.IsDir() {
-			when = info.ModTime().Format(time.RFC3339Nano)
-		}
-		files[path] = info.Mode().String() + " " + when + " " + data
-		return nil
-	}))
-	return files
-}
-
 func TestDefinition(t *testing.T) {
 	for _, mode := range []string{"", editfile.Contract, editfile.Fallback, editfile.Never, "nonsense"} {
-		d := newBench(t, editfile.Options{Unescape: mode}).tool.Definition()
+		d := newBench(t, editfile.Options{Unescape: mode}).Definition()
 		assert.Equal(t, "edit_file", d.Name)
 		assert.Contains(t, d.Description, "Returns: ")
 		assert.Equal(t, tool.Dangerous, d.Risk)
@@ -152,29 +56,29 @@ func TestDefinition(t *testing.T) {
 
 func TestDocumentedExample1SingleReplacement(t *testing.T) {
 	b := newBench(t, editfile.Options{})
-	b.write("src/main.go", "package main\n\nfunc oldFunc() {}\n")
-	r, err := b.call(args{"path": "src/main.go", "old_str": "func oldFunc()", "new_str": "func newFunc()", "expected_replacements": 1})
+	b.Write("src/main.go", "package main\n\nfunc oldFunc() {}\n")
+	r, err := b.Call(args{"path": "src/main.go", "old_str": "func oldFunc()", "new_str": "func newFunc()", "expected_replacements": 1})
 	require.Nil(t, err)
-	assert.Equal(t, result{
+	assert.Equal(t, edittest.Result{
 		Message:            "Successfully modified file: src/main.go (1 replacement(s)).",
 		ActualReplacements: 1,
 		Diff: "--- a/src/main.go\n+++ b/src/main.go\n@@ -1,3 +1,3 @@\n package main\n \n" +
 			"-func oldFunc() {}\n+func newFunc() {}\n",
 	}, r)
-	assert.Equal(t, "package main\n\nfunc newFunc() {}\n", b.read("src/main.go"))
+	assert.Equal(t, "package main\n\nfunc newFunc() {}\n", b.Read("src/main.go"))
 }
 
 func TestDocumentedExample2FileCreation(t *testing.T) {
 	b := newBench(t, editfile.Options{})
-	r, err := b.call(edit("new_feature/README.md", "", "# New Feature\n\nThis is a new feature."))
+	r, err := b.Call(edit("new_feature/README.md", "", "# New Feature\n\nThis is a new feature."))
 	require.Nil(t, err)
-	assert.Equal(t, result{
+	assert.Equal(t, edittest.Result{
 		Message:            "Created new file: new_feature/README.md with provided content.",
 		ActualReplacements: 1,
 		Diff: "--- /dev/null\n+++ b/new_feature/README.md\n@@ -0,0 +1,3 @@\n+# New Feature\n+\n" +
 			"+This is a new feature.\n\\ No newline at end of file\n",
 	}, r)
-	assert.Equal(t, "# New Feature\n\nThis is a new feature.", b.read("new_feature/README.md"))
+	assert.Equal(t, "# New Feature\n\nThis is a new feature.", b.Read("new_feature/README.md"))
 }
 
 func TestSuccess(t *testing.T) {
@@ -198,15 +102,15 @@ func TestSuccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, editfile.Options{})
-			b.write("f.txt", c.data)
+			b.Write("f.txt", c.data)
 			params := edit("f.txt", c.old, c.new)
 			if c.expected > 0 {
 				params["expected_replacements"] = c.expected
 			}
-			r, err := b.call(params)
+			r, err := b.Call(params)
 			require.Nil(t, err)
 			assert.Equal(t, max(c.expected, 1), r.ActualReplacements)
-			assert.Equal(t, c.want, b.read("f.txt"))
+			assert.Equal(t, c.want, b.Read("f.txt"))
 		})
 	}
 }
@@ -252,17 +156,17 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, editfile.Options{})
-			b.write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
-			b.write("crlf", "a\r\n")
-			b.write("empty", "")
-			b.write("binary", "a\x00b")
-			b.write("dir/x", "a")
-			b.write(".git/config", "a")
-			b.write("../outside.txt", "secret")
-			require.NoError(t, os.Symlink("../outside.txt", b.path("link")))
-			require.NoError(t, os.Symlink("..", b.path("dirlink")))
-			require.NoError(t, os.Symlink("nowhere", b.path("dangling")))
-			_, err := b.call(c.params)
+			b.Write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
+			b.Write("crlf", "a\r\n")
+			b.Write("empty", "")
+			b.Write("binary", "a\x00b")
+			b.Write("dir/x", "a")
+			b.Write(".git/config", "a")
+			b.Write("../outside.txt", "secret")
+			require.NoError(t, os.Symlink("../outside.txt", b.Path("link")))
+			require.NoError(t, os.Symlink("..", b.Path("dirlink")))
+			require.NoError(t, os.Symlink("nowhere", b.Path("dangling")))
+			_, err := b.Call(c.params)
 			require.NotNil(t, err)
 			assert.Equal(t, c.code, err.Code, err.Message)
 			assert.Equal(t, c.contract, err.Details["contract_code"])
@@ -292,10 +196,10 @@ func TestUnescape(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, editfile.Options{Unescape: c.mode})
-			b.write("f", c.data)
-			r, err := b.call(edit("f", c.old, c.new))
+			b.Write("f", c.data)
+			r, err := b.Call(edit("f", c.old, c.new))
 			require.Nil(t, err)
-			assert.Equal(t, c.want, b.read("f"))
+			assert.Equal(t, c.want, b.Read("f"))
 			const plain = "Successfully modified file: f (1 replacement(s))."
 			assert.True(t, strings.HasPrefix(r.Message, plain))
 			assert.Equal(t, c.noted, r.Message != plain, r.Message)
@@ -305,8 +209,8 @@ func TestUnescape(t *testing.T) {
 
 func TestUnescapeNeverFindsNothing(t *testing.T) {
 	b := newBench(t, editfile.Options{Unescape: editfile.Never})
-	b.write("f", "a\tb")
-	_, err := b.call(edit("f", `a\tb`, "x"))
+	b.Write("f", "a\tb")
+	_, err := b.Call(edit("f", `a\tb`, "x"))
 	require.NotNil(t, err)
 	assert.Equal(t, tool.NoMatch, err.Code)
 }
@@ -314,55 +218,55 @@ func TestUnescapeNeverFindsNothing(t *testing.T) {
 func TestUnescapeOfNewFiles(t *testing.T) {
 	for mode, want := range map[string]string{editfile.Contract: "a\tb\n", editfile.Fallback: `a\tb\n`, editfile.Never: `a\tb\n`} {
 		b := newBench(t, editfile.Options{Unescape: mode})
-		_, err := b.call(edit("f", "", `a\tb\n`))
+		_, err := b.Call(edit("f", "", `a\tb\n`))
 		require.Nil(t, err)
-		assert.Equal(t, want, b.read("f"), mode)
+		assert.Equal(t, want, b.Read("f"), mode)
 	}
 }
 
 func TestEmptyFileIsCreated(t *testing.T) {
 	b := newBench(t, editfile.Options{})
-	r, err := b.call(edit("f", "", ""))
+	r, err := b.Call(edit("f", "", ""))
 	require.Nil(t, err)
-	assert.Equal(t, "", b.read("f"))
+	assert.Equal(t, "", b.Read("f"))
 	assert.Equal(t, "Created new file: f with provided content.", r.Message)
 }
 
 func TestAbsolutePathInside(t *testing.T) {
 	b := newBench(t, editfile.Options{})
-	b.write("d/f", "a")
-	r, err := b.call(edit(b.path("d/f"), "a", "b"))
+	b.Write("d/f", "a")
+	r, err := b.Call(edit(b.Path("d/f"), "a", "b"))
 	require.Nil(t, err)
-	assert.Equal(t, "b", b.read("d/f"))
+	assert.Equal(t, "b", b.Read("d/f"))
 	assert.Contains(t, r.Diff, "--- a/d/f\n+++ b/d/f\n")
 }
 
 func TestModeAndSymlinkStay(t *testing.T) {
 	b := newBench(t, editfile.Options{})
-	b.write("d/f", "a")
-	require.NoError(t, os.Chmod(b.path("d/f"), 0o751))
-	require.NoError(t, os.Symlink("d/f", b.path("link")))
-	_, err := b.call(edit("link", "a", "b"))
+	b.Write("d/f", "a")
+	require.NoError(t, os.Chmod(b.Path("d/f"), 0o751))
+	require.NoError(t, os.Symlink("d/f", b.Path("link")))
+	_, err := b.Call(edit("link", "a", "b"))
 	require.Nil(t, err)
-	info, statErr := os.Lstat(b.path("link"))
+	info, statErr := os.Lstat(b.Path("link"))
 	require.NoError(t, statErr)
 	assert.NotZero(t, info.Mode()&os.ModeSymlink)
-	info, statErr = os.Stat(b.path("d/f"))
+	info, statErr = os.Stat(b.Path("d/f"))
 	require.NoError(t, statErr)
 	assert.Equal(t, os.FileMode(0o751), info.Mode().Perm())
-	assert.Equal(t, "b", b.read("d/f"))
+	assert.Equal(t, "b", b.Read("d/f"))
 }
 
 func TestLargeFile(t *testing.T) {
 	b := newBench(t, editfile.Options{})
 	half := strings.Repeat("a line of text that repeats\n", 5<<20/28)
-	b.write("big", half+"the one\n"+half)
+	b.Write("big", half+"the one\n"+half)
 	start := time.Now()
-	r, err := b.call(edit("big", "the one", "the other"))
+	r, err := b.Call(edit("big", "the one", "the other"))
 	require.Nil(t, err)
-	assert.Equal(t, half+"the other\n"+half, b.read("big"))
+	assert.Equal(t, half+"the other\n"+half, b.Read("big"))
 	assert.Less(t, len(r.Diff), 1000)
-	_, err = b.call(edit("big", "teh other", "x"))
+	_, err = b.Call(edit("big", "teh other", "x"))
 	require.NotNil(t, err)
 	assert.Contains(t, err.Message, "the·other")
 	assert.Less(t, time.Since(start), time.Minute)

@@ -17,11 +17,11 @@ func TestHistory(t *testing.T) {
 	for _, c := range edithistory.Generate(t, edithistory.Options{Seed: 2, Commits: 160}) {
 		for _, name := range c.Changed {
 			text := string(c.Before[name].Data)
-			b.write(name, text)
+			b.Write(name, text)
 			hunks := c.Edits[name]
 			var texts []string
 			for i := len(hunks) - 1; i >= 0; i-- {
-				if old, new := unique(text, hunks[i]); old != "" {
+				if old, new := hunks[i].Unique(text); old != "" {
 					texts = append(texts, old, new)
 					text = strings.Replace(text, old, new, 1)
 				}
@@ -29,35 +29,12 @@ func TestHistory(t *testing.T) {
 			if len(texts) == 0 {
 				continue
 			}
-			r, err := b.call(edits(name, texts...))
+			r, err := b.Call(edits(name, texts...))
 			require.Nil(t, err, name)
-			require.Equal(t, string(c.After[name].Data), b.read(name))
+			require.Equal(t, string(c.After[name].Data), b.Read(name))
 			count += r.ActualReplacements
 		}
 	}
 	require.Greater(t, count, 300)
 	t.Logf("%d edits", count)
-}
-
-// unique widens a hunk by the lines above and below until its old text occurs
-// once. A hunk that fills an empty file has none.
-func unique(text string, h edithistory.Hunk) (old, new string) {
-	if h.Old == "" {
-		return "", ""
-	}
-	lines := strings.SplitAfter(text, "\n")
-	from := max(h.Start-1, 0)
-	to := from + len(strings.SplitAfter(strings.TrimSuffix(h.Old, "\n"), "\n"))
-	old, new = h.Old, h.New
-	for strings.Count(text, old) != 1 {
-		if from > 0 {
-			from--
-			old, new = lines[from]+old, lines[from]+new
-		}
-		if to < len(lines) {
-			old, new = old+lines[to], new+lines[to]
-			to++
-		}
-	}
-	return old, new
 }

@@ -1,10 +1,8 @@
 package multiedit_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,43 +12,11 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/multiedit"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// bench is a workspace with the tool in it.
-type bench struct {
-	t    testing.TB
-	dir  string
-	tool tool.Tool
-}
-
-func newBench(t testing.TB) *bench {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	dir = filepath.Join(dir, "ws")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	ws, err := workspace.Open(dir, workspace.Options{Protect: []string{".git/**"}})
-	require.NoError(t, err)
-	t.Cleanup(func() { ws.Close() })
-	return &bench{t, dir, multiedit.New(ws)}
-}
-
-// path is where a file of the workspace lies.
-func (b *bench) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
-
-func (b *bench) write(name, data string) {
-	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
-}
-
-func (b *bench) read(name string) string {
-	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
-}
+func newBench(t testing.TB) *edittest.Bench { return edittest.New(t, multiedit.New) }
 
 type args = map[string]any
 
@@ -63,73 +29,8 @@ func edits(path string, texts ...string) args {
 	return args{"file_path": path, "edits": list}
 }
 
-type result struct {
-	Message            string `json:"message"`
-	ActualReplacements int    `json:"actual_replacements"`
-	Diff               string `json:"diff"`
-}
-
-// call calls the tool as the host does. It sees to it that a plan says the
-// same beforehand and changes nothing.
-func (b *bench) call(params args) (result, *tool.Error) {
-	b.t.Helper()
-	compiled, err := schema.Compile(b.tool.Definition().Parameters)
-	require.NoError(b.t, err)
-	raw, _, violations := compiled.Decode(tool.MustMarshal(params))
-	require.Empty(b.t, violations)
-	call := &tool.Call{Tool: "multi_edit", Params: raw}
-
-	before := b.snapshot()
-	plan, planErr := b.tool.(tool.Planner).Plan(context.Background(), call)
-	require.Equal(b.t, before, b.snapshot(), "the plan changed something")
-
-	r, err := b.tool.Call(context.Background(), call)
-	if err != nil {
-		require.Nil(b.t, r)
-		require.Equal(b.t, before, b.snapshot(), "the failed call changed something")
-		e := tool.AsError(err)
-		require.NotEmpty(b.t, e.Suggestion)
-		if planErr != nil {
-			require.Equal(b.t, e.Message, planErr.Error())
-		}
-		return result{}, e
-	}
-	require.NoError(b.t, planErr)
-	require.Equal(b.t, r.FilesAffected, plan.FilesAffected)
-	var got result
-	require.NoError(b.t, json.Unmarshal(r.Structured, &got))
-	require.JSONEq(b.t, string(r.Structured), r.Text())
-	require.Contains(b.t, string([]rune(plan.Preview)), got.Diff) // in JSON, broken bytes are U+FFFD
-	return got, nil
-}
-
-// snapshot lists all files with content, mode and time of change.
-func (b *bench) snapshot() map[string]string {
-	b.t.Helper()
-	files := map[string]string{}
-	require.NoError(b.t, filepath.Walk(filepath.Dir(b.dir), func(path string, info os.FileInfo, err error) error {
-		if err != nil {
-			return err
-		}
-		data := ""
-		if info.Mode().IsRegular() {
-			content, err := os.ReadFile(path)
-			if err == nil {
-				data = string(content)
-			}
-		}
-		when := ""
-		if !info.IsDir() {
-			when = info.ModTime().Format(time.RFC3339Nano)
-		}
-		files[path] = info.Mode().String() + " " + when + " " + data
-		return nil
-	}))
-	return files
-}
-
 func TestDefinition(t *testing.T) {
-	d := newBench(t).tool.Definition()
+	d := newBench(t).Definition()
 	assert.Equal(t, "multi_edit", d.Name)
 	assert.Contains(t, d.Description, "Returns: ")
 	assert.Equal(t, tool.Dangerous, d.Risk)
@@ -155,27 +56,27 @@ func TestDefinition(t *testing.T) {
 
 func TestDocumentedExample1MultipleReplacements(t *testing.T) {
 	b := newBench(t)
-	b.write("config/app.json", "{\n  \"debug\": false,\n  version: \"1.0\"\n}\n")
-	r, err := b.call(edits("config/app.json", `"debug": false`, `"debug": true`, `version: "1.0"`, `version: "2.0"`))
+	b.Write("config/app.json", "{\n  \"debug\": false,\n  version: \"1.0\"\n}\n")
+	r, err := b.Call(edits("config/app.json", `"debug": false`, `"debug": true`, `version: "1.0"`, `version: "2.0"`))
 	require.Nil(t, err)
-	assert.Equal(t, result{
+	assert.Equal(t, edittest.Result{
 		Message:            "Successfully performed multi-edit on file: config/app.json (2 total replacement(s)).",
 		ActualReplacements: 2,
 		Diff: "--- a/config/app.json\n+++ b/config/app.json\n@@ -1,4 +1,4 @@\n {\n-  \"debug\": false,\n-  version: \"1.0\"\n" +
 			"+  \"debug\": true,\n+  version: \"2.0\"\n }\n",
 	}, r)
-	assert.Equal(t, "{\n  \"debug\": true,\n  version: \"2.0\"\n}\n", b.read("config/app.json"))
+	assert.Equal(t, "{\n  \"debug\": true,\n  version: \"2.0\"\n}\n", b.Read("config/app.json"))
 }
 
 func TestDocumentedExample2CreateAndEdit(t *testing.T) {
 	b := newBench(t)
-	r, err := b.call(edits("new_project/main.go",
+	r, err := b.Call(edits("new_project/main.go",
 		"", "package main\n\nfunc main() {\n\t// Initial content\n}\n",
 		"// Initial content", "// Updated content with a new line"))
 	require.Nil(t, err)
 	assert.Equal(t, "Successfully performed multi-edit on file: new_project/main.go (2 total replacement(s)).", r.Message)
 	assert.Equal(t, 2, r.ActualReplacements)
-	assert.Equal(t, "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n", b.read("new_project/main.go"))
+	assert.Equal(t, "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n", b.Read("new_project/main.go"))
 	assert.True(t, strings.HasPrefix(r.Diff, "--- /dev/null\n+++ b/new_project/main.go\n@@ -0,0 +1,5 @@\n"))
 }
 
@@ -204,11 +105,11 @@ func TestSuccess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.write("f", c.data)
-			r, err := b.call(c.edits)
+			b.Write("f", c.data)
+			r, err := b.Call(c.edits)
 			require.Nil(t, err)
 			assert.Equal(t, c.count, r.ActualReplacements)
-			assert.Equal(t, c.want, b.read("f"))
+			assert.Equal(t, c.want, b.Read("f"))
 		})
 	}
 }
@@ -248,55 +149,55 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
-			b.write("empty", "")
-			b.write("binary", "a\x00b")
-			b.write("latin1", "\xe9")
-			b.write("dir/x", "a")
-			b.write(".git/config", "a")
-			b.write("../outside.txt", "secret")
-			require.NoError(t, os.Symlink("../outside.txt", b.path("link")))
-			_, err := b.call(c.params)
+			b.Write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
+			b.Write("empty", "")
+			b.Write("binary", "a\x00b")
+			b.Write("latin1", "\xe9")
+			b.Write("dir/x", "a")
+			b.Write(".git/config", "a")
+			b.Write("../outside.txt", "secret")
+			require.NoError(t, os.Symlink("../outside.txt", b.Path("link")))
+			_, err := b.Call(c.params)
 			require.NotNil(t, err)
 			assert.Equal(t, c.code, err.Code, err.Message)
 			assert.Equal(t, c.contract, err.Details["contract_code"])
 			assert.True(t, strings.HasPrefix(err.Message, c.contract+": "), err.Message)
 			assert.Contains(t, err.Message, c.message)
-			assert.NoDirExists(t, b.path("new"))
+			assert.NoDirExists(t, b.Path("new"))
 		})
 	}
 }
 
 func TestThereAndBackWritesNothing(t *testing.T) {
 	b := newBench(t)
-	b.write("f", "a\n")
-	before := b.snapshot()
-	r, err := b.call(edits("f", "a", "b", "b", "a"))
+	b.Write("f", "a\n")
+	before := b.Snapshot()
+	r, err := b.Call(edits("f", "a", "b", "b", "a"))
 	require.Nil(t, err)
 	assert.Empty(t, r.Diff)
-	assert.Equal(t, before, b.snapshot())
+	assert.Equal(t, before, b.Snapshot())
 }
 
 func TestAbsolutePathModeAndSymlink(t *testing.T) {
 	b := newBench(t)
-	b.write("d/f", "a")
-	require.NoError(t, os.Chmod(b.path("d/f"), 0o751))
-	require.NoError(t, os.Symlink("d/f", b.path("link")))
-	_, err := b.call(edits(b.path("link"), "a", "b"))
+	b.Write("d/f", "a")
+	require.NoError(t, os.Chmod(b.Path("d/f"), 0o751))
+	require.NoError(t, os.Symlink("d/f", b.Path("link")))
+	_, err := b.Call(edits(b.Path("link"), "a", "b"))
 	require.Nil(t, err)
-	info, statErr := os.Lstat(b.path("link"))
+	info, statErr := os.Lstat(b.Path("link"))
 	require.NoError(t, statErr)
 	assert.NotZero(t, info.Mode()&os.ModeSymlink)
-	info, statErr = os.Stat(b.path("d/f"))
+	info, statErr = os.Stat(b.Path("d/f"))
 	require.NoError(t, statErr)
 	assert.Equal(t, os.FileMode(0o751), info.Mode().Perm())
-	assert.Equal(t, "b", b.read("d/f"))
+	assert.Equal(t, "b", b.Read("d/f"))
 }
 
 func TestLargeFileAndManyEdits(t *testing.T) {
 	b := newBench(t)
 	half := strings.Repeat("a line of text that repeats\n", 5<<20/28)
-	b.write("big", half+"old\n"+half)
+	b.Write("big", half+"old\n"+half)
 	var texts []string
 	old := "old"
 	for i := range 50 {
@@ -304,8 +205,8 @@ func TestLargeFileAndManyEdits(t *testing.T) {
 		texts, old = append(texts, old, next), next
 	}
 	start := time.Now()
-	_, err := b.call(edits("big", texts...))
+	_, err := b.Call(edits("big", texts...))
 	require.Nil(t, err)
-	assert.Equal(t, half+old+"\n"+half, b.read("big"))
+	assert.Equal(t, half+old+"\n"+half, b.Read("big"))
 	assert.Less(t, time.Since(start), time.Minute)
 }

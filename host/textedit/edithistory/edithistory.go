@@ -45,6 +45,29 @@ type Hunk struct {
 	Old, New string
 }
 
+// Unique widens the hunk by the lines of text above and below it until its old
+// text occurs once in text. A hunk that fills an empty file has no old text.
+func (h Hunk) Unique(text string) (old, new string) {
+	if h.Old == "" {
+		return "", ""
+	}
+	lines := strings.SplitAfter(text, "\n")
+	from := max(h.Start-1, 0)
+	to := from + len(strings.SplitAfter(strings.TrimSuffix(h.Old, "\n"), "\n"))
+	old, new = h.Old, h.New
+	for strings.Count(text, old) != 1 {
+		if from > 0 {
+			from--
+			old, new = lines[from]+old, lines[from]+new
+		}
+		if to < len(lines) {
+			old, new = old+lines[to], new+lines[to]
+			to++
+		}
+	}
+	return old, new
+}
+
 // Options shape a history.
 type Options struct {
 	Seed    uint64
