@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -126,28 +126,15 @@ func TestEveryFaultHasItsAnswer(t *testing.T) {
 			assert.Equal(t, "fine", text(t, r, err))
 		})
 	}
-	pids := marked(t, program)
-	assert.NotEmpty(t, pids)
+	assert.NotEmpty(t, ofPlugin(t, program))
 	require.NoError(t, f.Close())
-	assert.Empty(t, marked(t, program), "no process is left")
+	assert.Empty(t, ofPlugin(t, program), "no process is left")
 }
 
-// marked lists the processes that run a program, or sleep for one.
-func marked(t *testing.T, program string) (found []string) {
+// ofPlugin lists the processes that run a program, and those it leaves behind.
+func ofPlugin(t *testing.T, program string) []testproc.Process {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	require.NoError(t, err)
-	for _, path := range all {
-		data, err := os.ReadFile(path)
-		line := strings.ReplaceAll(string(data), "\x00", " ")
-		if err == nil && (strings.HasPrefix(line, program) || strings.HasPrefix(line, "sleep 4242")) {
-			found = append(found, path+": "+line)
-		}
-	}
-	return found
+	return append(testproc.Running(t, program), testproc.Running(t, "sleep 4242")...)
 }
 
 // After faults in any order the host still answers, and nothing is left: no
@@ -162,7 +149,7 @@ func TestRandomFaults(t *testing.T) {
 	dir, err := os.MkdirTemp("", "th")
 	require.NoError(t, err)
 	defer os.RemoveAll(dir)
-	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	goroutines, files := runtime.NumGoroutine(), testproc.OpenFiles(t)
 
 	f := newFixture(t, quick, func(o *plugins.Options) { o.Dir = dir })
 	const workers = 6 // most faults are waiting
@@ -175,12 +162,12 @@ func TestRandomFaults(t *testing.T) {
 	}
 	running.Wait()
 	require.NoError(t, f.Close())
-	assert.Empty(t, marked(t, program))
+	assert.Empty(t, ofPlugin(t, program))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
 	eventually(t, "goroutines and files are gone", func() bool {
-		return runtime.NumGoroutine() <= goroutines+2 && openFiles(t) <= files+1
+		return runtime.NumGoroutine() <= goroutines+2 && testproc.OpenFiles(t) <= files+1
 	})
 }
 
@@ -199,11 +186,4 @@ func (f *fixture) suffer(t *testing.T, worker, rounds int) {
 			assert.True(t, err == nil && r.Text() == "fine", "seed %d, round %d: %v", seed, i, err)
 		}
 	}
-}
-
-func openFiles(t *testing.T) int {
-	t.Helper()
-	files, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(files)
 }

@@ -15,18 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 )
-
-// alive reports whether a process runs; a zombie does not.
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err != nil || !strings.Contains(string(stat), ") Z ")
-}
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -254,7 +246,7 @@ func TestCallThatIgnoresItsEndTakesThePluginDown(t *testing.T) {
 		assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 		assert.ErrorContains(t, err, "plugin faulty did not stop, so it was ended")
 		assert.Less(t, time.Since(began), 4*time.Second)
-		assert.False(t, alive(pid))
+		assert.False(t, testproc.Alive(pid))
 		assert.NotEqual(t, pid, pidOf(t, tools["do"]))
 	}
 }

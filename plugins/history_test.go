@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 )
@@ -111,7 +112,7 @@ func TestIdlePluginIsEndedAndStartsAgain(t *testing.T) {
 	assert.Equal(t, "slept", text(t, r, err))
 	assert.Equal(t, pid, pidOf(t, tools["do"]))
 
-	eventually(t, "it ends", func() bool { return f.status(t, "faulty").State == plugins.Idle && !alive(pid) })
+	eventually(t, "it ends", func() bool { return f.status(t, "faulty").State == plugins.Idle && !testproc.Alive(pid) })
 	assert.NotEqual(t, pid, pidOf(t, tools["do"]))
 	s := f.status(t, "faulty")
 	assert.Equal(t, 2, s.Starts)

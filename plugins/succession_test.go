@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 )
@@ -89,9 +90,9 @@ func TestASuccessorKeepsWhatIsTheSame(t *testing.T) {
 			left := f.HandOver(next.Manager)
 			assert.Equal(t, tt.kept, len(left) == 0)
 			assert.NoError(t, f.Close())
-			assert.Equal(t, tt.kept, alive(pid), "what is not kept has ended")
+			assert.Equal(t, tt.kept, testproc.Alive(pid), "what is not kept has ended")
 			require.NoError(t, next.Close())
-			assert.False(t, alive(pid))
+			assert.False(t, testproc.Alive(pid))
 		})
 	}
 }
@@ -159,7 +160,7 @@ func TestAChangeIsTriedFirst(t *testing.T) {
 	assert.Equal(t, "slept", <-ended)
 	old := f.status(t, "faulty").PID
 	f.Remove("faulty")
-	assert.False(t, alive(old))
+	assert.False(t, testproc.Alive(old))
 	r, err := good.tools(t, "configured")["echo"].Call(t.Context(), &tool.Call{Tool: "echo", Params: []byte("{}")})
 	assert.Contains(t, text(t, r, err), "imperial")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 )
@@ -38,7 +39,7 @@ func TestCloseEndsAStoppedPlugin(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, f.Close())
 	assert.Less(t, time.Since(began), 5*time.Second)
-	assert.False(t, alive(pid))
+	assert.False(t, testproc.Alive(pid))
 }
 
 func TestCloseDuringTheStart(t *testing.T) {
@@ -125,7 +126,7 @@ func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
 		for _, s := range strings.Fields(text(t, r, err)) {
 			pid, err := strconv.Atoi(s)
 			require.NoError(t, err)
-			assert.True(t, alive(pid))
+			assert.True(t, testproc.Alive(pid))
 			pids = append(pids, pid)
 		}
 		if end == "close" {
@@ -135,7 +136,7 @@ func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
 			require.ErrorContains(t, err, "exit status 7")
 		}
 		for _, pid := range pids {
-			assert.False(t, alive(pid), "child %d after %s", pid, end)
+			assert.False(t, testproc.Alive(pid), "child %d after %s", pid, end)
 		}
 	}
 }
@@ -168,7 +169,7 @@ func TestNoPluginOutlivesTheHost(t *testing.T) {
 		require.True(t, ok, string(out))
 		pid, err := strconv.Atoi(strings.Fields(after)[0])
 		require.NoError(t, err)
-		eventually(t, "the plugin ends", func() bool { return !alive(pid) })
+		eventually(t, "the plugin ends", func() bool { return !testproc.Alive(pid) })
 	}
 }
 

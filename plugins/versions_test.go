@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -133,7 +134,7 @@ func TestAttach(t *testing.T) {
 		r, err := tools["hello"].Call(t.Context(), &tool.Call{Tool: "hello", Params: []byte("{}")})
 		assert.Equal(t, "hi", text(t, r, err))
 		require.NoError(t, f.Close())
-		assert.True(t, alive(cmd.Process.Pid))
+		assert.True(t, testproc.Alive(cmd.Process.Pid))
 	}
 
 	f := newFixture(t, func(o *plugins.Options) { o.Attach = attach })

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/taskfile"
 )
@@ -253,34 +253,15 @@ func (p *project) assertGone() {
 	for _, field := range strings.Fields(string(data)) {
 		pid, err := strconv.Atoi(field)
 		require.NoError(p.t, err)
-		assert.Eventually(p.t, func() bool { return !alive(pid) }, 5*time.Second, 20*time.Millisecond, "process %d lives on", pid)
+		assert.Eventually(p.t, func() bool { return !testproc.Alive(pid) }, 5*time.Second, 20*time.Millisecond, "process %d lives on", pid)
 	}
-}
-
-// alive reports whether a process runs; one that only waits to be collected
-// does not.
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
 }
 
 func TestCancelledRun(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml", "version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> pids; exec sleep 300'\n")
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for !p.exists("pids") && ctx.Err() == nil {
-			time.Sleep(5 * time.Millisecond)
-		}
-		cancel()
-	}()
+	testproc.WhenExists(t, filepath.Join(p.dir, "pids"), cancel)
 	result, err := p.call(ctx, "run_command", map[string]any{"command": "hang"})
 	require.NoError(t, err)
 	assert.Equal(t, tool.Cancelled, result.Failed.Code)

@@ -1,7 +1,6 @@
 package background
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -16,18 +15,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/host/testproc"
 )
-
-// marked lists the living processes whose command line holds a text.
-func marked(text string) (found []string) {
-	for _, pid := range processes() {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if bytes.Contains(line, []byte(text)) {
-			found = append(found, string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
-		}
-	}
-	return found
-}
 
 // stubborn are commands whose processes do not want to end. %s marks them;
 // each prints "ready" when all are there.
@@ -53,12 +42,12 @@ func TestKillLeavesNothing(t *testing.T) {
 				spec.Confine = policy(s.root, level)
 				task := start(t, s, spec)
 				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" }, patience, 5*time.Millisecond)
-				require.NotEmpty(t, marked(mark))
+				require.NotEmpty(t, testproc.Running(t, mark))
 				killed, already, err := s.Kill(context.Background(), task.ID)
 				require.NoError(t, err)
 				assert.False(t, already)
 				assert.Equal(t, Killed, killed.State)
-				assert.Empty(t, marked(mark))
+				assert.Empty(t, testproc.Running(t, mark))
 				assert.Equal(t, "ready\n", output(t, s, task.ID).Stdout.String())
 			})
 		}
@@ -99,7 +88,7 @@ func TestDeathOfTheSupervisor(t *testing.T) {
 			_, already, err := s.Kill(context.Background(), task.ID)
 			require.NoError(t, err)
 			assert.True(t, already)
-			require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, patience, 5*time.Millisecond, "nothing is left")
+			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience, 5*time.Millisecond, "nothing is left")
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/command"
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -86,14 +87,7 @@ func TestCancel(t *testing.T) {
 	tl, err := command.New(script(`touch begun; sleep 60`, argv.Settings{}), command.Deps{Workspace: ws})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for ctx.Err() == nil {
-			if _, err := os.Stat(filepath.Join(ws.Root(), "begun")); err == nil {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
+	testproc.WhenExists(t, filepath.Join(ws.Root(), "begun"), cancel)
 	_, err = tl.Call(ctx, &tool.Call{Params: json.RawMessage(`{}`)})
 	assert.Equal(t, tool.Cancelled, tool.CodeOf(err))
 }

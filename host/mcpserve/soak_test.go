@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,16 +13,8 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/mcpserve"
+	"github.com/toolhost/toolhost/host/testproc"
 )
-
-// openFiles counts this process's open files, where the system tells.
-func openFiles() uint64 {
-	if runtime.GOOS != "linux" {
-		return 0
-	}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	return uint64(len(entries))
-}
 
 // `make soak` does more of this with the whole program.
 func TestNothingGrowsOverStdio(t *testing.T) {
@@ -37,10 +27,11 @@ func TestNothingGrowsOverStdio(t *testing.T) {
 		}
 	}
 	call(200)
-	routines, files, memory := goroutines(), openFiles(), heap()
+	files := func() uint64 { return uint64(testproc.OpenFiles(t)) }
+	routines, open, memory := goroutines(), files(), heap()
 	call(2000)
 	settled(t, "goroutines", routines, goroutines)
-	settled(t, "files", files, openFiles)
+	settled(t, "files", open, files)
 	settled(t, "heap", memory+2<<20, heap)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -30,18 +31,6 @@ func run(t *testing.T, c proc.Command) *proc.Result {
 }
 
 // processes lists the pids whose command line holds text.
-func processes(t *testing.T, text string) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	require.NoError(t, err)
-	var pids []string
-	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil && strings.Contains(string(data), text) {
-			pids = append(pids, filepath.Base(filepath.Dir(file)))
-		}
-	}
-	return pids
-}
 
 func TestResult(t *testing.T) {
 	r := run(t, sh(`printf out; printf err >&2; exit 3`))
@@ -80,7 +69,7 @@ func TestTimeoutEndsEverything(t *testing.T) {
 			assert.Contains(t, r.Stdout.String(), "begun", "what was printed until then is kept")
 			assert.Less(t, r.Duration, 10*time.Second)
 			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(processes(t, "sleep\x004711")) == 0 }, 5*time.Second, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4711")) == 0 }, 5*time.Second, 5*time.Millisecond)
 			}
 		})
 	}
@@ -98,7 +87,7 @@ func TestNothingIsLeftAfterANormalEnd(t *testing.T) {
 			assert.Equal(t, "done\n", r.Stdout.String())
 			assert.Less(t, r.Duration, 10*time.Second, "a grandchild on the pipe does not hold the call")
 			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(processes(t, "sleep\x004712")) == 0 }, 5*time.Second, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4712")) == 0 }, 5*time.Second, 5*time.Millisecond)
 			}
 		})
 	}
@@ -255,7 +244,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	run(t, sh(`true`))
 	goroutines, files := runtime.NumGoroutine(), 1<<20
 	if runtime.GOOS == "linux" {
-		files = openFiles(t)
+		files = testproc.OpenFiles(t)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
@@ -269,7 +258,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 	wg.Wait()
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, 5*time.Second, 5*time.Millisecond)
 	if runtime.GOOS == "linux" {
-		require.Eventually(t, func() bool { return openFiles(t) <= files }, 5*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return testproc.OpenFiles(t) <= files }, 5*time.Second, 5*time.Millisecond)
 		children, err := filepath.Glob("/proc/self/task/*/children")
 		require.NoError(t, err)
 		for _, file := range children {
@@ -277,13 +266,6 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 			assert.Empty(t, string(left), "no child is left, not even an unreaped one")
 		}
 	}
-}
-
-func openFiles(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(entries)
 }
 
 // A process that clears its environment is found by its kin while the command
@@ -295,7 +277,7 @@ func TestCleanEnvironmentDoesNotHide(t *testing.T) {
 	c := sh(`env -i setsid sleep 4714 & echo begun; wait`)
 	c.Timeout, c.Grace = 200*time.Millisecond, 100*time.Millisecond
 	assert.True(t, run(t, c).TimedOut)
-	assert.Empty(t, processes(t, "sleep\x004714"))
+	assert.Empty(t, testproc.Running(t, "sleep 4714"))
 }
 
 func TestTerminatedProcessesMayCleanUp(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
@@ -145,35 +147,20 @@ func TestRunTimeoutLeavesNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.fails(t, "timeout", "did not end", "run", map[string]any{"command": command, "timeout_sec": 1})
-			for _, pid := range strings.Fields(f.read(t, "pids")) {
-				assert.Eventually(t, func() bool { return !alive(pid) }, 5*time.Second, 10*time.Millisecond, "process %s lives on", pid)
+			for _, text := range strings.Fields(f.read(t, "pids")) {
+				pid, err := strconv.Atoi(text)
+				require.NoError(t, err)
+				assert.Eventually(t, func() bool { return !testproc.Alive(pid) }, 5*time.Second, 10*time.Millisecond, "process %d lives on", pid)
 			}
 		})
 	}
-}
-
-func alive(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat")
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
 }
 
 func TestRunCancelled(t *testing.T) {
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.ctx = ctx
-	go func() {
-		for {
-			if _, err := os.Stat(filepath.Join(f.root, "started")); err == nil || t.Context().Err() != nil {
-				cancel()
-				return
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}()
+	testproc.WhenExists(t, filepath.Join(f.root, "started"), cancel)
 	e := f.fails(t, "cancelled", "cancelled", "run", `{"command":"echo before; touch started; sleep 60"}`)
 	stdout, _ := f.output(t, e)
 	assert.Equal(t, "before\n", stdout)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/host/testproc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -159,16 +160,8 @@ func TestRunInTerminal(t *testing.T) {
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		b := newBench(t)
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
-		go func() {
-			for b.ws != nil {
-				if _, err := os.Stat(b.path("started")); err == nil {
-					cancel()
-					return
-				}
-				time.Sleep(time.Millisecond)
-			}
-		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		testproc.WhenExists(t, b.path("started"), cancel)
 		g := b.callContext(ctx, name, run("echo before; touch started; sleep 60"))
 		assert.Equal(t, "cancelled", g.Error.Code)
 		assert.Equal(t, "Error: Command was cancelled\nOutput:\nbefore", g.result.Text())
