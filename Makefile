@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/toolhost
 PLUGINS := files
-PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel ./cmd/toolhost-launch
+PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
 
 .PHONY: all build plugins run test race probe lint fuzz bench soak cross clean
 

@@ -36,7 +36,8 @@ type Launch struct {
 	// Spec is its declaration.
 	Spec Spec
 	// Cmd is the command. Prepare may change path, arguments, environment and
-	// process attributes, and leaves the standard streams alone.
+	// process attributes, and leaves the standard streams alone. Files that it
+	// adds to ExtraFiles are closed once the process has them.
 	Cmd *exec.Cmd
 	// SocketDir is where the plugin has to make its socket.
 	SocketDir string
@@ -163,9 +164,8 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	}
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = stdin, outEnd, errEnd
 	err := r.cmd.Start()
-	for _, f := range []*os.File{stdin, outEnd, errEnd} {
-		f.Close()
-	}
+	closeAll([]*os.File{stdin, outEnd, errEnd})
+	closeAll(r.cmd.ExtraFiles)
 	if err != nil {
 		pipes.close()
 		return nil, err

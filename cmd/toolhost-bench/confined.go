@@ -41,7 +41,6 @@ func (b *suite) confined() (lines []comparison, err error) {
 			continue
 		}
 		policy := sandbox.Settings{Level: level.Level}.Policy(b.work).Prepared()
-		policy.Launcher = filepath.Join(filepath.Dir(b.toolhost), sandbox.LauncherName)
 		lines = append(lines, comparison{
 			name: "sandbox " + string(level.Level), baseName: "bare exec of true", aim: level.aim, rounds: 300, base: bare,
 			ours: func() error {

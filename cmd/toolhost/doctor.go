@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -162,9 +161,6 @@ func (a *app) sandboxFindings(ctx context.Context, p *project) []finding {
 	findings := []finding{found}
 	if report.Around != "" {
 		findings = append(findings, aroundFinding(report))
-	}
-	if report.Launcher == "" && found.OK && runtime.GOOS == "linux" {
-		findings = append(findings, finding{Check: sandbox.LauncherName, Detail: "does not lie beside toolhost; confined commands start more slowly without", Next: "Install it with toolhost: make build puts both into bin."})
 	}
 	return findings
 }

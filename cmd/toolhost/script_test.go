@@ -36,7 +36,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if raceEnabled {
 		args = append(args, "-race")
 	}
-	cmd := exec.Command("go", append(args, ".", "../toolhost-task", "../toolhost-otel", "../toolhost-launch")...)
+	cmd := exec.Command("go", append(args, ".", "../toolhost-task", "../toolhost-otel")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,6 +36,7 @@ type run struct {
 	drained        chan struct{} // closed when both streams have ended
 	pipes          []*os.File    // our ends, closed at the end
 	status         *statusPipe
+	handed         []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
 	kin            map[int]bool // numbers of processes known to be the run's
 }
@@ -75,7 +78,9 @@ func (r *run) start() error { return r.startWith(r.plumb) }
 
 // startWith starts the command with the streams that plumb connects.
 func (r *run) startWith(plumb func() ([]*os.File, error)) error {
-	if err := r.build(); err != nil {
+	err := r.build()
+	defer func() { closeAll(r.handed) }()
+	if err != nil {
 		return err
 	}
 	theirs, err := plumb()
@@ -110,11 +115,25 @@ func (r *run) build() error {
 	if r.Prepare == nil {
 		return nil
 	}
-	if err := r.Prepare(r.cmd); err != nil {
+	return r.prepare()
+}
+
+// prepare has the command changed. A launcher in front of it gets a pipe to
+// report to.
+func (r *run) prepare() error {
+	path, own := r.cmd.Path, len(r.cmd.ExtraFiles)
+	status, theirs, err := offerStatusPipe(r.cmd)
+	if err != nil {
 		return err
 	}
-	if r.cmd.Path != path {
-		r.status, err = addStatusPipe(r.cmd)
+	r.status, r.handed = status, []*os.File{theirs}
+	err = r.Prepare(r.cmd)
+	r.handed = slices.Clone(r.cmd.ExtraFiles[own:])
+	if err == nil && r.cmd.Path == path {
+		r.status.close()
+		r.status = nil
+		r.cmd.ExtraFiles = slices.Delete(r.cmd.ExtraFiles, own, own+1)
+		r.cmd.Env = slices.DeleteFunc(r.cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, StatusEnv+"=") })
 	}
 	return err
 }

@@ -1,46 +1,51 @@
 package proc
 
 import (
-	"bytes"
+	"encoding/binary"
 	"io"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// StatusEnv names the environment variable that tells a launcher, a program
-// that Prepare put in front of the command, on which descriptor it reports.
-// It writes one report, fields separated by NUL bytes:
+// StatusEnv names the environment variable that tells Prepare, and the launcher
+// that it may put in front of the command, on which descriptor the launcher
+// reports. Prepare keeps the variable from the command, and the launcher the
+// descriptor, which is the last of cmd.ExtraFiles. There is one report, its
+// fields separated by NUL bytes; the last one is four bytes long, a number in
+// the machine's own form:
 //
-//	error NUL code NUL message NUL suggestion   the command could not be run
-//	signal NUL number                           the command was ended by a signal
-//	done                                        the command has ended otherwise
+//	error NUL code NUL message NUL suggestion NUL errno
+//	ended NUL status
 //
-// The latter two also say that nothing the command started is left. A launcher
-// that is killed reports nothing.
-//
-// and keeps the descriptor from the command. An error becomes Run's.
+// The first says that the command could not be run; it becomes Run's error. The
+// second, with the status as wait(2) gives it, that the command has ended and
+// that nothing it started is left. A launcher that is killed reports nothing.
 const StatusEnv = "TOOLHOST_STATUS_FD"
 
 // statusPipe is our side of a launcher's report. A nil one reports nothing.
 type statusPipe struct {
-	ours, theirs *os.File
-	fields       []string
+	ours   *os.File
+	kind   string
+	fields []string // the others but for the last
+	number uint32
 }
 
-func addStatusPipe(cmd *exec.Cmd) (*statusPipe, error) {
+// offerStatusPipe gives the command a pipe for a launcher's report.
+func offerStatusPipe(cmd *exec.Cmd) (pipe *statusPipe, theirs *os.File, err error) {
 	ours, theirs, err := os.Pipe()
 	if err != nil {
-		return nil, tool.Errorf(tool.Unavailable, "no pipe for the launcher: %w", err).
+		return nil, nil, tool.Errorf(tool.Unavailable, "no pipe for the launcher: %w", err).
 			Suggest("Close files or raise the limit of open files (ulimit -n).")
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
 	cmd.Env = append(cmd.Env, StatusEnv+"="+strconv.Itoa(2+len(cmd.ExtraFiles)))
-	return &statusPipe{ours: ours, theirs: theirs}, nil
+	return &statusPipe{ours: ours}, theirs, nil
 }
 
 // reportLimit bounds a report; the deadline is for a launcher that has ended
@@ -55,42 +60,39 @@ func (s *statusPipe) read() {
 	if s == nil {
 		return
 	}
-	_ = s.theirs.Close()
 	_ = s.ours.SetReadDeadline(time.Now().Add(reportPatience))
 	report, _ := io.ReadAll(io.LimitReader(s.ours, reportLimit))
-	for field := range bytes.SplitSeq(report, []byte{0}) {
-		s.fields = append(s.fields, string(field))
+	const size = 4
+	if len(report) < size {
+		return
 	}
+	text, number := report[:len(report)-size], report[len(report)-size:]
+	s.number = binary.NativeEndian.Uint32(number)
+	fields := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	s.kind, s.fields = fields[0], fields[1:]
 }
 
 // clean reports whether the launcher says that nothing is left.
-func (s *statusPipe) clean() bool {
-	return s != nil && len(s.fields) > 0 && (s.fields[0] == "done" || s.fields[0] == "signal")
-}
+func (s *statusPipe) clean() bool { return s != nil && s.kind == "ended" }
 
 // failure gives the error in the report if there is one.
 func (s *statusPipe) failure() error {
-	if s == nil {
+	if s == nil || s.kind != "error" || len(s.fields) != 3 {
 		return nil
 	}
-	if len(s.fields) == 4 && s.fields[0] == "error" {
-		return tool.Errorf(tool.Code(s.fields[1]), "%s", s.fields[2]).Suggest("%s", s.fields[3])
-	}
-	return nil
+	return tool.Errorf(tool.Code(s.fields[0]), "%s: %w", s.fields[1], syscall.Errno(s.number)).Suggest("%s", s.fields[2])
 }
 
 // signal is the signal that the launcher says has ended the command, or 0.
 func (s *statusPipe) signal() syscall.Signal {
-	if s == nil || len(s.fields) != 2 || s.fields[0] != "signal" {
+	if !s.clean() {
 		return 0
 	}
-	number, _ := strconv.Atoi(s.fields[1])
-	return syscall.Signal(number)
+	return syscall.Signal(s.number & 0x7f)
 }
 
 func (s *statusPipe) close() {
 	if s != nil {
 		_ = s.ours.Close()
-		_ = s.theirs.Close()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -11,14 +12,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/sandbox/launch"
 	"github.com/toolhost/toolhost/host/tool"
-)
-
-// Capabilities, in a user namespace of its own, that the launcher needs until
-// it has set up the view.
-const (
-	capSetPcap  = 8
-	capNetAdmin = 12
-	capSysAdmin = 21
 )
 
 // apply puts the launcher in front of the command.
@@ -31,38 +24,49 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	if err != nil {
 		return err
 	}
-	program, err := filepath.Abs(cmd.Path)
-	if err != nil {
-		return tool.Errorf(tool.Internal, "the program %s: %w", cmd.Path, err).Suggest("Give its absolute path.")
-	}
-	plan := &launch.Plan{
-		Dir: dir, Files: len(cmd.ExtraFiles), Path: program, Args: cmd.Args,
-		TmpSize: int64(p.Limits.tmp()), Limits: p.Limits.resources(level),
-	}
-	if level == Full {
-		p.full(plan, g)
-		p.namespaces(cmd)
-	} else {
-		if err := p.makeScratch(&g); err != nil {
-			return err
-		}
-		if ruleset := p.landlock(plan, g); ruleset != nil {
-			cmd.ExtraFiles = append(cmd.ExtraFiles, ruleset)
-			plan.Ruleset = 2 + len(cmd.ExtraFiles)
+	program := cmd.Path
+	if program != "" {
+		if program, err = filepath.Abs(program); err != nil {
+			return tool.Errorf(tool.Internal, "the program %s: %w", cmd.Path, err).Suggest("Give its absolute path.")
 		}
 	}
-	plan.Program = p.prepared.program(plan.Filter)
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = new(syscall.SysProcAttr)
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	env := cmd.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	cmd.Env = launcherEnvironment(p.environment(env, g, level))
-	cmd.Path, cmd.Args = p.launcher(g), plan.Encode()
-	return nil
+	plan := &launch.Plan{
+		Dir: dir, Path: program, Args: cmd.Args, TmpSize: int64(p.Limits.tmp()), Limits: p.Limits.resources(level),
+	}
+	plan.Files, plan.Report = len(cmd.ExtraFiles), statusFile(env)
+	if plan.Report != 0 {
+		plan.Files = plan.Report - 3
+	}
+	if level == Landlock {
+		if err := p.makeScratch(&g); err != nil {
+			return err
+		}
+		err = p.landlock(plan, g, cmd)
+	} else {
+		p.full(plan, g)
+	}
+	if err != nil {
+		return unconfinable(err)
+	}
+	plan.Env = p.environment(env, g, level)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	return unconfinable(plan.Apply(cmd, marks(plan.Env)))
+}
+
+// unconfinable says that no launcher could be made.
+func unconfinable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return tool.Errorf(tool.Unavailable, "the command cannot be confined: %w", err).
+		Suggest("Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl.")
 }
 
 func workingDirectory(dir string) (string, error) {
@@ -80,39 +84,20 @@ func workingDirectory(dir string) (string, error) {
 	return abs, nil
 }
 
-// callMark is proc's mark, by which processes of a run are found. The
-// launcher carries it, too.
-const callMark = "TOOLHOST_CALL"
-
-// launcherEnvironment wraps the program's environment, so that nothing in it
-// means anything to the launcher.
-func launcherEnvironment(env variables) []string {
-	wrapped := make([]string, 0, len(env)+1)
-	for _, pair := range env {
-		wrapped = append(wrapped, launch.EnvPrefix+pair)
+func statusFile(env variables) int {
+	fd, err := strconv.Atoi(env.get(statusName))
+	if err != nil || fd < 3 {
+		return 0
 	}
-	if mark := env.get(callMark); mark != "" {
-		wrapped = append(wrapped, callMark+"="+mark)
-	}
-	return wrapped
+	return fd
 }
 
-// namespaces has the kernel start the command in namespaces of its own. The
-// user keeps their number, and is nobody else there either.
-func (p *Policy) namespaces(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = new(syscall.SysProcAttr)
+// marks is the launcher's own environment.
+func marks(env variables) []string {
+	if mark := env.get(callMark); mark != "" {
+		return []string{callMark + "=" + mark}
 	}
-	attr := cmd.SysProcAttr
-	attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
-	attr.AmbientCaps = []uintptr{capSetPcap, capSysAdmin}
-	if !p.Network {
-		attr.Cloneflags |= unix.CLONE_NEWNET
-		attr.AmbientCaps = append(attr.AmbientCaps, capNetAdmin)
-	}
-	uid, gid := os.Geteuid(), os.Getegid()
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	return []string{}
 }
 
 // resources are the limits by their numbers. No memory image is ever written:
@@ -144,11 +129,11 @@ func try(level Level) Verdict {
 		return Verdict{Reason: "the kernel's Landlock is missing or older than Linux 6.2"}
 	}
 	p := Policy{Level: level}
-	cmd := &exec.Cmd{Path: p.launcher(grants{}), Args: []string{launch.Name, launch.Probe}, Env: []string{}, Dir: "/"}
+	cmd := &exec.Cmd{Env: []string{}, Dir: "/"} // without a program
 	if err := p.apply(cmd, level); err != nil {
 		return Verdict{Reason: err.Error()}
 	}
-	// The launcher inside has no rights that it could use.
+	defer closeFiles(cmd.ExtraFiles)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return Verdict{Works: true}
@@ -157,4 +142,10 @@ func try(level Level) Verdict {
 		return Verdict{Reason: strings.TrimSpace(string(out))}
 	}
 	return Verdict{Reason: err.Error()}
+}
+
+func closeFiles(files []*os.File) {
+	for _, file := range files {
+		_ = file.Close()
+	}
 }

@@ -1,9 +1,7 @@
 package sandbox_test
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,14 +19,9 @@ func BenchmarkExec(b *testing.B) {
 			require.NoError(b, exec.Command(path).Run())
 		}
 	})
-	launcher := filepath.Join(b.TempDir(), sandbox.LauncherName)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", launcher, "../../cmd/toolhost-launch")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	require.NoError(b, err, string(out))
 	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
 		b.Run(string(level), func(b *testing.B) {
-			p := sandbox.Policy{Level: level, Workspace: b.TempDir(), Launcher: launcher}
+			p := sandbox.Policy{Level: level, Workspace: b.TempDir()}
 			c := proc.Command{Argv: []string{path}, Env: proc.Environ(nil), Prepare: func(cmd *exec.Cmd) error {
 				_, err := sandbox.Apply(cmd, p)
 				return err

@@ -18,9 +18,6 @@ type Report struct {
 	Around Level
 	// LandlockABI is the version of the kernel's Landlock, 0 for none.
 	LandlockABI int
-	// Launcher is the path of toolhost-launch where it lies beside the running
-	// program. Without it, confined processes start more slowly.
-	Launcher string
 	// Promise says in a sentence what holds for confined processes.
 	Promise string
 	// Gaps are what the strongest level leaves open.
@@ -61,7 +58,6 @@ var detected = sync.OnceValue(func() Report {
 		report.Strongest = Landlock
 	}
 	report.Promise, report.Gaps = report.Promised(Auto)
-	report.Launcher = besideSelf()
 	return report
 })
 

@@ -38,7 +38,7 @@ func applyDocker(cmd *exec.Cmd, p Policy) error {
 	env := variables(cmd.Env)
 	// The host's places mean nothing in the image.
 	env.drop("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "PWD", "GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE",
-		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", statusName)
 	args := append([]string{"docker"}, dockerArgs(p, g, dir, env, "toolhost-"+strings.ToLower(rand.Text()))...)
 	cmd.Args = append(append(args, p.Image, filepath.Base(cmd.Path)), cmd.Args[1:]...)
 	cmd.Path = docker

@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// Variables of package proc: the mark by which processes of a run are found,
+// which the launcher carries, too, and the descriptor that it reports to, which
+// is no business of the program's.
+const (
+	callMark   = "TOOLHOST_CALL"
+	statusName = "TOOLHOST_STATUS_FD"
+)
+
 // environment points build tools to places that a confined process may use.
 //
 // The home directory stays where it is, but can only be read, so that tools
@@ -22,7 +30,7 @@ import (
 func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e := variables(env)
 	e.drop("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
-		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL")
+		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL", statusName)
 	scratch := []string{"/tmp", "/var/tmp", "/dev/shm"}
 	writable := g.writable
 	switch {

@@ -3,10 +3,13 @@ package sandbox
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/sandbox/launch"
 )
@@ -19,25 +22,65 @@ var devicesOpen = [...]string{
 // landlock plans level landlock. Landlock can only grant, and grants reach all
 // the way down; so what leaves secrets out is granted piece by piece. That
 // makes many rules, which are kept for the next command.
-func (p *Policy) landlock(plan *launch.Plan, g grants) (ruleset *os.File) {
+func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
 	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets}
-	key := rulesetKey(plan, g)
-	if kept := p.prepared.ruleset(key); kept != nil {
-		plan.Write = kept.write
-		return kept.file
-	}
-	p.landlockRules(plan, g)
-	if p.prepared == nil {
-		return nil
-	}
-	fd, err := plan.NewRuleset()
+	ruleset, writable, err := p.ruleset(plan, g)
 	if err != nil {
-		return nil // the launcher tells what is wrong
+		return err
 	}
-	file := os.NewFile(uintptr(fd), "landlock ruleset")
-	p.prepared.keepRuleset(key, &keptRuleset{file, plan.Write})
-	return file
+	plan.Ruleset = addFile(cmd, ruleset)
+	socket, err := launch.Supervise(writable)
+	if err != nil {
+		return err
+	}
+	plan.Supervisor = addFile(cmd, socket)
+	return nil
+}
+
+// addFile hands a file to the launcher and gives the descriptor it has there.
+func addFile(cmd *exec.Cmd, file *os.File) (fd int) {
+	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+	return 2 + len(cmd.ExtraFiles)
+}
+
+// ruleset makes the ruleset, or copies the one that was kept, and gives what
+// may be written by it.
+func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writable []string, err error) {
+	key := rulesetKey(plan, g)
+	kept := p.prepared.ruleset(key)
+	if kept == nil {
+		p.landlockRules(plan, g)
+		fd, err := plan.NewRuleset()
+		if err != nil {
+			return nil, nil, err
+		}
+		kept = &keptRuleset{os.NewFile(uintptr(fd), "landlock ruleset"), plan.Write}
+		if !p.prepared.keepRuleset(key, kept) {
+			return kept.file, kept.write, nil
+		}
+	}
+	ruleset, err = kept.copy()
+	return ruleset, kept.write, err
+}
+
+// copy gives a descriptor of the ruleset that a command takes with it.
+func (k *keptRuleset) copy() (*os.File, error) {
+	raw, err := k.file.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var file *os.File
+	ctlErr := raw.Control(func(fd uintptr) {
+		var fresh int
+		if fresh, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			file = os.NewFile(uintptr(fresh), k.file.Name())
+		}
+	})
+	if ctlErr != nil {
+		return nil, ctlErr
+	}
+	return file, err
 }
 
 // rulesetKey tells rulesets apart. Rules are for files as they are, and not

@@ -4,8 +4,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/toolhost/toolhost/host/sandbox/launch"
 )
 
 // preparedFor is how long what was found out for one command holds for the
@@ -23,11 +21,10 @@ type preparation struct {
 	found    time.Time
 	secrets  []string
 	rulesets map[string]*keptRuleset
-	programs map[launch.Filter]string
 }
 
 // keptRuleset is a ruleset and what may be written by it. Its file is closed
-// when nobody refers to it any more: a command may be about to start with it.
+// when nobody refers to it any more.
 type keptRuleset struct {
 	file  *os.File
 	write []string
@@ -55,10 +52,16 @@ func (p *preparation) ruleset(key string) *keptRuleset {
 	return p.rulesets[key]
 }
 
-func (p *preparation) keepRuleset(key string, kept *keptRuleset) {
+// keepRuleset reports whether it was kept.
+func (p *preparation) keepRuleset(key string, kept *keptRuleset) bool {
+	if p == nil {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.rulesets) < keptRulesets && p.rulesets != nil {
-		p.rulesets[key] = kept
+	if len(p.rulesets) >= keptRulesets || p.rulesets == nil {
+		return false
 	}
+	p.rulesets[key] = kept
+	return true
 }

@@ -9,5 +9,3 @@ func rememberFull(bool) {}
 func around() Level { return "" }
 
 func confinedAlready() bool { return false }
-
-func besideSelf() string { return "" }

@@ -16,10 +16,9 @@
 // Nothing ever runs at a weaker level than it was asked for: where a level
 // does not work, Apply fails with code unavailable.
 //
-// The work is done by toolhost-launch, a small program, where it lies beside
-// the running one, and otherwise by the running program's own binary, started
-// anew: see package launch. A program that imports this package needs to do
-// nothing for it.
+// The work is done by a launcher, a small program that is made for the command
+// and put in front of it: see package launch. A program that imports this
+// package needs to do nothing for it.
 //
 // On macOS, full is a Seatbelt profile with what that can express. It was
 // written from the documentation and has been run on no Mac yet.
@@ -48,10 +47,6 @@ const (
 
 // Other is what Report.Around says of a sandbox that is none of toolhost's.
 const Other Level = "other"
-
-// LauncherName is the name of the small program that confines a process from
-// the inside, which is looked for beside the host's own.
-const LauncherName = "toolhost-launch"
 
 // Policy says how a process is confined.
 type Policy struct {
@@ -91,10 +86,6 @@ type Policy struct {
 	Scratch string
 	// Image is the container image of level docker.
 	Image string
-	// Launcher is the program that confines the process on Linux; see package
-	// launch. Empty is toolhost-launch beside the running program, or else the
-	// running program itself.
-	Launcher string
 	// Limits bounds what it uses.
 	Limits Limits
 
@@ -132,9 +123,10 @@ func (l Limits) tmp() uint64 {
 }
 
 // Apply rewrites cmd, which has not been started, so that it runs confined,
-// and gives the level at which it will. It fits proc.Command.Prepare. The
-// error is a *tool.Error, of code unavailable when the level does not work on
-// this machine.
+// and gives the level at which it will. It fits proc.Command.Prepare. Whoever
+// starts the command otherwise closes the files that Apply has added to
+// cmd.ExtraFiles then. The error is a *tool.Error, of code unavailable when the
+// level does not work on this machine.
 func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err := p.check(); err != nil {
 		return "", err

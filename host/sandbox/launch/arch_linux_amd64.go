@@ -97,7 +97,6 @@ const (
 	sysNfsservctl      = 180
 	sysModifyLdt       = 154
 	sysSysctl          = 156
-	sysSeccomp         = 317
 	sysShmget          = 29
 	sysShmat           = 30
 	sysShmctl          = 31

@@ -97,7 +97,6 @@ const (
 	sysNfsservctl      = 42
 	sysModifyLdt       = absent - 14
 	sysSysctl          = absent - 15
-	sysSeccomp         = 277
 	sysShmget          = 194
 	sysShmat           = 196
 	sysShmctl          = 195

@@ -99,7 +99,6 @@ const (
 	sysNfsservctl      = absent - 90
 	sysModifyLdt       = absent - 91
 	sysSysctl          = absent - 92
-	sysSeccomp         = absent - 93
 	sysShmget          = absent - 94
 	sysShmat           = absent - 95
 	sysShmctl          = absent - 96

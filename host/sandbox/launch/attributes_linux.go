@@ -3,6 +3,8 @@ package launch
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // change is a call that changes what is known about a file: the file and what
@@ -23,7 +25,7 @@ const (
 func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	switch nr {
 	case sysChmod:
-		return c.withPath(atFdcwd, a[0], 0, chmod(a[1]))
+		return c.withPath(unix.AT_FDCWD, a[0], 0, chmod(a[1]))
 	case sysFchmod:
 		return change{file{at: int(int32(a[0]))}, chmod(a[1])}, 0
 	case sysFchmodat:
@@ -31,9 +33,9 @@ func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 	case sysFchmodat2:
 		return c.withPath(int(int32(a[0])), a[1], a[3], chmod(a[2]))
 	case sysChown:
-		return c.withPath(atFdcwd, a[0], 0, chown(a[1], a[2]))
+		return c.withPath(unix.AT_FDCWD, a[0], 0, chown(a[1], a[2]))
 	case sysLchown:
-		return c.withPath(atFdcwd, a[0], atSymlinkNofollow, chown(a[1], a[2]))
+		return c.withPath(unix.AT_FDCWD, a[0], atSymlinkNofollow, chown(a[1], a[2]))
 	case sysFchown:
 		return change{file{at: int(int32(a[0]))}, chown(a[1], a[2])}, 0
 	case sysFchownat:
@@ -47,7 +49,7 @@ func (c caller) parse(nr int, a [6]uint64) (change, syscall.Errno) {
 
 // parseTimes reads those that change times.
 func (c caller) parseTimes(nr int, a [6]uint64) (found change, ok bool, errno syscall.Errno) {
-	at, path, times, flags, unit := atFdcwd, a[0], a[1], uint64(0), int64(1000)
+	at, path, times, flags, unit := unix.AT_FDCWD, a[0], a[1], uint64(0), int64(1000)
 	switch nr {
 	case sysUtime:
 		unit = 0
@@ -121,9 +123,9 @@ func (c caller) parseXattr(nr int, a [6]uint64) (change, syscall.Errno) {
 	case sysFsetxattr, sysFremovexattr:
 		return change{file{at: int(int32(a[0]))}, apply}, 0
 	case sysLsetxattr, sysLremovexattr:
-		return c.withPath(atFdcwd, a[0], atSymlinkNofollow, apply)
+		return c.withPath(unix.AT_FDCWD, a[0], atSymlinkNofollow, apply)
 	}
-	return c.withPath(atFdcwd, a[0], 0, apply)
+	return c.withPath(unix.AT_FDCWD, a[0], 0, apply)
 }
 
 func (c caller) withPath(at int, address, flags uint64, apply func(string) syscall.Errno) (change, syscall.Errno) {
@@ -158,19 +160,7 @@ func utimes(path string, times *[4]int64) syscall.Errno {
 	if err != nil {
 		return syscall.EINVAL
 	}
-	cwd := atFdcwd
-	nr := sysUtimensat
-	_, _, errno := syscall.Syscall6(uintptr(nr), uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(times)), 0, 0, 0)
+	cwd := unix.AT_FDCWD
+	_, _, errno := syscall.Syscall6(unix.SYS_UTIMENSAT, uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(times)), 0, 0, 0)
 	return errno
-}
-
-// number gives the system's number of an error.
-func number(err error) syscall.Errno {
-	if err == nil {
-		return 0
-	}
-	if errno, ok := err.(syscall.Errno); ok {
-		return errno
-	}
-	return syscall.EPERM
 }

@@ -1,9 +1,12 @@
 package launch
 
 import (
-	"errors"
+	"os"
+	"slices"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Landlock's system calls, the same on every architecture.
@@ -68,77 +71,106 @@ type pathBeneath struct {
 	fd     int32
 }
 
-// landlock confines the calling thread to what the plan grants.
-func (p *Plan) landlock() error {
-	fd := p.Ruleset
-	if fd == 0 {
-		var err error
-		if fd, err = p.NewRuleset(); err != nil {
-			return err
+// landlock confines the launcher to what the plan grants: by a ruleset of the
+// host's, or by one made inside, where the view is.
+func (p *Plan) landlock(s *script) error {
+	if p.Ruleset != 0 {
+		s.call("landlock_restrict_self", sysLandlockRestrictSelf, p.Ruleset, 0)
+		s.try(unix.SYS_CLOSE, p.Ruleset)
+		return nil
+	}
+	attr, size, err := rulesetFor(LandlockABI())
+	if err != nil {
+		return err
+	}
+	ruleset := s.cell()
+	s.call("landlock_create_ruleset", sysLandlockCreateRuleset, s.words(attr.fs, attr.net, attr.scoped), int(size), 0).into(ruleset)
+	for _, grant := range p.grants(attr.fs) {
+		s.addRule(ruleset, grant)
+	}
+	s.call("landlock_restrict_self", sysLandlockRestrictSelf, ruleset, 0)
+	s.close(ruleset)
+	return nil
+}
+
+// addRule adds a rule. What is gone by now needs none.
+func (s *script) addRule(ruleset cell, g grant) {
+	access := g.access
+	if info, err := os.Stat(g.path); err == nil && !info.IsDir() {
+		access &= fsFileRights
+	}
+	var next label
+	rule := s.buffer(appendWords(nil, access, 0)) // struct landlock_path_beneath_attr
+	fd := cell(rule + 8)
+	s.call("open "+g.path, unix.SYS_OPENAT, unix.AT_FDCWD, g.path, unix.O_PATH|unix.O_CLOEXEC).into(fd).orElse(&next, gone...)
+	s.call("landlock rule for "+g.path, sysLandlockAddRule, ruleset, rulePath, rule, 0)
+	s.close(fd)
+	s.here(&next)
+}
+
+// grant is access below a path.
+type grant struct {
+	path   string
+	access uint64
+}
+
+// grants lists what the plan grants, of the rights that are handled.
+func (p *Plan) grants(handled uint64) (grants []grant) {
+	if p.List {
+		grants = append(grants, grant{"/", fsReadDir})
+	}
+	add := func(paths []string, access uint64) {
+		for _, path := range paths {
+			grants = append(grants, grant{path, access & handled})
 		}
 	}
-	defer syscall.Close(fd)
-	if _, _, errno := syscall.Syscall(sysLandlockRestrictSelf, uintptr(fd), 0, 0); errno != 0 {
-		return failure("landlock_restrict_self", errno)
+	add(p.Read, fsRead)
+	add(p.Write, handled&^(fsMakeChar|fsMakeBlock|fsIoctlDev))
+	add(p.Device, fsReadFile|fsWriteFile|fsReadDir|fsIoctlDev)
+	return grants
+}
+
+// rulesetFor gives what a ruleset handles, and the size of that.
+func rulesetFor(abi int) (attr rulesetAttr, size uintptr, err error) {
+	if abi < MinimumABI {
+		return attr, 0, failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
 	}
-	return nil
+	attr.fs = fsHandled(abi)
+	if abi < ScopeABI {
+		return attr, unsafe.Offsetof(attr.scoped), nil
+	}
+	attr.scoped = scopeAll
+	return attr, unsafe.Sizeof(attr), nil
 }
 
 // NewRuleset makes a Landlock ruleset of what the plan grants, and gives its
 // descriptor.
 func (p *Plan) NewRuleset() (int, error) {
-	abi := LandlockABI()
-	if abi < MinimumABI {
-		return -1, failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
-	}
-	attr := rulesetAttr{fs: fsHandled(abi)}
-	size := unsafe.Sizeof(attr)
-	if abi >= ScopeABI {
-		attr.scoped = scopeAll
-	} else {
-		size = unsafe.Offsetof(attr.scoped)
+	attr, size, err := rulesetFor(LandlockABI())
+	if err != nil {
+		return -1, err
 	}
 	fd, _, errno := syscall.Syscall(sysLandlockCreateRuleset, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
 		return -1, failure("landlock_create_ruleset", errno)
 	}
-	if err := p.grant(int(fd), attr.fs); err != nil {
-		_ = syscall.Close(int(fd))
-		return -1, err
+	for _, grant := range p.grants(attr.fs) {
+		if err := addRule(int(fd), grant.path, grant.access); err != nil {
+			_ = syscall.Close(int(fd))
+			return -1, err
+		}
 	}
 	return int(fd), nil
 }
 
-func (p *Plan) grant(ruleset int, handled uint64) error {
-	if p.List {
-		if err := addRule(ruleset, "/", fsReadDir); err != nil {
-			return err
-		}
-	}
-	for _, path := range p.Read {
-		if err := addRule(ruleset, path, fsRead); err != nil {
-			return err
-		}
-	}
-	everything := handled &^ (fsMakeChar | fsMakeBlock | fsIoctlDev)
-	for _, path := range p.Write {
-		if err := addRule(ruleset, path, everything); err != nil {
-			return err
-		}
-	}
-	for _, path := range p.Device {
-		if err := addRule(ruleset, path, (fsReadFile|fsWriteFile|fsReadDir|fsIoctlDev)&handled); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // addRule grants access below path. What is gone by now needs no rule.
 func addRule(ruleset int, path string, access uint64) error {
-	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
+	if errno, _ := err.(syscall.Errno); slices.Contains(gone, errno) {
+		return nil
+	}
 	if err != nil {
-		return ignoreMissing("open "+path, err)
+		return failure("open "+path, err)
 	}
 	defer syscall.Close(fd)
 	var stat syscall.Stat_t
@@ -154,17 +186,4 @@ func addRule(ruleset int, path string, access uint64) error {
 		return failure("landlock rule for "+path, errno)
 	}
 	return nil
-}
-
-// ignoreMissing passes over places that are gone or out of reach: there is
-// nothing to grant or to hide.
-func ignoreMissing(what string, err error) error {
-	var errno syscall.Errno
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &errno) && (errno == syscall.ENOENT || errno == syscall.EACCES || errno == syscall.ENOTDIR):
-		return nil
-	}
-	return failure(what, err)
 }

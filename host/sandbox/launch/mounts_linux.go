@@ -2,36 +2,19 @@ package launch
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
-	"unsafe"
-)
 
-// The system calls of the newer mount interface, the same everywhere.
-const (
-	sysOpenTreeCall     = 428
-	sysMoveMountCall    = 429
-	sysMountSetattrCall = 442
-	sysOpenat2Call      = 437
+	"golang.org/x/sys/unix"
 )
 
 const (
-	oPath          = 0x200000
-	atFdcwd        = -100
-	atEmptyPath    = 0x1000
-	atRecursive    = 0x8000
-	openTreeClone  = 1
-	moveFromFd     = 0x4
-	moveToFd       = 0x40
-	attrReadOnly   = 0x1
-	attrNoSuid     = 0x2
-	attrNoDev      = 0x4
-	noSymlinks     = 0x4 // RESOLVE_NO_SYMLINKS
+	plainMount     = unix.MS_NOSUID | unix.MS_NODEV
+	inertMount     = plainMount | unix.MS_NOEXEC
 	scratchMode    = "mode=1777"
 	hiddenMode     = "mode=0755,size=1m"
-	privateMounts  = syscall.MS_REC | syscall.MS_PRIVATE
-	plainMount     = syscall.MS_NOSUID | syscall.MS_NODEV
-	inertMount     = plainMount | syscall.MS_NOEXEC
 	blankDirectory = "/dev/.blank"
 	voidFile       = "/dev/.void"
 )
@@ -39,244 +22,157 @@ const (
 // devices are the device files that a process sees.
 var devices = [...]string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// tree is a part of the file system taken out of it, to be put somewhere.
-type tree int
-
-// takeTree copies the mounts below path. No symlink is followed on the way:
-// whoever may write there must not choose what becomes visible.
-func takeTree(path string) (tree, error) {
-	at, err := pathWithoutLinks(path)
-	if err != nil {
-		return -1, err
-	}
-	defer syscall.Close(at)
-	fd, _, errno := syscall.Syscall(sysOpenTreeCall, uintptr(at), uintptr(unsafe.Pointer(&empty[0])),
-		openTreeClone|atRecursive|atEmptyPath|syscall.O_CLOEXEC)
-	if errno != 0 {
-		return -1, failure("open_tree "+path, errno)
-	}
-	return tree(fd), nil
-}
-
-var empty = [1]byte{}
-
-type openHow struct{ flags, mode, resolve uint64 }
-
-func pathWithoutLinks(path string) (int, error) {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return -1, err
-	}
-	how := openHow{flags: oPath | syscall.O_CLOEXEC, resolve: noSymlinks}
-	cwd := atFdcwd
-	fd, _, errno := syscall.Syscall6(sysOpenat2Call, uintptr(cwd), uintptr(unsafe.Pointer(name)),
-		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-	if errno != 0 {
-		return -1, &os.PathError{Op: "open", Path: path, Err: errno}
-	}
-	return int(fd), nil
-}
-
-// put mounts the tree at path and closes it.
-func (t tree) put(path string) error {
-	defer syscall.Close(int(t))
-	at, err := pathWithoutLinks(path)
-	if err != nil {
-		return err
-	}
-	defer syscall.Close(at)
-	none := uintptr(unsafe.Pointer(&empty[0]))
-	_, _, errno := syscall.Syscall6(sysMoveMountCall, uintptr(t), none, uintptr(at), none, moveFromFd|moveToFd, 0)
-	if errno != 0 {
-		return failure("move_mount "+path, errno)
-	}
-	return nil
-}
-
-type mountAttr struct{ set, clear, propagation, userns uint64 }
-
-// restrict sets attributes of mounts. at is a tree or the current directory.
-func restrict(at int, path string, set uint64, flags uintptr) error {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return err
-	}
-	attr := mountAttr{set: set}
-	_, _, errno := syscall.Syscall6(sysMountSetattrCall, uintptr(at), uintptr(unsafe.Pointer(name)),
-		flags, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
-	if errno != 0 {
-		return failure("mount_setattr "+path, errno)
-	}
-	return nil
-}
+// gone are the errors of a place that is gone or out of reach: there is nothing
+// to grant or to hide.
+var gone = []syscall.Errno{unix.ENOENT, unix.EACCES, unix.ENOTDIR}
 
 // arrange makes the view: everything read-only, then the changes. What the
 // changes show is taken beforehand, while it is as it was.
-func (p *Plan) arrange() error {
-	if err := mount("", "/", "", privateMounts, ""); err != nil {
-		return err
+func (p *Plan) arrange(s *script) {
+	s.mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	trees := make([]cell, len(p.View))
+	for i, change := range p.View {
+		if change.Kind == Writable || change.Kind == ReadOnly {
+			trees[i] = s.takeTree(change.Path)
+		}
 	}
-	trees, err := p.take()
-	if err != nil {
-		return err
+	var nodes [len(devices)]cell
+	for i, name := range devices {
+		nodes[i] = s.clone("/dev/" + name)
 	}
-	nodes, err := takeDevices()
-	if err != nil {
-		return err
-	}
-	if err := restrict(atFdcwd, "/", attrReadOnly|attrNoSuid|attrNoDev, atRecursive); err != nil {
-		return err
-	}
-	if err := makeDev(nodes); err != nil {
-		return err
-	}
+	s.restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, unix.AT_RECURSIVE)
+	s.makeDev(nodes)
 	// Files below /proc belong to the root user, whom no rights keep from
 	// writing to them.
-	if err := mount("proc", "/proc", "proc", inertMount|syscall.MS_RDONLY, ""); err != nil {
-		return err
-	}
+	s.mount("proc", "/proc", "proc", inertMount|unix.MS_RDONLY, "")
 	for i, change := range p.View {
-		if err := p.apply(change, trees[i]); err != nil {
-			return err
-		}
+		p.change(s, change, trees[i])
 	}
-	return restrict(atFdcwd, "/dev", attrReadOnly, 0)
-}
-
-// take takes the trees that the changes need, -1 where none is needed.
-func (p *Plan) take() ([]tree, error) {
-	trees := make([]tree, len(p.View))
-	for i, change := range p.View {
-		trees[i] = -1
-		if change.Kind != Writable && change.Kind != ReadOnly {
-			continue
-		}
-		t, err := takeTree(change.Path)
-		if err != nil {
-			return nil, err
-		}
-		trees[i] = t
-	}
-	return trees, nil
-}
-
-func takeDevices() (nodes [len(devices)]tree, err error) {
-	for i, name := range devices {
-		if nodes[i], err = takeTree("/dev/" + name); err != nil {
-			return nodes, err
-		}
-	}
-	return nodes, nil
 }
 
 // makeDev makes a small /dev of its own, with a place for what hides files.
-func makeDev(nodes [len(devices)]tree) error {
-	if err := mount("tmpfs", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NOEXEC, hiddenMode); err != nil {
-		return err
-	}
+func (s *script) makeDev(nodes [len(devices)]cell) {
+	s.mount("tmpfs", "/dev", "tmpfs", inertMount, hiddenMode)
 	for i, name := range devices {
-		if err := touch("/dev/"+name, 0o666); err != nil {
-			return err
-		}
-		if err := nodes[i].put("/dev/" + name); err != nil {
-			return err
-		}
+		s.touch("/dev/"+name, 0o666)
+		s.call("show /dev/"+name, unix.SYS_MOVE_MOUNT, nodes[i], "", unix.AT_FDCWD, "/dev/"+name, unix.MOVE_MOUNT_F_EMPTY_PATH)
+		s.close(nodes[i])
 	}
 	for _, dir := range []string{"/dev/pts", "/dev/shm", blankDirectory} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return err
-		}
+		s.call("make "+dir, unix.SYS_MKDIRAT, unix.AT_FDCWD, dir, 0o755)
 	}
-	for from, to := range map[string]string{
-		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1",
-		"/dev/stderr": "/proc/self/fd/2", "/dev/ptmx": "pts/ptmx",
+	for _, link := range [...][2]string{
+		{"/dev/fd", "/proc/self/fd"}, {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
+		{"/dev/stderr", "/proc/self/fd/2"}, {"/dev/ptmx", "pts/ptmx"},
 	} {
-		if err := os.Symlink(to, from); err != nil {
-			return err
-		}
+		s.call("make "+link[0], unix.SYS_SYMLINKAT, link[1], unix.AT_FDCWD, link[0])
 	}
-	if err := touch(voidFile, 0o444); err != nil {
-		return err
-	}
-	return mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	s.touch(voidFile, 0o444)
+	s.mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+	// Copies of a read-only mount are read-only, too.
+	s.restrict(unix.AT_FDCWD, "/dev", unix.MOUNT_ATTR_RDONLY, 0)
 }
 
-// apply makes one change. A place that is gone by now needs no hiding.
-func (p *Plan) apply(change Change, t tree) error {
+// change makes one change. A place that is gone by now needs no hiding.
+func (p *Plan) change(s *script, change Change, tree cell) {
 	switch change.Kind {
 	case Scratch:
-		size := ",size=" + strconv.FormatInt(p.TmpSize, 10)
-		return ignoreMissing("mount "+change.Path, mount("tmpfs", change.Path, "tmpfs", plainMount, scratchMode+size))
+		s.cover(change.Path, scratchMode+",size="+strconv.FormatInt(p.TmpSize, 10))
 	case Hidden:
-		return ignoreMissing("mount "+change.Path, mount("tmpfs", change.Path, "tmpfs", plainMount, hiddenMode))
+		s.cover(change.Path, hiddenMode)
 	case Blank:
-		return cover(blankDirectory, change.Path)
+		s.put(s.clone(blankDirectory), "hide "+change.Path, change.Path, gone...)
 	case Void:
-		return cover(voidFile, change.Path)
+		s.put(s.clone(voidFile), "hide "+change.Path, change.Path, gone...)
+	default:
+		set := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+		if change.Kind == ReadOnly {
+			set |= unix.MOUNT_ATTR_RDONLY
+		}
+		s.restrict(tree, "", set, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+		p.makePlace(s, change.Path)
+		s.put(tree, "show "+change.Path, change.Path)
 	}
-	set := uint64(attrNoSuid | attrNoDev)
-	if change.Kind == ReadOnly {
-		set |= attrReadOnly
-	}
-	if err := restrict(int(t), "", set, atEmptyPath|atRecursive); err != nil {
-		return err
-	}
-	if err := makePlace(change.Path, t); err != nil {
-		return err
-	}
-	return t.put(change.Path)
-}
-
-// cover puts a read-only copy of something over path.
-func cover(with, path string) error {
-	t, err := takeTree(with)
-	if err != nil {
-		return err
-	}
-	if err := restrict(int(t), "", attrReadOnly|attrNoSuid|attrNoDev, atEmptyPath); err != nil {
-		return err
-	}
-	return ignoreMissing("hide "+path, t.put(path))
 }
 
 // makePlace makes what a tree is to be put on, where hiding has removed it.
-func makePlace(path string, t tree) error {
-	if _, err := os.Lstat(path); err == nil {
-		return nil
-	}
-	var stat syscall.Stat_t
-	if err := syscall.Fstat(int(t), &stat); err != nil {
-		return failure("stat "+path, err)
-	}
-	if stat.Mode&syscall.S_IFMT == syscall.S_IFDIR {
-		return os.MkdirAll(path, 0o755)
-	}
-	if err := os.MkdirAll(parent(path), 0o755); err != nil {
-		return err
-	}
-	return touch(path, 0o644)
-}
-
-func parent(path string) string {
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i] == '/' {
-			return path[:i]
+func (p *Plan) makePlace(s *script, path string) {
+	hidden := ""
+	for _, change := range p.View {
+		if (change.Kind == Hidden || change.Kind == Scratch) && strings.HasPrefix(path, change.Path+"/") {
+			hidden = change.Path
 		}
 	}
-	return "/"
+	if hidden == "" {
+		return
+	}
+	for at, rest := hidden, path[len(hidden)+1:]; rest != ""; {
+		name, below, _ := strings.Cut(rest, "/")
+		at, rest = filepath.Join(at, name), below
+		if info, err := os.Stat(at); err == nil && !info.IsDir() {
+			s.try(unix.SYS_MKNODAT, unix.AT_FDCWD, at, unix.S_IFREG|0o644, 0)
+		} else {
+			s.try(unix.SYS_MKDIRAT, unix.AT_FDCWD, at, 0o755)
+		}
+	}
 }
 
-func touch(path string, mode uint32) error {
-	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_WRONLY|syscall.O_CLOEXEC, mode)
-	if err != nil {
-		return &os.PathError{Op: "create", Path: path, Err: err}
-	}
-	return syscall.Close(fd)
+// openHow is what openat2 takes.
+func (s *script) openHow(flags, resolve int) address {
+	return s.words(uint64(flags), 0, uint64(resolve))
 }
 
-func mount(source, target, kind string, flags uintptr, data string) error {
-	if err := syscall.Mount(source, target, kind, flags, data); err != nil {
-		return &os.PathError{Op: "mount " + kind + " on", Path: target, Err: err}
-	}
-	return nil
+// openPlace opens a place for no access. No symlink is followed on the way:
+// whoever may write there must not choose what becomes visible, or where.
+func (s *script) openPlace(step, path string) (o *op, at cell) {
+	at = s.cell()
+	how := s.openHow(unix.O_PATH|unix.O_CLOEXEC, unix.RESOLVE_NO_SYMLINKS)
+	return s.call(step, unix.SYS_OPENAT2, unix.AT_FDCWD, path, how, unix.SizeofOpenHow).into(at), at
 }
+
+// takeTree copies the mounts below path.
+func (s *script) takeTree(path string) (tree cell) {
+	tree = s.cell()
+	_, at := s.openPlace("open "+path, path)
+	s.call("take "+path, unix.SYS_OPEN_TREE, at, "", unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLOEXEC).into(tree)
+	s.close(at)
+	return tree
+}
+
+// clone copies what is at path, where nobody else can write.
+func (s *script) clone(path string) (tree cell) {
+	tree = s.cell()
+	s.call("take "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW).into(tree)
+	return tree
+}
+
+// put mounts a tree at path, or not when opening that fails with one of errors.
+func (s *script) put(tree cell, step, path string, errors ...syscall.Errno) {
+	var passed label
+	open, at := s.openPlace(step, path)
+	open.orElse(&passed, errors...)
+	s.call(step, unix.SYS_MOVE_MOUNT, tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	s.close(at)
+	s.here(&passed)
+	s.close(tree)
+}
+
+// restrict sets attributes of mounts. at is a tree or the current directory.
+func (s *script) restrict(at any, path string, set, flags int) {
+	s.call("restrict "+path, unix.SYS_MOUNT_SETATTR, at, path, flags, s.words(uint64(set), 0, 0, 0), 32)
+}
+
+func (s *script) mount(source, target, kind string, flags int, data string) *op {
+	return s.call("mount "+kind+" on "+target, unix.SYS_MOUNT, source, target, kind, flags, data)
+}
+
+// cover mounts an empty file system.
+func (s *script) cover(path, mode string) {
+	s.mount("tmpfs", path, "tmpfs", plainMount, mode).orElse(nil, gone...)
+}
+
+func (s *script) touch(path string, mode int) {
+	s.call("create "+path, unix.SYS_MKNODAT, unix.AT_FDCWD, path, unix.S_IFREG|mode, 0)
+}
+
+func (s *script) close(fd cell) { s.try(unix.SYS_CLOSE, fd) }

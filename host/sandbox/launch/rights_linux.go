@@ -3,87 +3,103 @@ package launch
 import (
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-// Options of prctl(2) and what goes with them.
-const (
-	prSetDumpable       = 4
-	prCapbsetDrop       = 24
-	prSetSecurebits     = 28
-	prSetChildSubreaper = 36
-	prSetNoNewPrivs     = 38
-	prCapAmbient        = 47
-	ambientClearAll     = 4
-	secureAllLocked     = 0x2f // no rights for the root user, no fixups, and both locked
-	capabilityLatest    = 0x20080522
-)
+// secureAllLocked are the secure bits with no rights for the root user, no
+// fixups, and both locked.
+const secureAllLocked = 0x2f
 
-func prctl(option, a, b uintptr) syscall.Errno {
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, a, b, 0, 0, 0)
-	return errno
-}
+// mostCapabilities is how many the kernel can tell apart.
+const mostCapabilities = 64
+
+// undumpable keeps the program from writing into the launcher's memory.
+func (s *script) undumpable() { s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0) }
 
 // dropRights gives up every capability for good, which the root user may have
 // to begin with, and any way to new ones.
-func dropRights() error {
-	// Not dumpable: the program must not write into the launcher's memory.
-	prctl(prSetDumpable, 0, 0)
-	prctl(prCapAmbient, ambientClearAll, 0)
-	// Both fail without the right to them, and then there is nothing to drop.
-	for capability := uintptr(0); prctl(prCapbsetDrop, capability, 0) == 0; capability++ {
+func (s *script) dropRights() {
+	var dropped label
+	s.undumpable()
+	s.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
+	// This and the next fail without the right to them, and then there is
+	// nothing to drop.
+	for capability := range mostCapabilities {
+		s.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, capability).failing(&dropped)
 	}
-	prctl(prSetSecurebits, secureAllLocked, 0)
-	header := struct {
-		version uint32
-		pid     int32
-	}{version: capabilityLatest}
-	var none [6]uint32
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0)
-	if errno != 0 {
-		return failure("capset", errno)
-	}
-	if errno := prctl(prSetNoNewPrivs, 1, 0); errno != 0 {
-		return failure("no_new_privs", errno)
-	}
-	return nil
+	s.here(&dropped)
+	s.try(unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, secureAllLocked)
+	version := s.words(unix.LINUX_CAPABILITY_VERSION_3)
+	s.call("capset", unix.SYS_CAPSET, version, s.words(0, 0, 0))
+	s.call("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 }
 
-func setLimit(limit Limit) error {
-	value := syscall.Rlimit{Cur: limit.Value, Max: limit.Value}
-	if err := syscall.Setrlimit(limit.Resource, &value); err != nil {
-		return failure("setrlimit", err)
+// dropThreadRights does the same to the calling thread of the host, but for
+// what holds for the whole process.
+func dropThreadRights() error {
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	for capability := range mostCapabilities {
+		if unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0) != nil {
+			break
+		}
 	}
-	return nil
+	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil {
+		return failure("capset", err)
+	}
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
-const tiocnotty = 0x5422
+func (s *script) setLimit(limit Limit) {
+	s.call("setrlimit", unix.SYS_PRLIMIT64, 0, limit.Resource, s.words(limit.Value, limit.Value), 0)
+}
 
 // leaveTerminal gives up the controlling terminal, into which a program could
 // otherwise type.
-func leaveTerminal() {
-	fd, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), tiocnotty, 0)
-	_ = syscall.Close(fd)
+func (s *script) leaveTerminal() {
+	var none label
+	fd := s.cell()
+	s.try(unix.SYS_OPENAT, unix.AT_FDCWD, "/dev/tty", unix.O_RDWR|unix.O_CLOEXEC).into(fd).failing(&none)
+	s.try(unix.SYS_IOCTL, fd, unix.TIOCNOTTY)
+	s.try(unix.SYS_CLOSE, fd)
+	s.here(&none)
 }
 
 // loopbackUp makes 127.0.0.1 work in a new network namespace.
-func loopbackUp() error {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return failure("socket for the loopback interface", err)
-	}
-	defer syscall.Close(fd)
+func (s *script) loopbackUp() {
 	request := struct {
 		name  [16]byte
 		flags uint16
 		_     [22]byte
-	}{name: [16]byte{'l', 'o'}, flags: syscall.IFF_UP | syscall.IFF_RUNNING}
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
-	if errno != 0 {
-		return failure("start the loopback interface", errno)
+	}{name: [16]byte{'l', 'o'}, flags: unix.IFF_UP | unix.IFF_RUNNING}
+	fd := s.cell()
+	s.call("socket for the loopback interface", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0).into(fd)
+	s.call("start the loopback interface", unix.SYS_IOCTL, fd, unix.SIOCSIFFLAGS,
+		s.buffer(unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))))
+	s.try(unix.SYS_CLOSE, fd)
+}
+
+// failed is an error of a step.
+type failed struct {
+	step  string
+	errno error
+}
+
+func (f failed) Error() string { return f.step + ": " + f.errno.Error() }
+func (f failed) Unwrap() error { return f.errno }
+
+func failure(step string, err error) error { return failed{step, err} }
+
+// number gives the system's number of an error.
+func number(err error) syscall.Errno {
+	if err == nil {
+		return 0
 	}
-	return nil
+	if errno, ok := err.(syscall.Errno); ok {
+		return errno
+	}
+	return syscall.EPERM
 }

@@ -1,9 +1,11 @@
 package launch
 
 import (
+	"encoding/binary"
 	"slices"
 	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // absent and the numbers below it stand for system calls that an architecture
@@ -258,67 +260,33 @@ func internetSocket() []instruction {
 	return append(check, ret(refuse(syscall.EPROTONOSUPPORT)))
 }
 
-const (
-	seccompSetFilter   = 1
-	seccompAllThreads  = 1 // SECCOMP_FILTER_FLAG_TSYNC
-	seccompNewListener = 8 // SECCOMP_FILTER_FLAG_NEW_LISTENER
-)
-
-// Program is the filter as the kernel takes it, in hexadecimal: the host makes
-// it once for many commands. It is empty where toolhost knows no system calls.
-func (f Filter) Program() string {
-	if auditArch == 0 {
-		return ""
+// bytes gives the filter as the kernel takes it.
+func (p program) bytes() []byte {
+	data := make([]byte, 0, 8*len(p))
+	for _, in := range p {
+		data = binary.NativeEndian.AppendUint16(data, in.code)
+		data = append(data, in.jt, in.jf)
+		data = binary.NativeEndian.AppendUint32(data, in.k)
 	}
-	code := f.compile()
-	text := make([]byte, 0, 16*len(code))
-	for _, in := range code {
-		word := uint64(in.code)<<48 | uint64(in.jt)<<40 | uint64(in.jf)<<32 | uint64(in.k)
-		for shift := 60; shift >= 0; shift -= 4 {
-			text = append(text, hexDigits[word>>shift&0xf])
-		}
-	}
-	return string(text)
+	return data
 }
 
-const hexDigits = "0123456789abcdef"
-
-// readProgram reads what Program gives.
-func readProgram(text string) program {
-	code := make(program, len(text)/16)
-	for i := range code {
-		var word uint64
-		for _, digit := range []byte(text[16*i : 16*i+16]) {
-			word = word<<4 | uint64(digit&0xf+digit>>6*9)
-		}
-		code[i] = instruction{code: uint16(word >> 48), jt: uint8(word >> 40), jf: uint8(word >> 32), k: uint32(word)}
+// installFilter puts the filter on the launcher. With a supervisor, the
+// listener goes to the host.
+func (p *Plan) installFilter(s *script) {
+	code := p.Filter.compile()
+	program := s.words(uint64(len(code)), uint64(s.data(code.bytes()))) // struct sock_fprog
+	if p.Supervisor == 0 {
+		s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, program)
+		return
 	}
-	return code
-}
-
-// installFilter puts the filter on every thread of the process. With a
-// supervisor it goes on the calling thread alone, and the listener is given.
-func (p *Plan) installFilter() (listener int, err error) {
-	program := readProgram(p.Program)
-	if len(program) == 0 {
-		return -1, failure("no system call filter for this architecture", syscall.ENOSYS)
-	}
-	fprog := struct {
-		length uint16
-		filter *instruction
-	}{uint16(len(program)), &program[0]}
-	nr, flags := sysSeccomp, uintptr(seccompAllThreads)
-	if !p.Filter.Attributes {
-		flags = seccompNewListener
-	}
-	result, _, errno := syscall.Syscall(uintptr(nr), seccompSetFilter, flags, uintptr(unsafe.Pointer(&fprog)))
-	switch {
-	case errno != 0:
-		return -1, failure("seccomp", errno)
-	case !p.Filter.Attributes:
-		return int(result), nil
-	case result != 0:
-		return -1, failure("seccomp on all threads", syscall.EBUSY)
-	}
-	return -1, nil
+	// A message with one byte and the listener, as in sendmsg(2).
+	rights := s.buffer(appendWords(nil, unix.SizeofCmsghdr+4, unix.SOL_SOCKET|unix.SCM_RIGHTS<<32, 0))
+	listener := cell(rights + unix.SizeofCmsghdr)
+	content := s.words(uint64(s.data([]byte{0})), 1)
+	message := s.words(0, 0, uint64(content), 1, uint64(rights), unix.SizeofCmsghdr+8, 0)
+	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, program).into(listener)
+	s.call("hand over the listener", unix.SYS_SENDMSG, p.Supervisor, message, unix.MSG_NOSIGNAL)
+	s.close(listener)
+	s.try(unix.SYS_CLOSE, p.Supervisor)
 }

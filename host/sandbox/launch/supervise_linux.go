@@ -1,19 +1,22 @@
 package launch
 
 import (
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Landlock has no say over modes, owners, times and extended attributes, and a
 // system call filter cannot see what a path means. So at level landlock the
-// filter hands those calls to a supervisor, a thread of the launcher outside
-// of Landlock, which finds the file, looks whether it may be changed, and
-// changes it in the program's stead: what has been looked at is what is
-// changed.
+// filter hands those calls to a supervisor, a thread of the host without any
+// rights beyond the user's, which finds the file, looks whether it may be
+// changed, and changes it in the program's stead: what has been looked at is
+// what is changed.
 
 // Requests to the listener of a filter.
 const (
@@ -46,34 +49,115 @@ type supervisor struct {
 	listener int
 }
 
-// newSupervisor starts the supervisor's thread, which must come about before
-// the calling thread is confined: threads inherit that. It waits for the
-// listener.
-func newSupervisor(writable []string) (listeners chan<- int, err error) {
-	waiting, ready := make(chan int), make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		ready <- dropRights()
-		s := supervisor{writable: writable, listener: <-waiting}
+// Supervise waits for a launcher's listener and answers the calls that come by
+// it, until the command and all that it has started have ended. The command may
+// change what lies below one of writable. It gives the launcher's end of the
+// socket, for Plan.Supervisor.
+func Supervise(writable []string) (theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, failure("socket for the supervisor", err)
+	}
+	ours := pair[0]
+	if err := unix.SetNonblock(ours, true); err != nil {
+		return nil, failure("socket for the supervisor", err)
+	}
+	go supervise(os.NewFile(uintptr(ours), "supervisor"), writable)
+	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
+}
+
+// supervise takes a thread when there is something to do: most commands change
+// nothing of the kind.
+func supervise(socket *os.File, writable []string) {
+	listener, err := receive(socket)
+	_ = socket.Close()
+	if err != nil {
+		return // the launcher has ended before
+	}
+	defer listener.Close()
+	if !awaitCall(listener) {
+		return
+	}
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	if dropThreadRights() != nil {
+		return // what nobody answers fails
+	}
+	raw, err := listener.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		s := supervisor{writable: writable, listener: int(fd)}
 		s.serve()
-	}()
-	return waiting, <-ready
+	})
+}
+
+// receive takes the listener from the socket.
+func receive(socket *os.File) (listener *os.File, err error) {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	content, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
+	var length int
+	if waitErr := raw.Read(func(fd uintptr) bool {
+		_, length, _, _, err = unix.Recvmsg(int(fd), content, rights, unix.MSG_CMSG_CLOEXEC)
+		return err != unix.EAGAIN
+	}); waitErr != nil {
+		return nil, waitErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:length])
+	if err != nil || len(messages) != 1 {
+		return nil, unix.EPROTO
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, unix.EPROTO
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil { // so that Go can wait for it
+		return nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "listener"), nil
+}
+
+// awaitCall waits for the first call; false is the end.
+func awaitCall(listener *os.File) (called bool) {
+	raw, err := listener.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		events := pending(int(fd), 0)
+		called = events&unix.POLLIN != 0
+		return events != 0
+	})
+	return called && err == nil
+}
+
+// pending waits for events of a listener, at most so many milliseconds.
+func pending(fd, timeout int) (events int16) {
+	for {
+		list := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if _, err := unix.Poll(list, timeout); err != unix.EINTR {
+			return list[0].Revents
+		}
+	}
 }
 
 func (s *supervisor) serve() {
-	for {
+	for pending(s.listener, -1)&unix.POLLIN != 0 {
 		var n notification
-		switch err := s.control(notifyReceive, unsafe.Pointer(&n)); err {
-		case nil:
-			reply := answer{id: n.id}
-			if errno := s.handle(&n); errno != 0 {
-				reply.errno = -int32(errno)
-			}
-			_ = s.control(notifySend, unsafe.Pointer(&reply))
-		case syscall.EINTR, syscall.ENOENT:
-		default:
-			return
+		if s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
+			continue // its caller has ended
 		}
+		reply := answer{id: n.id}
+		if errno := s.handle(&n); errno != 0 {
+			reply.errno = -int32(errno)
+		}
+		_ = s.control(notifySend, unsafe.Pointer(&reply))
 	}
 }
 
@@ -152,7 +236,7 @@ func (c caller) open(f file) (int, syscall.Errno) {
 	if !f.byPath || f.path == "" {
 		return openDescriptor(c.descriptor(f.at))
 	}
-	base := atFdcwd
+	base := unix.AT_FDCWD
 	if f.path[0] != '/' {
 		dir, errno := openDescriptor(c.descriptor(f.at))
 		if errno != 0 {
@@ -166,7 +250,7 @@ func (c caller) open(f file) (int, syscall.Errno) {
 		flags = syscall.O_NOFOLLOW
 	}
 	// Other magic links would mean the supervisor's own files.
-	fd, errno := openPath(base, f.path, flags, noMagicLinks)
+	fd, errno := openPath(base, f.path, flags, unix.RESOLVE_NO_MAGICLINKS)
 	if errno == syscall.ENOSYS {
 		fd, errno = walk(base, f.path, f.noFollow)
 	}
@@ -175,29 +259,21 @@ func (c caller) open(f file) (int, syscall.Errno) {
 
 // descriptor is where the kernel shows a descriptor of the caller.
 func (c caller) descriptor(fd int) string {
-	if fd == atFdcwd {
+	if fd == unix.AT_FDCWD {
 		return "/proc/" + strconv.Itoa(c.pid) + "/cwd"
 	}
 	return "/proc/" + strconv.Itoa(c.pid) + "/fd/" + strconv.Itoa(fd)
 }
 
-const noMagicLinks = 0x2 // RESOLVE_NO_MAGICLINKS
-
 // openDescriptor opens what the kernel shows at path, for no access.
 func openDescriptor(path string) (int, syscall.Errno) {
-	fd, err := syscall.Open(path, oPath|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
 	return fd, number(err)
 }
 
 func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
-	name, err := syscall.BytePtrFromString(path)
-	if err != nil {
-		return -1, syscall.EINVAL
-	}
-	how := openHow{flags: oPath | syscall.O_CLOEXEC | flags, resolve: resolve}
-	fd, _, errno := syscall.Syscall6(sysOpenat2Call, uintptr(at), uintptr(unsafe.Pointer(name)),
-		uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-	return int(fd), errno
+	fd, err := unix.Openat2(at, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: resolve})
+	return fd, number(err)
 }
 
 // read reads length bytes of the caller's memory, or as many as there are.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -65,7 +67,7 @@ func step(dir int, name string) (int, syscall.Errno) {
 	if name == "" {
 		name = "."
 	}
-	fd, err := syscall.Openat(dir, name, oPath|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Openat(dir, name, unix.O_PATH|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	return fd, number(err)
 }
 

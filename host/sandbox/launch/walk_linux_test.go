@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/testneed"
+	"golang.org/x/sys/unix"
 )
 
 // TestWalk compares walking with what the kernel finds by openat2.
@@ -48,7 +49,7 @@ func TestWalk(t *testing.T) {
 			if noFollow {
 				flags = syscall.O_NOFOLLOW
 			}
-			want, wantErrno := openPath(at, path, flags, noMagicLinks)
+			want, wantErrno := openPath(at, path, flags, unix.RESOLVE_NO_MAGICLINKS)
 			if wantErrno == syscall.ENOSYS {
 				testneed.Missing(t, "there is no openat2 here, as in a sandbox")
 			}

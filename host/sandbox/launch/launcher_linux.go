@@ -1,0 +1,163 @@
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// exitFailed is the launcher's exit code when it could not start the program.
+const exitFailed = 125
+
+// Apply puts a launcher in front of a command that has not been started, with
+// an environment of its own. It adds a file to cmd.ExtraFiles, which the caller
+// closes when the command has been started or will not be.
+func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
+	s, err := p.script()
+	if err != nil {
+		return err
+	}
+	cmd.Env = env
+	return apply(cmd, s)
+}
+
+func apply(cmd *exec.Cmd, s *script) error {
+	file, err := executable(s.image())
+	if err != nil {
+		return failure("make the launcher", err)
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+	cmd.Path, cmd.Args = "/proc/self/fd/"+strconv.Itoa(2+len(cmd.ExtraFiles)), []string{Name}
+	return nil
+}
+
+// script writes down what the launcher does, from the outside in.
+func (p *Plan) script() (*script, error) {
+	if auditArch == 0 {
+		return nil, failure("no launcher is known for this architecture", syscall.ENOSYS)
+	}
+	s := newScript()
+	s.withhold(3 + p.Files)
+	s.leaveTerminal()
+	var first cell
+	var outside label
+	if p.Namespaces {
+		first = s.enterNamespaces(p.Loopback, &outside)
+		p.arrange(s)
+	}
+	if p.Dir != "" {
+		s.call("enter "+p.Dir, unix.SYS_CHDIR, p.Dir)
+	}
+	for _, limit := range p.Limits {
+		s.setLimit(limit)
+	}
+	s.dropRights()
+	if err := p.landlock(s); err != nil {
+		return nil, err
+	}
+	p.installFilter(s)
+	p.run(s)
+	if p.Namespaces {
+		s.here(&outside)
+		s.waitOutside(first)
+	}
+	p.fail(s)
+	if s.invalid {
+		return nil, failure("a path, argument or variable has a NUL in it", syscall.EINVAL)
+	}
+	return s, nil
+}
+
+// withhold keeps descriptors from first on from the program: the host may have
+// been started with some that it knows nothing of.
+func (s *script) withhold(first int) {
+	s.try(unix.SYS_CLOSE_RANGE, first, 1<<32-1, unix.CLOSE_RANGE_CLOEXEC)
+}
+
+// enterNamespaces moves the launcher into namespaces of its own. It goes on as
+// the first process of the PID namespace, and outside of that at outside. The
+// user keeps their number, and is nobody else there either.
+func (s *script) enterNamespaces(network bool, outside *label) (first cell) {
+	flags := unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	if network {
+		flags |= unix.CLONE_NEWNET
+	}
+	s.call("make namespaces", unix.SYS_UNSHARE, flags)
+	s.write("/proc/self/setgroups", "deny")
+	s.write("/proc/self/uid_map", onlyID(os.Geteuid()))
+	s.write("/proc/self/gid_map", onlyID(os.Getegid()))
+	s.dieWith(os.Getpid())
+	s.undumpable()
+	first = s.forkFirst(outside)
+	if network {
+		s.loopbackUp()
+	}
+	return first
+}
+
+// onlyID is the map of a user namespace in which somebody keeps their number.
+func onlyID(id int) string { return strconv.Itoa(id) + " " + strconv.Itoa(id) + " 1" }
+
+// write writes to a file that exists.
+func (s *script) write(path, text string) {
+	fd := s.cell()
+	s.call("open "+path, unix.SYS_OPENAT, unix.AT_FDCWD, path, unix.O_WRONLY|unix.O_CLOEXEC).into(fd)
+	s.call("write "+path, unix.SYS_WRITE, fd, text, len(text))
+	s.try(unix.SYS_CLOSE, fd)
+}
+
+// dieWith has the kernel end the process when its parent ends, which was that
+// one when the script was written.
+func (s *script) dieWith(parent any) {
+	s.call("set the parent-death signal", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, int(unix.SIGKILL))
+	s.call("getppid", unix.SYS_GETPPID).unless(parent).otherwise(&s.quit)
+}
+
+// forkFirst goes on as the first process of the PID namespace. It has no number
+// for its parent there, so that it asks for it by a descriptor.
+func (s *script) forkFirst(outside *label) (first cell) {
+	own, poll := s.cell(), s.buffer(make([]byte, 16))
+	first = s.cell()
+	s.try(unix.SYS_GETPID).into(own)
+	s.call("open the parent", unix.SYS_PIDFD_OPEN, own).into(cell(poll))
+	s.try(opValue, unix.POLLIN).into(cell(poll + 4)) // behind the number, in struct pollfd
+	s.call("fork", unix.SYS_CLONE, int(unix.SIGCHLD)).into(first).otherwise(outside)
+	s.call("set the parent-death signal", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, int(unix.SIGKILL))
+	s.call("look for the parent", unix.SYS_PPOLL, poll, 1, s.words(0, 0)).otherwise(&s.quit)
+	return first
+}
+
+// waitOutside is what the launcher does outside of the PID namespace.
+func (s *script) waitOutside(first cell) {
+	status := s.cell()
+	s.ignoreSignals()
+	s.try(unix.SYS_CLOSE_RANGE, 0, 1<<32-1, 0)
+	s.waitFor(first, status)
+	s.exitAs(status)
+}
+
+// fail is where the launcher ends when a step fails.
+func (p *Plan) fail(s *script) {
+	const what, next = "the command cannot be confined: ",
+		"Run `toolhost doctor` to see what this machine allows, or choose another sandbox level in agent.hcl."
+	s.here(&s.failure)
+	if p.Report == 0 {
+		s.say(2, "toolhost: "+what)
+		s.try(unix.SYS_WRITEV, 2, stateStep, 1)
+		s.say(2, ". "+next+"\n")
+	} else {
+		s.say(p.Report, "error\x00unavailable\x00"+what)
+		s.try(unix.SYS_WRITEV, p.Report, stateStep, 1)
+		s.say(p.Report, "\x00"+next+"\x00")
+		s.try(unix.SYS_WRITE, p.Report, address(stateErrno), 4)
+	}
+	s.here(&s.quit)
+	s.try(unix.SYS_EXIT_GROUP, exitFailed)
+}
+
+func (s *script) say(to int, text string) {
+	s.try(unix.SYS_WRITE, to, s.data([]byte(text)), len(text))
+}

@@ -1,0 +1,29 @@
+//go:build amd64 || arm64
+
+package launch
+
+import (
+	"bytes"
+	"sync"
+	"unsafe"
+)
+
+// machine is the program of a launcher, in assembly. It is never called.
+//
+//lint:ignore U1000 its instructions are copied
+func machine()
+
+// machineStart is where machine's instructions begin.
+func machineStart() *byte
+
+// machineEnd is the mark behind them.
+const machineEnd = "mark-end"
+
+// machineLimit bounds the search for it.
+const machineLimit = 4 << 10
+
+// machineCode gives the instructions.
+var machineCode = sync.OnceValue(func() []byte {
+	code := unsafe.Slice(machineStart(), machineLimit)
+	return bytes.Clone(code[:bytes.Index(code, []byte(machineEnd))])
+})

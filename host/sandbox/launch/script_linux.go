@@ -1,0 +1,241 @@
+package launch
+
+import (
+	"encoding/binary"
+	"strings"
+	"syscall"
+)
+
+// script is what a launcher does, as a list of system calls. The host writes it
+// for one command, with all that has to be decided beforehand decided; what is
+// left for the launcher is to make the calls, to pass results on to later ones,
+// and to go on in another place than the next when one fails.
+type script struct {
+	ops      []*op
+	constant []byte // what operations refer to and never change
+	state    []byte // what they change
+	numbers  map[uint64]address
+	strings  map[string]address
+	failure  label // where an operation that must not fail goes on
+	quit     label // where the launcher ends without a word
+	invalid  bool  // a string that no system call can be given
+}
+
+// Where a launcher finds its script. The machine knows the first and the last.
+const (
+	opsBase      address = 0x10000000
+	constantBase address = 0x20000000
+	stateBase    address = 0x30000000
+)
+
+// address is a place in the launcher's memory; as an argument it stands for
+// itself. A cell is the address of a number; as an argument it stands for the
+// number that is there at the time.
+type (
+	address uint64
+	cell    uint64
+)
+
+// label is a place in the script. The nil one is that behind the operation
+// that mentions it.
+type label struct{ op int }
+
+// op is an operation. To the machine it is opSize bytes: the number, addresses
+// of six arguments and of the result, the address of what is expected, where to
+// go on after that and after another result; the errors that are put up with,
+// as a set of bits, and where to go on after one of those and after another;
+// and the step's name and its length.
+type op struct {
+	in           *script
+	step         string
+	nr           int
+	args         [6]address
+	result       cell
+	expected     address
+	equal, other *label
+	passed       uint64
+	pass, fail   *label
+}
+
+const opSize = 128
+
+// Numbers of what is no system call. Value gives its argument. Number reads a
+// decimal number at its argument. ExitCode gives what a shell would as the
+// exit code for a wait status.
+const (
+	opValue    = -1
+	opNumber   = -2
+	opExitCode = -3
+)
+
+// The state begins with what the machine says of the last error: its number,
+// and the name of the step as an iovec(3).
+const (
+	stateErrno = cell(stateBase)
+	stateStep  = stateBase + 8
+)
+
+func newScript() *script {
+	return &script{state: make([]byte, 24), numbers: make(map[uint64]address), strings: make(map[string]address)}
+}
+
+// call adds an operation. Its step is what a message names when it fails. An
+// argument is a number, an address, a cell, or a string, which is passed as its
+// address.
+func (s *script) call(step string, nr int, args ...any) *op {
+	o := &op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
+	for i := range o.args {
+		o.args[i] = o.expected
+		if i < len(args) {
+			o.args[i] = s.operand(args[i])
+		}
+	}
+	s.ops = append(s.ops, o)
+	return o
+}
+
+// try is call for what may fail.
+func (s *script) try(nr int, args ...any) *op {
+	o := s.call("", nr, args...)
+	o.fail = nil
+	return o
+}
+
+// into keeps the result.
+func (o *op) into(c cell) *op {
+	o.result = c
+	return o
+}
+
+// orElse goes on elsewhere after one of some errors.
+func (o *op) orElse(elsewhere *label, errors ...syscall.Errno) *op {
+	for _, errno := range errors {
+		o.passed |= 1 << errno
+	}
+	o.pass = elsewhere
+	return o
+}
+
+// otherwise goes on elsewhere when the result is not expected, which is 0
+// unless unless says so.
+func (o *op) otherwise(elsewhere *label) *op {
+	o.other = elsewhere
+	return o
+}
+
+func (o *op) unless(expected any) *op {
+	o.expected = o.in.operand(expected)
+	return o
+}
+
+// failing goes on elsewhere after any error.
+func (o *op) failing(elsewhere *label) *op {
+	o.fail = elsewhere
+	return o
+}
+
+// here makes l the place of the next operation.
+func (s *script) here(l *label) { l.op = len(s.ops) }
+
+// goTo goes on at l.
+func (s *script) goTo(l *label) { s.call("", opValue).equal = l }
+
+// operand is where the machine finds an argument.
+func (s *script) operand(arg any) address {
+	switch v := arg.(type) {
+	case cell:
+		return address(v)
+	case string:
+		return s.number(uint64(s.text(v)))
+	case address:
+		return s.number(uint64(v))
+	case int:
+		return s.number(uint64(v))
+	}
+	panic("launch: an argument that is no number, string, address or cell")
+}
+
+// number is the address of a constant.
+func (s *script) number(n uint64) address {
+	at, known := s.numbers[n]
+	if !known {
+		at = s.words(n)
+		s.numbers[n] = at
+	}
+	return at
+}
+
+// text is the address of a constant string that ends in NUL.
+func (s *script) text(text string) address {
+	at, known := s.strings[text]
+	if !known {
+		s.invalid = s.invalid || strings.IndexByte(text, 0) >= 0
+		at = s.data(append([]byte(text), 0))
+		s.strings[text] = at
+	}
+	return at
+}
+
+// data is the address of constant data, words that of constant numbers.
+func (s *script) data(data []byte) address {
+	at := constantBase + address(len(s.constant))
+	s.constant = append(s.constant, data...)
+	s.constant = append(s.constant, make([]byte, -len(data)&7)...)
+	return at
+}
+
+func (s *script) words(numbers ...uint64) address { return s.data(appendWords(nil, numbers...)) }
+
+// texts is the address of a list of strings that ends in 0.
+func (s *script) texts(list []string) address {
+	pointers := make([]uint64, len(list)+1)
+	for i, text := range list {
+		pointers[i] = uint64(s.text(text))
+	}
+	return s.words(pointers...)
+}
+
+// buffer is the address of memory that may be written, with that in it.
+func (s *script) buffer(content []byte) address {
+	at := stateBase + address(len(s.state))
+	s.state = append(s.state, content...)
+	s.state = append(s.state, make([]byte, -len(content)&7)...)
+	return at
+}
+
+// cell is a new number, 0 to begin with.
+func (s *script) cell() cell { return cell(s.buffer(make([]byte, 8))) }
+
+func appendWords(data []byte, numbers ...uint64) []byte {
+	for _, n := range numbers {
+		data = binary.NativeEndian.AppendUint64(data, n)
+	}
+	return data
+}
+
+// code gives the operations as the machine reads them.
+func (s *script) code() []byte {
+	ignored := s.cell()
+	for _, o := range s.ops { // all texts, before anything is laid out
+		s.text(o.step)
+	}
+	code := make([]byte, 0, opSize*len(s.ops))
+	for i, o := range s.ops {
+		if o.result == 0 {
+			o.result = ignored
+		}
+		to := func(l *label) uint64 {
+			if l == nil {
+				return uint64(opsBase) + uint64(opSize*(i+1))
+			}
+			return uint64(opsBase) + uint64(opSize*l.op)
+		}
+		code = appendWords(code, uint64(o.nr))
+		for _, arg := range o.args {
+			code = appendWords(code, uint64(arg))
+		}
+		code = appendWords(code, uint64(o.result), uint64(o.expected), to(o.equal), to(o.other),
+			o.passed, to(o.pass), to(o.fail), uint64(s.text(o.step)), uint64(len(o.step)))
+	}
+	return code
+}

@@ -1,0 +1,103 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(files)
+}
+
+// What a command needs of the host ends with it, however it ends.
+func TestHostKeepsNothingOfACommand(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}.Prepared()
+		scripts := []string{"true", "touch a && chmod 600 a", "kill -9 $$", "sleep 4729 &"}
+		round := func() {
+			for _, script := range scripts {
+				sh(t, policy, script)
+			}
+			_, err := proc.Run(t.Context(), command(policy, "/no/such/program"))
+			assert.Error(t, err)
+			long := command(policy, "/bin/true", strings.Repeat("x", 200_000))
+			_, err = proc.Run(t.Context(), long)
+			assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
+		}
+		round()
+		files, goroutines := openFiles(t), runtime.NumGoroutine()
+		for range 5 {
+			round()
+		}
+		more := func() bool { return openFiles(t) > files || runtime.NumGoroutine() > goroutines }
+		for end := time.Now().Add(10 * time.Second); more() && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, openFiles(t), files)
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+		gone(t, "sleep\x004729")
+	})
+}
+
+// Each command has a supervisor of its own in the host.
+func TestSupervisedAtOnce(t *testing.T) {
+	need(t, sandbox.Landlock)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			policy := sandbox.Policy{Level: sandbox.Landlock, Workspace: t.TempDir()}
+			r, err := proc.Run(context.Background(), command(policy, "/bin/sh", "-c",
+				`touch a; for m in 600 640 644 700; do chmod $m a && stat -c %a a; done; touch -d @1 a; stat -c %Y a; chmod 777 /bin/sh || echo refused`))
+			assert.NoError(t, err)
+			assert.Equal(t, "600\n640\n644\n700\n1\nrefused\n", r.Stdout.String(), r.Stderr.String())
+		})
+	}
+	wg.Wait()
+}
+
+// Killed launchers take everything with them, at level landlock by the hand of
+// the host.
+func TestKilledLauncher(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", `echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)
+		launcher := make(chan int, 1)
+		c.OnStart = func(pid int) { launcher <- pid }
+		c.OnLine = func(string, string) { assert.NoError(t, syscall.Kill(<-launcher, syscall.SIGKILL)) }
+		r := run(t, c)
+		assert.Equal(t, 137, r.ExitCode)
+		assert.Equal(t, "killed", r.Signal)
+		gone(t, "sleep\x004731")
+	})
+}
+
+// Processes that outlive the program by a moment end by themselves; others are
+// ended.
+func TestWhatIsLeftBehind(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}
+		r := sh(t, policy, `for i in 1 2 3; do (exec env -i setsid sh -c 'sleep 0.1; echo done >> f') >&- 2>&- & done; exit 4`)
+		assert.Equal(t, 4, r.ExitCode)
+		assert.Equal(t, "done\ndone\ndone\n", sh(t, policy, "cat f").Stdout.String())
+
+		many := `for i in $(seq ` + strconv.Itoa(20) + `); do (exec env -i setsid sh -c 'sleep 4733 & sleep 4733') >&- 2>&- & done; exit 5`
+		assert.Equal(t, 5, sh(t, policy, many).ExitCode)
+		gone(t, "sleep\x004733")
+	})
+}
