@@ -126,8 +126,11 @@ type Server struct {
 	Timeout, StartTimeout time.Duration
 	// Protocol pins the protocol version, "2025-11-25"; empty negotiates.
 	Protocol string
-	Access   Access
-	Pos      string
+	// Roots are the directories that it is told to work in, absolute; nil
+	// leaves them to the default.
+	Roots  []string
+	Access Access
+	Pos    string
 }
 
 // Taskfile is the taskfile block.

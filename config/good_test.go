@@ -155,7 +155,7 @@ func TestServers(t *testing.T) {
 		Env: map[string]string{"TOKEN": "tok-secret", "OTHER": "none"}, Prefix: "gh_",
 		Include: []string{"get_*"}, Exclude: []string{"get_secret"}, Timeout: 20 * time.Second,
 		Risk: map[string]tool.Risk{"get_*": tool.ReadOnly, "*": tool.Dangerous}, StartTimeout: 45 * time.Second,
-		Protocol: "2025-11-25", Access: argv.Access{Network: true}, Pos: servers[0].Pos,
+		Protocol: "2025-11-25", Roots: []string{"/srv/docs", base + "/docs"}, Access: argv.Access{Network: true}, Pos: servers[0].Pos,
 	}, servers[0])
 	assert.Equal(t, "https://example.com/mcp", servers[1].URL)
 	assert.Equal(t, map[string]string{"Authorization": "Bearer TOK-SECRET"}, servers[1].Headers)

@@ -113,7 +113,7 @@ func (b block) prefix(to *string) {
 // server reads an mcp block.
 func (r *reader) server(b *hcl.Block) {
 	r.name("server", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol "+accessAttrs))
+	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+accessAttrs))
 	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	switch {
 	case blk.has("command") && blk.has("url"):
@@ -144,6 +144,7 @@ func (r *reader) server(b *hcl.Block) {
 	blk.duration("timeout", &s.Timeout)
 	blk.duration("start_timeout", &s.StartTimeout)
 	blk.protocol(&s.Protocol)
+	s.Roots = blk.paths("roots")
 	r.cfg.Servers = append(r.cfg.Servers, s)
 }
 

@@ -108,7 +108,7 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 		settings["permissions"] = cfg.Granted
 	}
 	if name == ownPermissions && len(cfg.Servers) > 0 {
-		settings["servers"], settings["secrets"], settings["cache_dir"] = upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
+		settings["servers"], settings["secrets"], settings["cache_dir"] = p.upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
 	}
 	if name == "clemini" {
 		settings["web"] = webSettings(cfg)

@@ -52,7 +52,7 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 	} else {
 		m.upstream = mcpclient.New(options)
 	}
-	for _, spec := range upstreamSpecs(cfg) {
+	for _, spec := range p.upstreamSpecs(cfg) {
 		spec.Confinement = p.confinement(cfg, argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write})
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
@@ -64,14 +64,19 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 	return nil
 }
 
-// upstreamSpecs are the mcp blocks of agent.hcl.
-func upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
+// upstreamSpecs are the mcp blocks of agent.hcl. A server on this machine is
+// told the trees of the workspace when it asks for roots; another has nothing
+// to do with them.
+func (p *project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 	specs := make([]mcpclient.Spec, 0, len(cfg.Servers))
 	for _, s := range cfg.Servers {
+		if s.Roots == nil && len(s.Command) > 0 {
+			s.Roots = append([]string{p.workspace.Root()}, cfg.Workspace.Allow...)
+		}
 		specs = append(specs, mcpclient.Spec{
 			Name: s.Name, Command: s.Command, Env: s.Env, URL: s.URL, Headers: s.Headers,
 			Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, Risk: s.Risk, Protocol: s.Protocol,
-			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout,
+			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots,
 			Network: s.Access.Network, Read: s.Access.Read, Write: s.Access.Write,
 		})
 	}

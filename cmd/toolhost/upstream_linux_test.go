@@ -129,6 +129,7 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	annotated := call("ev_get-annotated-message", map[string]any{"messageType": "error"})
 	require.NotNil(t, annotated.Content[0].(*mcp.TextContent).Annotations)
 	assert.EqualValues(t, 1, annotated.Content[0].(*mcp.TextContent).Annotations.Priority)
+	assert.Contains(t, text(call("ev_get-roots-list", nil)), "file://"+dir)
 	assert.NotNil(t, call("ev_get-structured-content", map[string]any{"location": "New York"}).StructuredContent)
 	assert.Contains(t, kinds(call("ev_get-resource-links", map[string]any{"count": 2})), "*mcp.ResourceLink *mcp.ResourceLink")
 	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada", "the form reached the user and the answer the server")

@@ -84,6 +84,9 @@ type Spec struct {
 	// bounds a call; zero is the host's default.
 	StartTimeout time.Duration `json:"start_timeout,omitempty"`
 	CallTimeout  time.Duration `json:"call_timeout,omitempty"`
+	// Roots are the absolute directories that a server is told which asks what
+	// it is to work in. What it can reach is another matter.
+	Roots []string `json:"roots,omitempty"`
 	// Network, Read and Write are what the sandbox grants to the program;
 	// Options.Prepare acts on them.
 	Network bool     `json:"network,omitempty"`

@@ -1,10 +1,13 @@
-//lint:file-ignore SA1019 sampling and logging are what servers of older revisions have
+//lint:file-ignore SA1019 sampling, roots and logging are what servers of older revisions have
 
 package mcpclient
 
 import (
 	"context"
 	"errors"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,6 +161,7 @@ func (l *link) newClient() *mcp.Client {
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
 			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}},
+			RootsV2:     &mcp.RootCapabilities{}, // they change with the connection only
 		},
 		ElicitationHandler:          l.elicit,
 		ProgressNotificationHandler: l.progress,
@@ -172,7 +176,22 @@ func (l *link) newClient() *mcp.Client {
 	if version == "" {
 		version = "0"
 	}
-	return mcp.NewClient(&mcp.Implementation{Name: "toolhost", Version: version}, options)
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolhost", Version: version}, options)
+	client.AddRoots(rootsOf(l.server.spec.Roots)...)
+	return client
+}
+
+// rootsOf are directories as MCP has them.
+func rootsOf(dirs []string) []*mcp.Root {
+	roots := make([]*mcp.Root, len(dirs))
+	for i, dir := range dirs {
+		path := filepath.ToSlash(dir)
+		if !strings.HasPrefix(path, "/") { // a drive
+			path = "/" + path
+		}
+		roots[i] = &mcp.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(dir)}
+	}
+	return roots
 }
 
 // watch returns when the connection has ended.

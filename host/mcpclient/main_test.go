@@ -1,4 +1,4 @@
-//lint:file-ignore SA1019 sampling is what servers of older revisions have
+//lint:file-ignore SA1019 sampling and roots are what servers of older revisions have
 
 package mcpclient_test
 
@@ -152,6 +152,17 @@ func sdkServer() *mcp.Server {
 		server.AddTool(&mcp.Tool{Name: name, InputSchema: object}, handler)
 	}
 	add("ask", askTool)
+	add("roots", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer, ok := r.Params.InputResponses["roots"].(*mcp.ListRootsResult)
+		if !ok {
+			return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+		}
+		var all []string
+		for _, root := range answer.Roots {
+			all = append(all, root.Name+" "+root.URI)
+		}
+		return text(strings.Join(all, ", ")), nil
+	})
 	add("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		add("grown", textTool("grown"))
 		return text("ok"), nil

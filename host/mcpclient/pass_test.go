@@ -205,3 +205,13 @@ func TestCancellationPasses(t *testing.T) {
 		require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, 5*time.Second, 5*time.Millisecond)
 	})
 }
+
+func TestRootsAreToldToWhoAsks(t *testing.T) {
+	for _, version := range []string{"2025-06-18", "2025-11-25", ""} {
+		spec := upstream("sdk")
+		spec.Protocol, spec.Roots = version, []string{"/srv/the project", "/srv/lib#1"}
+		result, err := open(t, mcpclient.Options{}, spec).Call(t.Context(), "up", "roots", nil, newCall("{}"))
+		require.NoError(t, err)
+		require.Equal(t, "lib#1 file:///srv/lib%231, the project file:///srv/the%20project", result.Text(), version)
+	}
+}

@@ -152,6 +152,7 @@ mcp "github" {
   start_timeout = "45s"
   timeout  = "20s"
   protocol = "2025-11-25"
+  roots    = ["/srv/docs", "docs"]
   network  = "allow"
 }
 
