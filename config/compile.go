@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -333,7 +334,7 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 		c.params.misspelt = true
 		hint := didYouMean(name, c.params.names())
 		if hint == "" {
-			hint = "Declare it with a param block."
+			hint = cmp.Or(c.params.declare, "Declare it with a param block.")
 		}
 		c.fail(e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
 		return "", false

@@ -144,10 +144,34 @@ func (b block) typed(name string, t cty.Type, what string, set func(cty.Value)) 
 	return true
 }
 
+// bare gives the number or truth value that stands where a text is needed, ""
+// for anything else.
+func (b block) bare(name string) string {
+	if a := b.attrs[name]; a != nil {
+		return plainLiteral(a.Expr)
+	}
+	return ""
+}
+
+// plainLiteral is a number or truth value as it is written, "" for any other
+// expression.
+func plainLiteral(e hcl.Expression) string {
+	lit, ok := e.(*hclsyntax.LiteralValueExpr)
+	if !ok || lit.Val.IsNull() {
+		return ""
+	}
+	text, _ := toText(lit.Val)
+	return text
+}
+
 // integers sets a list of whole numbers.
 func (b block) integers(name string, to *[]int) {
 	a := b.attrs[name]
 	if a == nil {
+		return
+	}
+	if one := plainLiteral(a.Expr); one != "" {
+		b.fail(a.Expr.Range(), "Wrong type", "Write a list: ["+one+"].", "A list of whole numbers is needed here.")
 		return
 	}
 	list, _ := b.listValue(a.Expr)
@@ -157,6 +181,10 @@ func (b block) integers(name string, to *[]int) {
 			b.fail(b.where(name), "Not a whole number", "Write a list: [0, 1].", "%s holds %q.", name, s)
 			return
 		}
+		if n < 0 || n > 255 {
+			b.fail(b.where(name), "Not an exit code", "Exit codes are 0 to 255.", "%s holds %d.", name, n)
+			return
+		}
 		*to = append(*to, n)
 	}
 }
@@ -164,6 +192,10 @@ func (b block) integers(name string, to *[]int) {
 // oneOf sets a text that must be one of values.
 func (b block) oneOf(name string, to *string, values ...string) bool {
 	var s string
+	if given := b.bare(name); given != "" {
+		b.fail(b.where(name), "Unknown value", mustBe(given, values), "%s cannot be %s.", name, given)
+		return false
+	}
 	if !b.text(name, &s) {
 		return false
 	}
@@ -180,6 +212,10 @@ func (b block) oneOf(name string, to *string, values ...string) bool {
 // duration sets a duration such as "30s" or "5m".
 func (b block) duration(name string, to *time.Duration) {
 	var s string
+	if given := b.bare(name); given != "" {
+		b.fail(b.where(name), "Invalid duration", `Write it with its unit: "`+given+`s" are seconds.`, "%s cannot be %s.", name, given)
+		return
+	}
 	if !b.text(name, &s) {
 		return
 	}
@@ -194,6 +230,10 @@ func (b block) duration(name string, to *time.Duration) {
 // size sets a number of bytes such as "64KiB".
 func (b block) size(name string, to *int64) {
 	var s string
+	if given := b.bare(name); given != "" {
+		b.fail(b.where(name), "Invalid size", `Write it with its unit: "`+given+`B" are bytes.`, "%s cannot be %s.", name, given)
+		return
+	}
 	if !b.text(name, &s) {
 		return
 	}

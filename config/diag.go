@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -143,6 +144,7 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 		list = append(list[:maxDiagnostics:maxDiagnostics], &last)
 	}
 	for _, diag := range list {
+		reword(diag)
 		// The text writer would show the values of variables otherwise.
 		diag.Expression, diag.EvalContext = nil, nil
 		diag.Detail = redact(diag.Detail, secrets)
@@ -152,6 +154,24 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 		done = append(done, diagnostic(diag, file))
 	}
 	return done
+}
+
+// reword says in the words of this package what the library suggests wrongly or
+// not at all.
+func reword(diag *hcl.Diagnostic) {
+	var name string
+	if _, err := fmt.Sscanf(diag.Detail, "There is no function named %q.", &name); err == nil {
+		known := append(slices.Sorted(maps.Keys(pure())), "env")
+		hint := didYouMean(name, known)
+		if hint == "" {
+			hint = "The functions are " + strings.Join(known, ", ") + "."
+		}
+		diag.Detail, diag.Extra = fmt.Sprintf("There is no function named %q. %s", name, hint), suggestion(hint)
+	}
+	if kind, ok := strings.CutPrefix(diag.Summary, "Missing name for "); ok {
+		hint := "Write " + kind + ` "NAME" { ... }.`
+		diag.Detail, diag.Extra = fmt.Sprintf("A %s block has a name. %s", kind, hint), suggestion(hint)
+	}
 }
 
 func byPlace(a, b *hcl.Diagnostic) int {

@@ -59,7 +59,7 @@ func (b block) resourceURI(res *argv.Resource) []string {
 // variables reads the param blocks of a resource: one for each variable of its
 // URI that something is said about.
 func (b block) variables(res *argv.Resource, names []string) *params {
-	p := &params{byName: make(map[string]int), used: make(map[string]bool)}
+	p := &params{byName: make(map[string]int), used: make(map[string]bool), declare: "Put it into the uri, as {NAME}."}
 	for _, name := range names {
 		p.byName[name] = len(p.list)
 		p.list, p.at = append(p.list, argv.Param{Name: name, Type: argv.TypeString}), append(p.at, b.at)
@@ -199,7 +199,7 @@ func (b block) labels(kind string) (all []string) {
 }
 
 func (b block) arguments(made *argv.Prompt) *params {
-	p := &params{byName: make(map[string]int), used: make(map[string]bool)}
+	p := &params{byName: make(map[string]int), used: make(map[string]bool), declare: "Declare it with an argument block."}
 	for _, nested := range b.blocks {
 		if nested.Type != "argument" {
 			continue

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -20,6 +21,8 @@ type params struct {
 	// misspelt is true when a reference named no parameter: then one that
 	// seems unused may be the one that was meant.
 	misspelt bool
+	// declare says how one is declared, where a param block does not.
+	declare string
 }
 
 func (p *params) find(name string) *argv.Param {
@@ -79,7 +82,7 @@ func (b block) param(nested *hcl.Block) (argv.Param, bool) {
 	blk := b.open(nested, schema("type description default enum pattern min max path dash"))
 	p.Type, p.Item = blk.paramType()
 	blk.text("description", &p.Description)
-	blk.texts("enum", &p.Enum)
+	blk.choices("enum", &p.Enum)
 	blk.pattern("pattern", &p.Pattern)
 	p.Min, p.Max = blk.bound("min"), blk.bound("max")
 	p.Path = blk.kind("path", argv.Read, argv.Write, argv.Remove)
@@ -87,6 +90,22 @@ func (b block) param(nested *hcl.Block) (argv.Param, bool) {
 	p.Default = blk.json("default")
 	blk.consistent(&p)
 	return p, good
+}
+
+// choices sets a list of texts to choose from: each once, and one at least.
+func (b block) choices(name string, to *[]string) {
+	if !b.texts(name, to) {
+		return
+	}
+	if len(*to) == 0 {
+		b.fail(b.where(name), "Nothing to choose from", "List the values, or leave it out.", "%s is empty.", name)
+	}
+	for i, value := range *to {
+		if slices.Contains((*to)[:i], value) {
+			b.fail(b.where(name), "Value listed twice", "Remove one of them.", "%s holds %q twice.", name, value)
+			return
+		}
+	}
 }
 
 func (b block) bound(name string) *float64 {
@@ -118,14 +137,25 @@ func (b block) paramType() (t, item argv.Type) {
 	return argv.TypeString, ""
 }
 
+// usualTypes says what is written here for the names of types elsewhere.
+var usualTypes = map[string]string{
+	"int": "Write integer.", "long": "Write integer.",
+	"float": "Write number.", "double": "Write number.",
+	"boolean": "Write bool.",
+	"str":     "Write string.", "text": "Write string.",
+	"array":  "Write list(string).",
+	"object": "Describe it in params_schema, as JSON Schema.", "map": "Describe it in params_schema, as JSON Schema.", "any": "Describe it in params_schema, as JSON Schema.",
+}
+
 func (b block) scalarType(word string, at hcl.Range) argv.Type {
 	switch t := argv.Type(word); t {
 	case argv.TypeString, argv.TypeInteger, argv.TypeNumber, argv.TypeBool:
 		return t
 	}
-	known := []string{"string", "integer", "number", "bool", "list"}
-	hint := didYouMean(word, known)
-	if hint == "" {
+	hint := didYouMean(word, []string{"string", "integer", "number", "bool", "list"})
+	if usual := usualTypes[word]; usual != "" {
+		hint = usual
+	} else if hint == "" {
 		hint = "Use string, integer, number, bool or list(string)."
 	}
 	b.fail(at, "Unknown type", hint, "There is no type %q.", word)

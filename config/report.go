@@ -88,11 +88,29 @@ func nearest(given string, known []string) string {
 	}
 	for _, name := range known {
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
-		if d < distance && d < max(len(given), 2) {
+		if d < distance && d < max(len(given), 2) && (d < 2 || len(given) > 4 || akin(given, name)) {
 			best, distance = name, d
 		}
 	}
 	return best
+}
+
+// akin tells of two short names, which differ in half of their letters, those
+// that were meant from those that have nothing to do with each other: letters
+// were left out or stand in another order.
+func akin(given, name string) bool {
+	a, b := []rune(strings.ToLower(given)), []rune(strings.ToLower(name))
+	rest := b
+	for _, letter := range a {
+		i := slices.Index(rest, letter)
+		if i < 0 {
+			slices.Sort(a)
+			slices.Sort(b)
+			return slices.Equal(a, b)
+		}
+		rest = rest[i+1:]
+	}
+	return true
 }
 
 // sentence ends a message with a full stop where it has no end.
