@@ -115,6 +115,10 @@ type Spec struct {
 	Path string
 	// Shipped is true for a plugin that is part of the host binary.
 	Shipped bool
+	// InProcess has the tools of a shipped plugin called in the host's own
+	// process, for one that needs no isolation from it: none of what is said
+	// here of processes is about it then.
+	InProcess bool
 	// Args are further arguments of the program.
 	Args []string
 	// Env are environment variables of the plugin, beside a few of the host's

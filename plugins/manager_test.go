@@ -127,11 +127,50 @@ func TestShippedPluginNeedsNoProcessToBeListed(t *testing.T) {
 	assert.Equal(t, 1, s.Starts)
 }
 
+// withConfigured has a plugin shipped that takes a configuration.
+func withConfigured(o *plugins.Options) {
+	p := configuredPlugin()
+	p.Tools = []sdk.Tool{echo("")}
+	o.Shipped = func(name string) (sdk.Plugin, bool) { return p, name == p.Name }
+}
+
+func TestPluginInProcess(t *testing.T) {
+	f := newFixture(t, withConfigured)
+	assert.ErrorContains(t, f.Add(plugins.Spec{Name: "elsewhere", Path: "/bin/true", InProcess: true}), "cannot run in its process")
+	tools := f.add(t, plugins.Spec{Name: "configured", Shipped: true, InProcess: true, Config: json.RawMessage(`{"units":"imperial"}`)})
+	assert.Equal(t, plugins.InProcess, f.status(t, "configured").State)
+	for range 2 {
+		r, err := tools["echo"].Call(t.Context(), &tool.Call{Tool: "renamed", Params: json.RawMessage("{}")})
+		assert.Contains(t, text(t, r, err), "imperial")
+		assert.Contains(t, r.Text(), f.options.Workspace.Root)
+	}
+	s := f.status(t, "configured")
+	assert.Equal(t, plugins.InProcess, s.State)
+	assert.Zero(t, s.PID)
+	assert.Zero(t, s.Starts)
+	assert.Equal(t, 2, s.Calls)
+	assert.EqualValues(t, 2, f.History("configured").Calls)
+	require.NoError(t, f.Close())
+	_, err := tools["echo"].Call(t.Context(), &tool.Call{Tool: "echo", Params: json.RawMessage("{}")})
+	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+}
+
+func TestPluginInProcessWithAWrongConfiguration(t *testing.T) {
+	for config, code := range map[string]tool.Code{`{"units":"furlongs"}`: tool.InvalidArgument, `{"token":"bad"}`: tool.PermissionDenied} {
+		f := newFixture(t, withConfigured)
+		tools := f.add(t, plugins.Spec{Name: "configured", Shipped: true, InProcess: true, Config: json.RawMessage(config)})
+		_, err := tools["echo"].Call(t.Context(), &tool.Call{Tool: "echo", Params: json.RawMessage("{}")})
+		assert.Equal(t, code, tool.CodeOf(err))
+		assert.Equal(t, plugins.Failed, f.status(t, "configured").State)
+		assert.Equal(t, code, f.status(t, "configured").LastError.Code)
+	}
+}
+
 func TestToolsImplementWhatThePluginDeclares(t *testing.T) {
-	for _, shipped := range []bool{true, false} {
+	for _, kind := range []struct{ shipped, inProcess bool }{{false, false}, {true, false}, {true, true}} {
 		f := newFixture(t)
 		spec := testPlugin(t, "faulty")
-		spec.Shipped = shipped
+		spec.Shipped, spec.InProcess = kind.shipped, kind.inProcess
 		tools := f.add(t, spec)
 		_, plans := tools["echo"].(tool.Planner)
 		_, renders := tools["echo"].(tool.ErrorRenderer)

@@ -21,6 +21,7 @@ type plugin struct {
 	manager *Manager
 	spec    Spec
 	shipped *sdk.Plugin
+	own     ownTools // of a plugin without a process
 
 	mu          sync.Mutex
 	managers    int       // that have the plugin
@@ -57,6 +58,8 @@ func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 		return nil, invalidSpec(spec, "has a configuration that is no JSON object", "Give an object.")
 	case spec.Shipped:
 		return p, p.findShipped()
+	case spec.InProcess:
+		return nil, invalidSpec(spec, "is not part of toolhost and cannot run in its process", "Let it have a process of its own.")
 	case spec.Path == "" && spec.Problem == nil:
 		return nil, invalidSpec(spec, "names no program", "Give the path of the plugin's program as its source.")
 	}
@@ -328,6 +331,8 @@ func (p *plugin) state() State {
 		return Starting
 	case p.lastError != nil:
 		return Failed
+	case p.inProcess():
+		return InProcess
 	}
 	return Idle
 }

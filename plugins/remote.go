@@ -130,10 +130,14 @@ func (t *remoteTool) refusal() *tool.Error {
 		Suggest("Add it to permissions in the plugin's block of agent.hcl if the plugin may have it.").With("missing", missing)
 }
 
-// Call runs the tool in the plugin's process, starting it if need be.
+// Call runs the tool in the plugin's process, starting it if need be, or in this
+// one.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	if e := t.refusal(); e != nil {
 		return nil, e
+	}
+	if t.plugin.inProcess() {
+		return t.callHere(ctx, call)
 	}
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
@@ -237,11 +241,17 @@ func (t *remoteTool) CommandLine(ctx context.Context, call *tool.Call) ([]string
 	if !t.commands {
 		return nil, nil
 	}
+	if t.plugin.inProcess() {
+		return t.commandLineHere(ctx, call)
+	}
 	return ask(ctx, t, func(c *pluginclient.Client) ([]string, error) { return c.CommandLine(ctx, t.named(call)) })
 }
 
 // askPlan asks the plugin what a call would change.
 func (t *remoteTool) askPlan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	if t.plugin.inProcess() {
+		return t.planHere(ctx, call)
+	}
 	return ask(ctx, t, func(c *pluginclient.Client) (*tool.Plan, error) { return c.Plan(ctx, t.named(call)) })
 }
 

@@ -17,6 +17,8 @@ const (
 	Idle     State = "idle"
 	Starting State = "starting"
 	Running  State = "running"
+	// InProcess plugins have no process: the host calls their tools itself.
+	InProcess State = "in_process"
 	// Failed plugins could not be started, or crashed, the last time.
 	Failed State = "failed"
 	Closed State = "closed"

@@ -81,17 +81,18 @@ func (p *project) fill(made *parts, cfg *config.Config) (err error) {
 		return usage(err)
 	}
 	if name := made.toolset.Name; made.toolset.Envelope {
-		return made.addShipped(name, p.contractConfig(name, cfg))
+		return made.addShipped(plugins.Spec{Name: name, Config: tool.MustMarshal(p.contractConfig(name, cfg))})
 	}
 	return p.addSources(made, cfg)
 }
 
-// addShipped offers a fixed contract, which is a plugin of that name.
-func (m *parts) addShipped(name string, settings map[string]any) error {
-	if err := m.manager.Add(plugins.Spec{Name: name, Shipped: true, Config: tool.MustMarshal(settings)}); err != nil {
+// addShipped offers the tools of a plugin that is part of toolhost.
+func (m *parts) addShipped(spec plugins.Spec) error {
+	spec.Shipped = true
+	if err := m.manager.Add(spec); err != nil {
 		return err
 	}
-	m.sources = append(m.sources, m.manager.Source(name))
+	m.sources = append(m.sources, m.manager.Source(spec.Name))
 	return nil
 }
 
@@ -133,7 +134,10 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		commands,
 		host.Tools("taskfile", m.tasks.Tools()...),
 	)
-	if err := m.addShipped("files", map[string]any{"confine": p.confineSettings(cfg)}); err != nil {
+	// The file tools do to files what the builtins do, in the same confines: a
+	// process of their own would cost twice the time and protect nothing.
+	settings := map[string]any{"confine": p.confineSettings(cfg)}
+	if err := m.addShipped(plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}); err != nil {
 		return err
 	}
 	if m.toolset.Name == "agent" {
