@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestEnvironment(t *testing.T) {
@@ -44,5 +47,28 @@ func TestSecretsThatExist(t *testing.T) {
 	assert.Empty(t, existing([]string{"/no/such/place"}))
 	for _, path := range Secrets(t.TempDir()) {
 		assert.True(t, readable(path), path)
+	}
+}
+
+// TestOwnSecrets finds toolhost's own, which are in the user's configuration
+// wherever that lies, and each place once.
+func TestOwnSecrets(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("HOME", home)
+	for _, config := range []string{".config", "elsewhere"} {
+		t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, config))
+		base, err := os.UserConfigDir()
+		require.NoError(t, err)
+		own := filepath.Join(base, "toolhost")
+		assert.NotContains(t, Secrets(home), own, "what does not exist")
+		require.NoError(t, os.MkdirAll(own, 0o700))
+		covering := 0
+		for _, path := range Secrets(home) {
+			if rel, err := filepath.Rel(path, own); err == nil && filepath.IsLocal(rel) {
+				covering++
+			}
+		}
+		assert.Equal(t, 1, covering, own)
 	}
 }

@@ -52,6 +52,9 @@ func Secrets(home string) []string {
 			}
 		}
 	}
+	if own := ownSecrets(); own != "" && !s.holds(own) {
+		s.add(own)
+	}
 	for _, path := range secretsInSystem {
 		if path != home {
 			s.add(path)
@@ -90,6 +93,27 @@ func (s *secretPlaces) add(path string) {
 	if info.IsDir() || readable(real) {
 		s.found = append(s.found, real)
 	}
+}
+
+// holds reports whether a path lies in one of the places.
+func (s *secretPlaces) holds(path string) bool {
+	path = filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
+	for _, place := range s.found {
+		if rel, err := filepath.Rel(place, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownSecrets is where toolhost keeps what the user has approved and the logins
+// to MCP servers, wherever the user's configuration lies.
+func ownSecrets() string {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(config, "toolhost")
 }
 
 func (s *secretPlaces) parent(dir string) string {
