@@ -6,10 +6,12 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -45,6 +47,13 @@ type Options struct {
 	Sampling bool
 	// Secrets are values that no log line and no error may show.
 	Secrets []string
+	// Logins keeps the logins to servers that want one. Nil keeps them in
+	// memory.
+	Logins *oauth.Store
+	// Visit shows a person the page where to log in when a request turns out to
+	// need that. Nil has such requests fail, with an error that says how to log
+	// in.
+	Visit oauth.Visit
 	// Prepare changes the command of a server before it starts, such as to
 	// confine it. An error keeps the server from starting. Nil leaves it be.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
@@ -68,6 +77,9 @@ type Spec struct {
 	URL string `json:"url,omitempty"`
 	// Headers go with every request to URL, and to no other host.
 	Headers map[string]string `json:"headers,omitempty"`
+	// OAuth says how to log in to the server at URL. A server whose Headers
+	// have an Authorization is not logged in to.
+	OAuth oauth.Config `json:"oauth,omitzero"`
 	// Prefix goes before the names of the server's tools.
 	Prefix string `json:"prefix,omitempty"`
 	// Include and Exclude are globs on the server's own tool names. An empty
@@ -123,10 +135,11 @@ func (s *Spec) check() error {
 type Client struct {
 	options Options
 	logger  *slog.Logger
-	secrets *strings.Replacer // nil when there are none
 	cache   listingCache
+	hiding  atomic.Pointer[strings.Replacer] // takes secrets out; nil when there are none
 
 	mu      sync.Mutex
+	secrets []string
 	before  *Client // whose servers may be taken over; nil for none
 	servers map[string]*server
 	order   []*server
@@ -142,31 +155,30 @@ func New(options Options) *Client {
 	if options.MaxMessage <= 0 {
 		options.MaxMessage = DefaultMaxMessage
 	}
-	return &Client{
-		options: options, logger: logger, secrets: hiding(options.Secrets),
-		cache: listingCache{dir: options.CacheDir}, servers: make(map[string]*server),
-	}
+	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}, servers: make(map[string]*server)}
+	c.keep(options.Secrets)
+	return c
 }
 
-// hiding gives a replacer that takes secrets out of texts.
-func hiding(secrets []string) *strings.Replacer {
-	var pairs []string
-	for _, secret := range secrets {
+// keep has values taken out of texts from now on.
+func (c *Client) keep(values []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, secret := range values {
 		if len(secret) >= 4 {
-			pairs = append(pairs, secret, "[redacted]")
+			c.secrets = append(c.secrets, secret, "[redacted]")
 		}
 	}
-	if len(pairs) == 0 {
-		return nil
+	if len(c.secrets) > 0 {
+		c.hiding.Store(strings.NewReplacer(c.secrets...))
 	}
-	return strings.NewReplacer(pairs...)
 }
 
 func (c *Client) hide(text string) string {
-	if c.secrets == nil {
-		return text
+	if secrets := c.hiding.Load(); secrets != nil {
+		return secrets.Replace(text)
 	}
-	return c.secrets.Replace(text)
+	return text
 }
 
 // Add declares a server. The error is a *tool.Error: invalid_argument for a
@@ -178,6 +190,9 @@ func (c *Client) Add(spec Spec) error {
 	s := c.inherit(spec)
 	if s == nil {
 		s = newServer(c, spec)
+		if err := s.authorized(); err != nil {
+			return err
+		}
 	}
 	if err := c.enrol(s); err != nil {
 		s.drop()

@@ -47,7 +47,9 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 // startError says why connecting failed.
 func (l *link) startError(err error, took time.Duration) *tool.Error {
 	name := l.server.spec.Name
-	if own, ok := errors.AsType[*tool.Error](err); ok {
+	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
+		return l.hidden(own)
+	} else if ok {
 		return l.explain(own.Code, fmt.Sprintf("the MCP server %s cannot be started: %s", name, own.Message), own.Suggestion)
 	}
 	switch {
@@ -88,6 +90,13 @@ func (l *link) exitStatus() string {
 		return "signal: " + result.Signal
 	}
 	return fmt.Sprintf("exit status %d", result.ExitCode)
+}
+
+// hidden is an error of the server's authorization without secrets.
+func (l *link) hidden(e *tool.Error) *tool.Error {
+	clean := *e
+	clean.Message = l.server.client.hide(e.Message)
+	return &clean
 }
 
 // answered turns an error that the server answered with into one of ours, nil

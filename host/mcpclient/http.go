@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 )
 
 // httpClient carries the requests to one URL. It adds the headers, bounds the
@@ -23,6 +25,7 @@ type httpClient struct {
 	wire  *wire
 	limit int
 	base  *http.Transport
+	oauth *oauth.Server // nil where no login is made
 
 	mu     sync.Mutex
 	status int // of the last answer; 0 when there was none
@@ -158,6 +161,14 @@ func (c *httpClient) mayBeProtocol() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status != 0 && c.status != http.StatusUnauthorized && c.status != http.StatusForbidden
+}
+
+// clean takes the tokens that the server was sent out of what it answers.
+func (c *httpClient) clean(data []byte) []byte {
+	if c.oauth == nil {
+		return data
+	}
+	return c.oauth.Hide(data)
 }
 
 // messages notes the responses in data.

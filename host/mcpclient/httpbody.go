@@ -86,6 +86,7 @@ func (b *wholeBody) load() {
 		b.ready = b.overflow()
 		return
 	}
+	data = b.client.clean(data)
 	b.client.messages(data)
 	b.ready = data
 }
@@ -114,7 +115,7 @@ func (b *eventBody) fill() {
 		if end < 0 {
 			break
 		}
-		event := b.pending[:end]
+		event := b.client.clean(b.pending[:end])
 		b.pending, b.scanned = b.pending[end:], 0
 		b.client.messages(eventData(event))
 		b.ready = append(b.ready, event...)

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 		serve(kind)
 		return
 	}
+	if os.Getenv("TEST_LOGIN_URL") != "" {
+		os.Exit(callWithLogin())
+	}
 	os.Exit(m.Run())
 }
 

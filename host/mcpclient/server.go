@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/backoff"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -29,6 +30,7 @@ type server struct {
 	client *Client
 	spec   Spec
 	calls  *flights
+	oauth  *oauth.Server // nil where no login is made
 
 	mu        sync.Mutex
 	clients   int     // that have the server
@@ -142,7 +144,9 @@ func (s *server) failed(l *link, err *tool.Error) {
 	}
 	if !s.closed {
 		s.lastError = err
-		s.breaker.Fail(time.Now())
+		if _, login := err.Details["login"]; !login { // which is over as soon as there is one
+			s.breaker.Fail(time.Now())
+		}
 	}
 }
 

@@ -80,6 +80,9 @@ func (l *link) callError(ctx context.Context, what string, err error) error {
 		}
 		return ctx.Err()
 	}
+	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
+		return l.hidden(own)
+	}
 	if answered := l.answered(what, err); answered != nil {
 		l.server.succeeded()
 		return answered

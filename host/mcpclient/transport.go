@@ -31,7 +31,11 @@ func (l *link) transport() (mcp.Transport, error) {
 	spec, options := l.server.spec, l.server.client.options
 	if spec.URL != "" {
 		l.http = newHTTPClient(spec, l.wire, options.MaxMessage)
-		return &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2, MaxEventSize: options.MaxMessage}, nil
+		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2, MaxEventSize: options.MaxMessage}
+		if l.server.oauth != nil {
+			l.http.oauth, transport.OAuthHandler = l.server.oauth, l.server.oauth
+		}
+		return transport, nil
 	}
 	if err := l.start(spec, options); err != nil {
 		return nil, err

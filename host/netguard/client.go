@@ -87,7 +87,7 @@ func New(opts Options) (*Client, error) {
 	c := &Client{opts: opts.withDefaults(), allow: allow, refused: refusedRanges()}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
-		DialContext:            c.dial,
+		DialContext:            c.DialContext,
 		TLSClientConfig:        c.opts.TLS,
 		TLSHandshakeTimeout:    c.opts.ConnectTimeout,
 		ResponseHeaderTimeout:  c.opts.HeaderTimeout,
@@ -104,8 +104,9 @@ func New(opts Options) (*Client, error) {
 // afterwards.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// dial connects to addr, letting control judge every address it tries.
-func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// DialContext connects to addr as the requests of the client do: to nothing that
+// it would refuse. It is for transports of others.
+func (c *Client) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err

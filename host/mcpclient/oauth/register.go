@@ -1,0 +1,56 @@
+package oauth
+
+import (
+	"context"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// identify finds out as whom to ask for tokens, in the order of the protocol:
+// a client registered by hand, a metadata document, or else a registration of
+// its own for this one login.
+func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
+	c := client{id: s.config.ClientID}
+	if c.id != "" {
+		var err error
+		if c.secret, err = s.config.secret(); err != nil {
+			return c, err
+		}
+		s.sensitive(c.secret)
+		c.auth = authMethod(c.secret, meta.TokenEndpointAuthMethodsSupported)
+		return c, nil
+	}
+	if s.config.ClientMetadataURL != "" && meta.ClientIDMetadataDocumentSupported {
+		return client{id: s.config.ClientMetadataURL, auth: authNone}, nil
+	}
+	if meta.RegistrationEndpoint == "" {
+		return c, s.errorf(tool.Unsupported, "lets no client register itself").
+			Suggest("Register toolhost with %s by hand, with the redirect URI http://127.0.0.1:PORT/callback, and write the client_id and redirect_port into an oauth block.", meta.Issuer)
+	}
+	return s.register(ctx, meta, redirect)
+}
+
+// register registers a client (RFC 7591).
+func (s *Server) register(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
+	auth := authNone // a program on a user's machine keeps no secret
+	if methods := meta.TokenEndpointAuthMethodsSupported; len(methods) > 0 && !slices.Contains(methods, authNone) {
+		auth = authMethod("some", methods)
+	}
+	answer, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		ClientName: "toolhost", ApplicationType: "native", RedirectURIs: []string{redirect},
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: auth,
+	}, s.web.client)
+	if err != nil {
+		return client{}, s.errorf(tool.Unavailable, "has an authorization server, %s, that registers no client: %s", meta.Issuer, clip(err.Error())).
+			Suggest("Register toolhost there by hand, and write the client_id into an oauth block.")
+	}
+	c := client{id: answer.ClientID, secret: answer.ClientSecret, auth: answer.TokenEndpointAuthMethod, registered: true}
+	s.sensitive(c.secret)
+	if c.auth == "" || c.secret == "" {
+		c.auth = authMethod(c.secret, meta.TokenEndpointAuthMethodsSupported)
+	}
+	return c, nil
+}
