@@ -114,6 +114,7 @@ type Server struct {
 	Env     map[string]string
 	URL     string
 	Headers map[string]string
+	OAuth   *OAuth // nil when the block has none
 	// Prefix goes before the names of its tools.
 	Prefix string
 	// Include and Exclude are globs on the server's own tool names. An empty

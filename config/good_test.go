@@ -159,6 +159,14 @@ func TestServers(t *testing.T) {
 	}, servers[0])
 	assert.Equal(t, "https://example.com/mcp", servers[1].URL)
 	assert.Equal(t, map[string]string{"Authorization": "Bearer TOK-SECRET"}, servers[1].Headers)
+	assert.Equal(t, &OAuth{
+		Grant: "client_credentials", ClientID: "toolhost", ClientSecret: "tok-secret", Issuer: "https://login.example.com",
+		Scopes: []string{"read", "write:all"}, Private: true, Pos: servers[2].OAuth.Pos,
+	}, servers[2].OAuth)
+	assert.Equal(t, &OAuth{
+		ClientID: "toolhost", ClientSecretFile: filepath.Join(base, "secret"), Issuer: "http://127.0.0.1:3001", RedirectPort: 8765,
+		Pos: servers[3].OAuth.Pos,
+	}, servers[3].OAuth)
 }
 
 func TestOtherBlocks(t *testing.T) {

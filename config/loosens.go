@@ -33,7 +33,7 @@ func (c *Config) Loosens() []string {
 	}
 	for _, s := range c.Servers {
 		if s.URL != "" {
-			add(s.Pos, "mcp server %q is reached at %s", s.Name, s.URL)
+			add(s.Pos, "mcp server %q is reached at %s%s", s.Name, s.URL, s.OAuth.shown())
 			continue
 		}
 		add(s.Pos, "mcp server %q runs %s%s", s.Name, strings.Join(s.Command, " "), granted(s.Access))

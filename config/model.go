@@ -42,7 +42,7 @@ func (r *reader) model(b *hcl.Block) {
 		r.fail(blk.where("model"), "Empty name", "Name a model that the endpoint serves.", "model is empty.")
 	}
 	if blk.text("key", &m.Key) {
-		blk.fromOutside(m.Key)
+		blk.fromOutside("key", m.Key)
 	}
 	blk.textMap("headers", &m.Headers)
 	blk.duration("timeout", &m.Timeout)
@@ -65,17 +65,21 @@ func (b block) encrypted(m *Model) {
 // network or of this machine.
 func isLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return strings.EqualFold(host, "localhost")
-	}
-	return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	return isLoopback(host) || err == nil && (addr.IsPrivate() || addr.IsLinkLocalUnicast())
 }
 
-// fromOutside refuses a key that is written into the file.
-func (b block) fromOutside(key string) {
-	if key == "" || slices.ContainsFunc(b.cfg.Secrets, func(s string) bool { return strings.Contains(key, s) }) {
+// isLoopback reports whether a host is written as this machine.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// fromOutside refuses a secret that is written into the file.
+func (b block) fromOutside(name, secret string) {
+	if secret == "" || slices.ContainsFunc(b.cfg.Secrets, func(s string) bool { return strings.Contains(secret, s) }) {
 		return
 	}
-	b.fail(b.where("key"), "Key in the file", `Write key = env("NAME") and set that variable, or use a sensitive variable.`,
-		"Whoever reads the file reads the key.")
+	what := strings.ReplaceAll(name, "_", " ")
+	b.fail(b.where(name), strings.ToUpper(what[:1])+what[1:]+" in the file", `Write `+name+` = env("NAME") and set that variable, or use a sensitive variable.`,
+		"Whoever reads the file reads the %s.", what)
 }

@@ -113,7 +113,7 @@ func (b block) prefix(to *string) {
 // server reads an mcp block.
 func (r *reader) server(b *hcl.Block) {
 	r.name("server", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+accessAttrs))
+	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+accessAttrs, "oauth"))
 	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	switch {
 	case blk.has("command") && blk.has("url"):
@@ -137,6 +137,7 @@ func (r *reader) server(b *hcl.Block) {
 	if blk.has("headers") && !blk.has("url") {
 		r.fail(blk.attrs["headers"].NameRange, "Out of place", "Use env.", "headers are for a server that is reached at a url.")
 	}
+	blk.oauth(&s)
 	blk.prefix(&s.Prefix)
 	blk.globs("include", &s.Include)
 	blk.globs("exclude", &s.Exclude)

@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.serveCommand(),
 		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand(),
-		a.pluginCommand(), a.trustCommand(), a.explainCommand(), a.rulesCommand(), a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand(),
+		a.pluginCommand(), a.mcpCommand(), a.trustCommand(), a.explainCommand(), a.rulesCommand(), a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand(),
 		a.approveCommand(),
 		a.installCommand(), a.uninstallCommand(),
 	)

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/mcpclient"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/model"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
@@ -110,6 +111,9 @@ func (p *project) contractConfig(name string, cfg *config.Config) map[string]any
 	}
 	if name == ownPermissions && len(cfg.Servers) > 0 {
 		settings["servers"], settings["secrets"], settings["cache_dir"] = p.upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
+		if dir, err := oauth.Dir(); err == nil && p.usableLogins(cfg) != nil {
+			settings["login_dir"] = dir
+		}
 	}
 	if name == "clemini" {
 		settings["web"] = webSettings(cfg)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,12 +11,17 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolhost/toolhost/host/mcpclient/oauth/oauthtest"
 )
 
 // binaries is the directory of the built programs, made by TestMain.
 var binaries string
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "xdg-open" {
+		os.Exit(browse(os.Args[1:]))
+	}
 	code, err := buildAndRun(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -59,6 +66,9 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			env.Setenv("TOOLHOST_TRUST", "1")
+			if strings.Contains(filepath.Base(env.WorkDir), "mcp_login") {
+				return serveWithLogin(env)
+			}
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -77,4 +87,37 @@ func TestScript(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 	})
+}
+
+// serveWithLogin starts an MCP server that wants a login, and gives the script
+// a browser.
+func serveWithLogin(env *testscript.Env) error {
+	server, stop := oauthtest.New()
+	env.Defer(stop)
+	env.Setenv("OAUTH_MCP", server.URL)
+	desktop := filepath.Join(env.Getenv("HOME"), "desktop")
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	env.Setenv("PATH", desktop+string(os.PathListSeparator)+env.Getenv("PATH"))
+	return errors.Join(os.Mkdir(desktop, 0o755), os.Symlink(self, filepath.Join(desktop, "xdg-open")))
+}
+
+// browse is the browser: it goes to a page and where that leads, or with
+// --where only tells where.
+func browse(args []string) int {
+	client := http.DefaultClient
+	if args[0] == "--where" {
+		args = args[1:]
+		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	response, err := client.Get(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Header.Get("Location"))
+	return 0
 }

@@ -100,6 +100,7 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
 	go watch(ctx, p.taskFiles, func() { a.tasksChanged(ctx, p, server) })
 	go a.followUpstream(ctx, p, server)
+	go watch(ctx, p.loginFiles, func() { p.loggedIn(ctx) })
 	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
 }

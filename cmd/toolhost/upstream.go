@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/mcpclient"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/mcpserve"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -39,7 +40,7 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 	}
 	options := mcpclient.Options{
 		Logger: p.app.logger, Version: version(), Dir: p.workspace.Root(), CacheDir: cacheDir("mcp"),
-		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Prepare: p.confineUpstream(cfg),
+		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Prepare: p.confineUpstream(cfg), Logins: p.usableLogins(cfg),
 		OnChange: func(string) {
 			select {
 			case p.upstream <- struct{}{}:
@@ -76,11 +77,66 @@ func (p *project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 		specs = append(specs, mcpclient.Spec{
 			Name: s.Name, Command: s.Command, Env: s.Env, URL: s.URL, Headers: s.Headers,
 			Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, Risk: s.Risk, Protocol: s.Protocol,
-			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots,
+			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots, OAuth: oauthConfig(s.OAuth),
 			Network: s.Access.Network, Read: s.Access.Read, Write: s.Access.Write,
 		})
 	}
 	return specs
+}
+
+func oauthConfig(o *config.OAuth) oauth.Config {
+	if o == nil {
+		return oauth.Config{}
+	}
+	return oauth.Config{
+		Grant: oauth.Grant(o.Grant), ClientID: o.ClientID, ClientSecret: o.ClientSecret, ClientSecretFile: o.ClientSecretFile,
+		ClientMetadataURL: o.ClientMetadataURL, Issuer: o.Issuer, Scopes: o.Scopes, RedirectPort: o.RedirectPort, Private: o.Private,
+	}
+}
+
+// logins is where the user's logins to MCP servers are kept. A place where
+// this project's tools could read them is an error.
+func (p *project) logins(cfg *config.Config) (*oauth.Store, error) {
+	dir, err := oauth.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return oauth.Open(dir, append([]string{p.workspace.Root()}, cfg.Workspace.Allow...)...)
+}
+
+// usableLogins is logins, nil where they cannot be kept: toolhost mcp login
+// says why.
+func (p *project) usableLogins(cfg *config.Config) *oauth.Store {
+	store, _ := p.logins(cfg)
+	return store
+}
+
+// loginFiles are the files whose change tells of a login or of its end.
+func (p *project) loginFiles() (files []string) {
+	p.mu.Lock()
+	cfg := p.config
+	p.mu.Unlock()
+	store := p.usableLogins(cfg)
+	for _, s := range cfg.Servers {
+		if s.URL != "" && store != nil {
+			files = append(files, store.File(s.URL, oauthConfig(s.OAuth)))
+		}
+	}
+	return files
+}
+
+// loggedIn connects to the servers that could not tell their tools before, now
+// that there is another login.
+func (p *project) loggedIn(ctx context.Context) {
+	p.mu.Lock()
+	upstream := p.parts.upstream
+	p.mu.Unlock()
+	if upstream != nil && upstream.Load(ctx) {
+		select {
+		case p.upstream <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // confineUpstream is how the processes of MCP servers are confined: as other

@@ -161,6 +161,28 @@ mcp "remote" {
   headers = { Authorization = "Bearer ${upper(env("TOKEN"))}" }
 }
 
+mcp "machine" {
+  url = "https://machine.example.com/mcp"
+  oauth {
+    grant         = "client_credentials"
+    client_id     = "toolhost"
+    client_secret = env("TOKEN")
+    issuer        = "https://login.example.com"
+    scopes        = ["read", "write:all"]
+    private       = true
+  }
+}
+
+mcp "person" {
+  url = "http://localhost:3000/mcp"
+  oauth {
+    client_id          = "toolhost"
+    client_secret_file = "secret"
+    issuer             = "http://127.0.0.1:3001"
+    redirect_port      = 8765
+  }
+}
+
 taskfile {
   path    = ".agent/Taskfile.yml"
   timeout = "5m"

@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/mcpclient"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
@@ -33,6 +34,8 @@ type Config struct {
 	Secrets []string         `json:"secrets,omitempty" jsonschema:"Values that no error shows; the host fills it in."`
 	// CacheDir is that of mcpclient.Options.
 	CacheDir string `json:"cache_dir,omitempty" jsonschema:"Where the listings of MCP servers are kept; the host fills it in."`
+	// LoginDir is where the logins to them are kept, empty for nowhere.
+	LoginDir string `json:"login_dir,omitempty" jsonschema:"Where the logins to MCP servers are kept; the host fills it in."`
 }
 
 // Plugin is the tools as a plugin.
@@ -80,8 +83,15 @@ func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 	if len(c.Servers) == 0 {
 		return nil, nil
 	}
+	var logins *oauth.Store
+	if c.LoginDir != "" {
+		var err error
+		if logins, err = oauth.Open(c.LoginDir, append([]string{root}, env.Workspace.Allow...)...); err != nil {
+			return nil, err
+		}
+	}
 	client := mcpclient.New(mcpclient.Options{
-		Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
+		Logins: logins, Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
 		Prepare: func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 			return c.granting(spec).Confine(root, env.Workspace.Allow...)(cmd)
 		},

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+func (a *app) mcpCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Log in to and out of the MCP servers of this project, and list them",
+	}
+	c.AddCommand(a.mcpListCommand(), a.mcpLoginCommand(), a.mcpLogoutCommand())
+	return c
+}
+
+// mcpState is a server in the JSON of toolhost mcp list.
+type mcpState struct {
+	Name    string   `json:"name"`
+	URL     string   `json:"url,omitempty"`
+	Command []string `json:"command,omitempty"`
+	// Login is missing where there is none to make: a program, or a server
+	// whose headers say who comes.
+	Login *oauth.State `json:"login,omitempty"`
+	// Problem is why the login cannot be looked at.
+	Problem *tool.Error `json:"problem,omitempty"`
+}
+
+func (a *app) mcpListCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the MCP servers of this project and whether you are logged in",
+		Long:  "List the MCP servers of this project and whether you are logged in. None is started or asked: toolhost doctor does that.",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			states := p.mcpStates()
+			if asJSON {
+				return writeIndented(a.out, states)
+			}
+			return a.listServers(states)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	return c
+}
+
+func (p *project) mcpStates() []mcpState {
+	states := []mcpState{}
+	for _, s := range p.config.Servers {
+		states = append(states, p.mcpState(s))
+	}
+	return states
+}
+
+func (p *project) mcpState(s config.Server) mcpState {
+	state := mcpState{Name: s.Name, URL: s.URL, Command: s.Command}
+	if p.parts.upstream == nil {
+		return state // a fixed toolset
+	}
+	login, err := p.parts.upstream.LoginState(s.Name)
+	switch {
+	case errors.Is(err, &tool.Error{Code: tool.Unsupported}):
+	case err != nil:
+		state.Problem = tool.AsError(err)
+	default:
+		state.Login = &login
+	}
+	return state
+}
+
+func (a *app) listServers(states []mcpState) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tLOGIN\tWHERE")
+	for _, s := range states {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), harmless(firstOf(s.URL, strings.Join(s.Command, " "))))
+	}
+	return w.Flush()
+}
+
+// login says how the login stands, in few words.
+func (s mcpState) login() string {
+	switch l := s.Login; {
+	case s.Problem != nil:
+		return s.Problem.Message
+	case l == nil:
+		return "-"
+	case l.At.IsZero():
+		return "none"
+	case !l.LoggedIn && !l.Renews:
+		return "over"
+	case l.Renews:
+		return "renews itself"
+	case l.Expires.IsZero():
+		return "until it is refused"
+	default:
+		return "until " + l.Expires.Local().Format(time.DateTime)
+	}
+}

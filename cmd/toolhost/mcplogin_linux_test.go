@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/mcpclient/oauth/oauthtest"
+)
+
+// TestServeSeesALogin has a server of tools run while its user logs in to one
+// of the servers behind it, and out again.
+func TestServeSeesALogin(t *testing.T) {
+	behind, stop := oauthtest.New()
+	t.Cleanup(stop)
+	dir, home := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"), fmt.Appendf(nil, "mcp \"docs\" {\n  url = %q\n}\n", behind.URL), 0o600))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(home, "xdg-open")))
+	toolhost := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+home,
+			"PATH="+home+string(os.PathListSeparator)+os.Getenv("PATH"))
+		return cmd
+	}
+	changed := make(chan struct{}, 8)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
+	})
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: toolhost("serve")}, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	assert.NotContains(t, toolNames(t, session), " whoami ")
+
+	out, err := toolhost("mcp", "login", "docs").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was told of the tools")
+	}
+	assert.Contains(t, toolNames(t, session), " whoami ")
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "whoami"})
+	require.NoError(t, err)
+	assert.False(t, result.IsError)
+
+	out, err = toolhost("mcp", "logout", "docs").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	result, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "whoami"})
+	require.NoError(t, err)
+	require.True(t, result.IsError)
+	text, _ := result.Content[0].(*mcp.TextContent)
+	assert.Contains(t, text.Text, "the MCP server docs wants a login")
+	assert.Contains(t, text.Text, "toolhost mcp login docs")
+}

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// OAuth is the oauth block of an mcp block: how to log in to a server that
+// does not let clients register themselves.
+type OAuth struct {
+	// Grant is "authorization_code", for which a person logs in, or
+	// "client_credentials"; empty is the former.
+	Grant string
+	// ClientID is that of a client that was registered by hand.
+	ClientID string
+	// ClientSecret is among the Secrets. ClientSecretFile is the path of a file
+	// with it.
+	ClientSecret, ClientSecretFile string
+	// ClientMetadataURL is where a client ID metadata document lies.
+	ClientMetadataURL string
+	// Issuer is the one authorization server that is dealt with, empty for the
+	// one that the MCP server names.
+	Issuer string
+	// Scopes are asked for in place of those that the server names.
+	Scopes []string
+	// RedirectPort is where on this machine a login comes back to; zero is any
+	// free port.
+	RedirectPort int
+	// Private is true when the authorization server may have an address that is
+	// not public.
+	Private bool
+	Pos     string
+}
+
+// oauth reads the oauth block of an mcp block.
+func (b block) oauth(s *Server) {
+	for _, nested := range b.blocks {
+		if s.OAuth != nil {
+			b.fail(nested.DefRange, "Two oauth blocks", "Put everything into one.", "There is one at %s already.", s.OAuth.Pos)
+			continue
+		}
+		s.OAuth = b.reader.oauthBlock(nested)
+		switch {
+		case s.URL == "" && !b.has("url"):
+			b.fail(nested.DefRange, "Out of place", "Use env.", "oauth is for a server that is reached at a url.")
+		case slices.ContainsFunc(b.entries("headers"), func(e entry) bool { return strings.EqualFold(e.key, "Authorization") }):
+			b.fail(nested.DefRange, "Two ways to authorize", "Keep headers or oauth.", "The headers have an Authorization already.")
+		case !secure(s.URL):
+			b.fail(b.where("url"), "Token without encryption", "Write https://.", "A token would travel there readable to everybody on the way.")
+		}
+	}
+}
+
+// secure reports whether what is sent to a URL stays secret.
+func secure(text string) bool {
+	u, err := url.Parse(text)
+	return err != nil || u.Scheme != "http" || isLoopback(u.Hostname())
+}
+
+func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
+	blk := r.open(b, schema("grant client_id client_secret client_secret_file client_metadata_url issuer scopes redirect_port private"))
+	o := &OAuth{Pos: pos(b.DefRange)}
+	blk.oneOf("grant", &o.Grant, "authorization_code", "client_credentials")
+	blk.text("client_id", &o.ClientID)
+	blk.oauthSecret(o)
+	blk.secureURL("client_metadata_url", &o.ClientMetadataURL)
+	blk.secureURL("issuer", &o.Issuer)
+	if blk.has("client_metadata_url") && blk.has("client_id") {
+		r.fail(blk.attrs["client_metadata_url"].NameRange, "Two clients", "Keep one of them.", "client_id names a client, and so does client_metadata_url.")
+	}
+	if blk.texts("scopes", &o.Scopes) {
+		for _, scope := range o.Scopes {
+			if scope == "" || strings.ContainsFunc(scope, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+				r.fail(blk.where("scopes"), "Invalid scope", `Write one word each: ["read", "write"].`, "%q is not a scope.", scope)
+			}
+		}
+	}
+	if blk.count("redirect_port", &o.RedirectPort) && (o.RedirectPort < 1 || o.RedirectPort > 65535) {
+		r.fail(blk.where("redirect_port"), "Invalid port", "", "A port is a number from 1 to 65535.")
+	}
+	blk.boolean("private", &o.Private)
+	if o.Grant == "client_credentials" && blk.has("redirect_port") {
+		r.fail(blk.attrs["redirect_port"].NameRange, "Out of place", "Remove it.", "Nobody logs in with client_credentials.")
+	}
+	return o
+}
+
+// secureURL sets a URL to or from which nothing goes unencrypted.
+func (b block) secureURL(name string, to *string) {
+	if !b.text(name, to) {
+		return
+	}
+	b.checkURL(*to, b.where(name))
+	if !secure(*to) {
+		b.fail(b.where(name), "URL without encryption", "Write https://.", "%s has to be an https URL.", name)
+	}
+}
+
+// oauthSecret reads the secret of a client. It is for one authorization server
+// alone, so that the MCP server cannot have it sent to another.
+func (b block) oauthSecret(o *OAuth) {
+	if b.text("client_secret", &o.ClientSecret) {
+		b.fromOutside("client_secret", o.ClientSecret)
+	}
+	if b.text("client_secret_file", &o.ClientSecretFile) {
+		o.ClientSecretFile = b.path(o.ClientSecretFile, b.where("client_secret_file"))
+	}
+	secret := b.has("client_secret") || b.has("client_secret_file")
+	switch {
+	case b.has("client_secret") && b.has("client_secret_file"):
+		b.fail(b.attrs["client_secret_file"].NameRange, "Two secrets", "Keep one of them.", "client_secret is there already.")
+	case secret:
+		b.require("client_id", "issuer")
+	case o.Grant == "client_credentials":
+		b.fail(b.at, "Missing attribute", `Add client_secret = env("NAME") or client_secret_file, client_id and issuer.`, "client_credentials need the secret of a client.")
+	}
+}
+
+// shown says, for people, what a block lets happen beyond a login.
+func (o *OAuth) shown() (text string) {
+	switch {
+	case o == nil:
+		return ""
+	case o.Private:
+		text = ", with logins in a private network"
+	}
+	if o.ClientSecretFile != "" {
+		text += ", with the secret in " + o.ClientSecretFile
+	}
+	return text
+}
