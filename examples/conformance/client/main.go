@@ -11,11 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/mcpclient"
+	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -35,9 +37,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 25*time.Second)
 	defer cancel()
-	client := mcpclient.New(mcpclient.Options{Version: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	client := mcpclient.New(mcpclient.Options{Version: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Visit: visit})
 	defer client.Close()
-	if err := client.Add(mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION")}); err != nil {
+	spec := mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"), OAuth: known()}
+	if err := client.Add(spec); err != nil {
 		return err
 	}
 	tools, err := client.Tools(ctx, server)
@@ -49,6 +52,39 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintln(os.Stderr, "call", call.Name, text(result), err)
 	}
 	return look(ctx, client)
+}
+
+// visit is the person at the browser: the page of the suite agrees at once and
+// redirects to where the client waits.
+func visit(ctx context.Context, page oauth.Page) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.URL, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	return err
+}
+
+// known is what a scenario says of the client: that it was registered by hand,
+// or that its metadata are published at a URL.
+func known() (c oauth.Config) {
+	var given struct {
+		ID     string `json:"client_id"`
+		Secret string `json:"client_secret"`
+		Issuer string `json:"issuer"`
+	}
+	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &given)
+	c.ClientID, c.ClientSecret, c.Issuer = given.ID, given.Secret, given.Issuer
+	switch os.Getenv("MCP_CONFORMANCE_SCENARIO") {
+	case "auth/basic-cimd":
+		c.ClientMetadataURL = "https://conformance-test.local/client-metadata.json"
+	case "auth/client-credentials-basic":
+		c.Grant = oauth.ClientCredentials
+	}
+	return c
 }
 
 func text(r *tool.Result) string {
