@@ -29,37 +29,32 @@ type segment struct {
 	data  []byte
 }
 
-// image gives the script, and the machine with it, as an executable file.
-func (s *script) image() []byte {
-	ops := s.code() // completes the other parts
+// image gives the script, and the machine with it, as the parts of an
+// executable file, each of which begins with a page.
+func (s *script) image() [][]byte {
+	ops := s.encode() // completes the other parts
 	segments := []segment{
 		{opsBase, elf.PF_R, ops},
 		{constantBase, elf.PF_R, s.constant},
 		{stateBase, elf.PF_R | elf.PF_W, s.state},
 	}
 	const start = headerSize + 5*segmentSize
-	file := elfHeader(start, len(segments)+2)
-	add := func(kind elf.ProgType, part segment, offset int) {
-		size := uint64(len(part.data))
-		file, _ = binary.Append(file, binary.LittleEndian, elf.Prog64{
-			Type: uint32(kind), Flags: uint32(part.flags), Off: uint64(offset), Vaddr: uint64(part.at), Filesz: size, Memsz: size,
-			Align: uint64(os.Getpagesize()),
+	head := elfHeader(start, len(segments)+2)
+	add := func(kind elf.ProgType, part segment, size, offset int) {
+		head, _ = binary.Append(head, binary.LittleEndian, elf.Prog64{
+			Type: uint32(kind), Flags: uint32(part.flags), Off: uint64(offset), Vaddr: uint64(part.at),
+			Filesz: uint64(size), Memsz: uint64(size), Align: uint64(os.Getpagesize()),
 		})
 	}
-	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0) // nobody executes there
-	first := segment{machineBase, elf.PF_R | elf.PF_X, make([]byte, start+len(machineCode()))}
-	add(elf.PT_LOAD, first, 0)
-	offset := wholePages(len(first.data))
+	add(elf.PT_GNU_STACK, segment{flags: elf.PF_R | elf.PF_W}, 0, 0) // nobody executes there
+	offset := start + len(machineCode())
+	add(elf.PT_LOAD, segment{at: machineBase, flags: elf.PF_R | elf.PF_X}, offset, 0)
 	for _, part := range segments {
-		add(elf.PT_LOAD, part, offset)
-		offset += wholePages(len(part.data))
+		offset = wholePages(offset)
+		add(elf.PT_LOAD, part, len(part.data), offset)
+		offset += len(part.data)
 	}
-	file = append(file, machineCode()...)
-	for _, part := range segments {
-		file = append(file, make([]byte, wholePages(len(file))-len(file))...)
-		file = append(file, part.data...)
-	}
-	return file
+	return [][]byte{append(head, machineCode()...), ops, s.constant, s.state}
 }
 
 func elfHeader(start, segments int) []byte {
@@ -82,7 +77,7 @@ func wholePages(size int) int {
 
 // executable makes a file without a name that can be executed through its
 // descriptor: in memory, or where that is not allowed in a directory.
-func executable(image []byte) (*os.File, error) {
+func executable(image [][]byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_EXEC)
 	if err == unix.EINVAL { // before Linux 6.3 all could be executed
 		fd, err = unix.MemfdCreate(Name, unix.MFD_CLOEXEC)
@@ -91,16 +86,27 @@ func executable(image []byte) (*os.File, error) {
 		return executableOnDisk(image)
 	}
 	file := os.NewFile(uintptr(fd), Name)
-	if _, err := file.Write(image); err != nil {
+	if err := writeParts(file, image); err != nil {
 		_ = file.Close()
 		return nil, err
 	}
 	return file, nil
 }
 
+func writeParts(file *os.File, parts [][]byte) error {
+	offset := 0
+	for _, part := range parts {
+		if _, err := file.WriteAt(part, int64(offset)); err != nil {
+			return err
+		}
+		offset = wholePages(offset + len(part))
+	}
+	return nil
+}
+
 // executableOnDisk makes it in the user's cache or in the directory for
 // temporary files.
-func executableOnDisk(image []byte) (file *os.File, err error) {
+func executableOnDisk(image [][]byte) (file *os.File, err error) {
 	dirs := []string{os.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append([]string{filepath.Join(cache, "toolhost")}, dirs...)
@@ -114,14 +120,14 @@ func executableOnDisk(image []byte) (file *os.File, err error) {
 	return nil, err
 }
 
-func executableIn(dir string, image []byte) (*os.File, error) {
+func executableIn(dir string, image [][]byte) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o700)
 	if err != nil {
 		return nil, &os.PathError{Op: "create a file in", Path: dir, Err: err}
 	}
 	writable := os.NewFile(uintptr(fd), dir)
 	defer writable.Close()
-	if _, err := writable.Write(image); err != nil {
+	if err := writeParts(writable, image); err != nil {
 		return nil, err
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)

@@ -25,6 +25,7 @@ func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 }
 
 func apply(cmd *exec.Cmd, s *script) error {
+	defer scripts.Put(s)
 	file, err := executable(s.image())
 	if err != nil {
 		return failure("make the launcher", err)
@@ -40,6 +41,7 @@ func (p *Plan) script() (*script, error) {
 		return nil, failure("no launcher is known for this architecture", syscall.ENOSYS)
 	}
 	s := newScript()
+	s.try(unix.SYS_PRCTL, unix.PR_SET_NAME, Name) // or it would be called as its descriptor
 	s.withhold(3 + p.Files)
 	s.leaveTerminal()
 	var first cell

@@ -1,6 +1,10 @@
 package launch
 
 import (
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -11,8 +15,16 @@ import (
 // fixups, and both locked.
 const secureAllLocked = 0x2f
 
-// mostCapabilities is how many the kernel can tell apart.
-const mostCapabilities = 64
+// capabilities is how many there are.
+var capabilities = sync.OnceValue(func() int {
+	const most = 64
+	text, _ := os.ReadFile("/proc/sys/kernel/cap_last_cap")
+	last, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || last >= most {
+		return most
+	}
+	return last + 1
+})
 
 // undumpable keeps the program from writing into the launcher's memory.
 func (s *script) undumpable() { s.try(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0) }
@@ -25,7 +37,7 @@ func (s *script) dropRights() {
 	s.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
 	// This and the next fail without the right to them, and then there is
 	// nothing to drop.
-	for capability := range mostCapabilities {
+	for capability := range capabilities() {
 		s.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, capability).failing(&dropped)
 	}
 	s.here(&dropped)
@@ -39,7 +51,7 @@ func (s *script) dropRights() {
 // what holds for the whole process.
 func dropThreadRights() error {
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	for capability := range mostCapabilities {
+	for capability := range capabilities() {
 		if unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0) != nil {
 			break
 		}

@@ -2,7 +2,9 @@ package launch
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -11,9 +13,10 @@ import (
 // left for the launcher is to make the calls, to pass results on to later ones,
 // and to go on in another place than the next when one fails.
 type script struct {
-	ops      []*op
+	ops      []op
 	constant []byte // what operations refer to and never change
 	state    []byte // what they change
+	code     []byte // the operations, as the machine reads them
 	numbers  map[uint64]address
 	strings  map[string]address
 	failure  label // where an operation that must not fail goes on
@@ -73,17 +76,31 @@ const (
 const (
 	stateErrno = cell(stateBase)
 	stateStep  = stateBase + 8
+	stateSize  = 24
 )
 
+// scripts are those that are done with, whose memory the next ones use: there is
+// a command every moment.
+var scripts = sync.Pool{New: func() any {
+	return &script{numbers: make(map[uint64]address), strings: make(map[string]address)}
+}}
+
 func newScript() *script {
-	return &script{state: make([]byte, 24), numbers: make(map[uint64]address), strings: make(map[string]address)}
+	s := scripts.Get().(*script)
+	*s = script{
+		ops: s.ops[:0], constant: s.constant[:0], state: append(s.state[:0], make([]byte, stateSize)...), code: s.code,
+		numbers: s.numbers, strings: s.strings,
+	}
+	clear(s.numbers)
+	clear(s.strings)
+	return s
 }
 
-// call adds an operation. Its step is what a message names when it fails. An
+// call adds an operation, which can be changed until the next one is added. Its step is what a message names when it fails. An
 // argument is a number, an address, a cell, or a string, which is passed as its
 // address.
 func (s *script) call(step string, nr int, args ...any) *op {
-	o := &op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
+	o := op{in: s, step: step, nr: nr, fail: &s.failure, expected: s.operand(0)}
 	for i := range o.args {
 		o.args[i] = o.expected
 		if i < len(args) {
@@ -91,7 +108,7 @@ func (s *script) call(step string, nr int, args ...any) *op {
 		}
 	}
 	s.ops = append(s.ops, o)
-	return o
+	return &s.ops[len(s.ops)-1]
 }
 
 // try is call for what may fail.
@@ -213,14 +230,12 @@ func appendWords(data []byte, numbers ...uint64) []byte {
 	return data
 }
 
-// code gives the operations as the machine reads them.
-func (s *script) code() []byte {
+// encode gives the operations as the machine reads them.
+func (s *script) encode() []byte {
 	ignored := s.cell()
-	for _, o := range s.ops { // all texts, before anything is laid out
-		s.text(o.step)
-	}
-	code := make([]byte, 0, opSize*len(s.ops))
-	for i, o := range s.ops {
+	code := slices.Grow(s.code[:0], opSize*len(s.ops))
+	for i := range s.ops {
+		o := &s.ops[i]
 		if o.result == 0 {
 			o.result = ignored
 		}
@@ -237,5 +252,6 @@ func (s *script) code() []byte {
 		code = appendWords(code, uint64(o.result), uint64(o.expected), to(o.equal), to(o.other),
 			o.passed, to(o.pass), to(o.fail), uint64(s.text(o.step)), uint64(len(o.step)))
 	}
+	s.code = code
 	return code
 }

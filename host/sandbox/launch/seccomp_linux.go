@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +56,8 @@ type instruction struct {
 	jt, jf uint8
 	k      uint32
 }
+
+const instructionSize = 8
 
 // program is a filter as the kernel takes it.
 type program []instruction
@@ -260,9 +263,20 @@ func internetSocket() []instruction {
 	return append(check, ret(refuse(syscall.EPROTONOSUPPORT)))
 }
 
+// compiled are the filters that commands have needed, as the kernel takes them.
+var compiled sync.Map // of []byte, by Filter
+
+func (f Filter) bytes() []byte {
+	data, made := compiled.Load(f)
+	if !made {
+		data, _ = compiled.LoadOrStore(f, f.compile().bytes())
+	}
+	return data.([]byte)
+}
+
 // bytes gives the filter as the kernel takes it.
 func (p program) bytes() []byte {
-	data := make([]byte, 0, 8*len(p))
+	data := make([]byte, 0, instructionSize*len(p))
 	for _, in := range p {
 		data = binary.NativeEndian.AppendUint16(data, in.code)
 		data = append(data, in.jt, in.jf)
@@ -274,8 +288,8 @@ func (p program) bytes() []byte {
 // installFilter puts the filter on the launcher. With a supervisor, the
 // listener goes to the host.
 func (p *Plan) installFilter(s *script) {
-	code := p.Filter.compile()
-	program := s.words(uint64(len(code)), uint64(s.data(code.bytes()))) // struct sock_fprog
+	code := p.Filter.bytes()
+	program := s.words(uint64(len(code)/instructionSize), uint64(s.data(code))) // struct sock_fprog
 	if p.Supervisor == 0 {
 		s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, program)
 		return
