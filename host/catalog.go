@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -195,7 +194,7 @@ func (c *Catalog) arrange() error {
 		}
 		if len(c.problems) == 0 && !slices.Contains(c.hidden, name) {
 			return tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
-				Suggest("%s", fmt.Sprintf("Remove it from the toolset or declare it. Known tools: %v", c.names()))
+				Suggest("Correct the name, declare the tool, or remove it from the toolset; the list of tools without a toolset names them all.")
 		}
 	}
 	c.entries = ordered

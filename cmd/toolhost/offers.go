@@ -39,7 +39,14 @@ func offerCount(cfg *config.Config) string {
 	if len(cfg.Resources)+len(cfg.Prompts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d resources, %d prompts", len(cfg.Resources), len(cfg.Prompts))
+	return ", " + counted(len(cfg.Resources), "resource") + ", " + counted(len(cfg.Prompts), "prompt")
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // listedResource is a resource in the JSON of toolhost list.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -37,15 +38,19 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 	}
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: vars})
 	if !diags.HasErrors() {
+		if a.flags.logLevel == "warn" {
+			a.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
+		}
 		p, err := a.open(c.Context())
 		if err != nil {
 			return err
 		}
 		defer p.close()
 		diags = append(diags, config.CheckExamples(cfg, command.Paths(c.Context(), p.workspace))...)
+		diags = append(diags, p.missing(cfg)...)
 	}
 	if asJSON {
-		err = writeIndented(a.out, map[string]any{"valid": !diags.HasErrors(), "diagnostics": diags})
+		err = writeIndented(a.out, map[string]any{"valid": !diags.HasErrors(), "diagnostics": append(config.Diagnostics{}, diags...)})
 	} else {
 		err = diags.Write(a.err, bool(a.painter))
 	}
@@ -56,7 +61,8 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 		return &exitError{code: exitUsage}
 	}
 	if !asJSON {
-		fmt.Fprintf(a.out, "%s is valid: %d tools%s, %d plugins, %d toolsets.\n", path, len(cfg.Tools), offerCount(cfg), len(cfg.Plugins), len(cfg.Toolsets))
+		fmt.Fprintf(a.out, "%s is valid: %s%s, %s, %s.\n", path, counted(len(cfg.Tools), "tool"), offerCount(cfg),
+			counted(len(cfg.Plugins), "plugin"), counted(len(cfg.Toolsets), "toolset"))
 	}
 	return nil
 }

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// missing tells what agent.hcl names and is not there: on this machine, or
+// among the tools.
+func (p *project) missing(cfg *config.Config) (found config.Diagnostics) {
+	warn := func(at, summary, detail, hint string) {
+		found = append(found, cfg.Report("warning", at, summary, strings.ToUpper(detail[:1])+detail[1:], hint))
+	}
+	for i := range cfg.Tools {
+		if err := p.noProgram(&cfg.Tools[i]); err != nil {
+			warn(cfg.Tools[i].Pos, "Program cannot be run", err.Message, err.Suggestion)
+		}
+	}
+	for _, problem := range p.host.Catalog().Problems() {
+		if !p.isUpstream(problem.Source) {
+			warn(declaredAt(cfg, problem.Source), "Plugin gives no tools", problem.Err.Message, problem.Err.Suggestion)
+		}
+	}
+	if t := cfg.Taskfile; t != nil && t.Path != "" {
+		if _, err := p.workspace.Stat(t.Path); tool.CodeOf(err) == tool.NotFound {
+			warn(t.Pos, "No Taskfile", "There is no "+t.Path, "Create it, or take the block out.")
+		}
+	}
+	if s := cfg.Sandbox; s != nil {
+		for _, path := range slices.Concat(s.Read, s.Write) {
+			if _, err := os.Stat(path); err != nil {
+				warn(s.Pos, "Path does not exist", path+" cannot be granted: it does not exist", "Create it, or take it out.")
+			}
+		}
+	}
+	if cfg.Policy != nil {
+		for _, r := range cfg.Policy.Rules {
+			if !r.Expires.IsZero() && r.Expires.Before(time.Now()) && !r.Disabled {
+				warn(r.Pos, "Expired rule", "The rule ended on "+r.Expires.Format(time.RFC3339)+" and matches nothing", "Give it a new end, or remove it.")
+			}
+		}
+	}
+	return append(found, p.missingTools(cfg)...)
+}
+
+// noProgram says why the program of a tool cannot be run.
+func (p *project) noProgram(spec *argv.Spec) *tool.Error {
+	program, list := "", ""
+	switch {
+	case spec.Passthrough != nil:
+		program, list = spec.Passthrough.Command, "prepend"
+	case spec.Command != nil && len(spec.Command.Argv) > 0:
+		program, list = spec.Command.Argv[0].Literal, "argv"
+	}
+	if program == "" {
+		return nil
+	}
+	_, err := proc.LookPath(program, p.workspace.Root())
+	if err == nil {
+		return nil
+	}
+	e := tool.AsError(err)
+	if strings.ContainsAny(program, " \t") {
+		return tool.Errorf(tool.CommandNotFound, "there is no program of the name %q", program).
+			Suggest("Name the program alone, and each argument as an item of %s: no shell takes them apart.", list)
+	}
+	return e
+}
+
+// missingTools tells of toolsets that name a tool which there is not. Where
+// some tools are not known now, or have no effect, nothing can be said.
+func (p *project) missingTools(cfg *config.Config) (found config.Diagnostics) {
+	catalog := p.host.Catalog()
+	if len(catalog.Problems()) > 0 || p.app.inert != nil || p.app.flags.toolset != "" {
+		return nil
+	}
+	var known []string
+	for _, e := range catalog.Entries() {
+		known = append(known, e.Name)
+	}
+	for _, set := range cfg.Toolsets {
+		for i, name := range set.Tools {
+			if name = host.PortableName(name); slices.Contains(known, name) {
+				continue
+			}
+			if _, err := catalog.Lookup(name); tool.CodeOf(err) == tool.Denied {
+				continue
+			}
+			hint := "toolhost list shows the tools."
+			if near := schema.Nearest(name, known); near != "" {
+				hint = `Did you mean "` + near + `"? ` + hint
+			}
+			found = append(found, cfg.Report("error", set.ToolPos[i], "Unknown tool", "There is no tool "+strconv.Quote(set.Tools[i]), hint))
+		}
+	}
+	return found
+}
+
+// declaredAt is where the plugin of a source stands in the file.
+func declaredAt(cfg *config.Config, source string) string {
+	for _, plugin := range cfg.Plugins {
+		if source == "plugin "+plugin.Name {
+			return plugin.Pos
+		}
+	}
+	return filepath.Base(cfg.Path)
+}
