@@ -24,19 +24,18 @@ var confinedAlready = sync.OnceValue(func() bool {
 	return err == nil && locked == 1
 })
 
-// around finds out what Report.Around says. At level full the launcher is the
-// first process that there is, and at level landlock a supervisor answers
-// system calls.
+// around finds out what Report.Around says, of the nearest where there are
+// several. At level landlock a supervisor answers system calls, and at level
+// full the launcher is the first process that there is.
 func around() Level {
 	if !confinedAlready() {
 		return ""
 	}
-	first, _ := os.ReadFile("/proc/1/cmdline")
-	switch {
-	case strings.HasPrefix(string(first), launch.Name+"\x00"):
-		return Full
-	case supervised():
+	if supervised() {
 		return Landlock
+	}
+	if first, _ := os.ReadFile("/proc/1/cmdline"); strings.HasPrefix(string(first), launch.Name+"\x00") {
+		return Full
 	}
 	return Other
 }
