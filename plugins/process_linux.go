@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +26,11 @@ func (g *processGroup) awaitExit() bool {
 }
 
 // killRounds bounds the hunt for processes that start others meanwhile.
-const killRounds = 10
+// Between two rounds those that were killed have killPause to end.
+const (
+	killRounds = 100
+	killPause  = time.Millisecond
+)
 
 // killMarked kills every process that has the marker in its environment: those
 // that made themselves a session or a group of their own, too.
@@ -38,6 +43,7 @@ func killMarked(marker string) {
 		for _, pid := range found {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
+		time.Sleep(killPause)
 	}
 }
 
