@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -31,5 +32,19 @@ func BenchmarkParseSmall(b *testing.B) {
 	opts := LoadOptions{Env: env(map[string]string{"HOME": "/h", "TOKEN": "t0ken"})}
 	for b.Loop() {
 		Parse("agent.hcl", src, opts)
+	}
+}
+
+// BenchmarkParsePlain reads a file that declares fifty plugins.
+func BenchmarkParsePlain(b *testing.B) {
+	var src []byte
+	for i := range 50 {
+		src = fmt.Appendf(src, "plugin \"p%02d\" {\n  source = \"/opt/plugins/p%d\"\n  prefix = \"p%02d_\"\n}\n\n", i, i, i)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, diags := Parse("agent.hcl", src, LoadOptions{Env: noEnv}); diags.HasErrors() {
+			b.Fatal(diags.Err())
+		}
 	}
 }

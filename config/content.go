@@ -17,6 +17,9 @@ func (r *reader) content(body hcl.Body, s *hcl.BodySchema, where string) *hcl.Bo
 		r.diags = append(r.diags, diags...)
 		return content
 	}
+	if content, ok := fitting(native, s); ok {
+		return content
+	}
 	content, _, diags := body.PartialContent(s)
 	r.diags = append(r.diags, diags...)
 	attrs, blocks := names(s)
@@ -31,6 +34,27 @@ func (r *reader) content(body hcl.Body, s *hcl.BodySchema, where string) *hcl.Bo
 		}
 	}
 	return content
+}
+
+// fitting gives the content of a body that has nothing in it but what a schema
+// lists.
+func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
+	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)), MissingItemRange: body.MissingItemRange()}
+	for name, a := range body.Attributes {
+		if !slices.ContainsFunc(s.Attributes, func(known hcl.AttributeSchema) bool { return known.Name == name }) {
+			return nil, false
+		}
+		content.Attributes[name] = a.AsHCLAttribute()
+	}
+	for _, b := range body.Blocks {
+		if !slices.ContainsFunc(s.Blocks, func(known hcl.BlockHeaderSchema) bool {
+			return known.Type == b.Type && len(known.LabelNames) == len(b.Labels)
+		}) {
+			return nil, false
+		}
+		content.Blocks = append(content.Blocks, b.AsHCLBlock())
+	}
+	return content, true
 }
 
 // names lists the attributes and block types of a schema.

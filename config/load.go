@@ -174,12 +174,18 @@ func dirOf(filename string) string {
 func (r *reader) parse(src []byte) bool {
 	r.file = &hcl.File{Bytes: src, Body: hcl.EmptyBody()}
 	diag := checkSize(r.filename, src)
+	if diag == nil && !r.json {
+		if file, ok := parsePlain(src, r.filename); ok {
+			r.file, r.cfg.file = file, file
+			return true
+		}
+	}
 	switch {
 	case diag != nil:
 		r.file.Bytes = nil
 	case r.json:
 		diag = checkJSON(r.filename, src)
-	case !plain(src):
+	default:
 		tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
 		diag = new(guard).checkTokens(tokens)
 	}
@@ -218,6 +224,7 @@ func (r *reader) read() {
 	r.each(byType["tool"], r.tool)
 	r.each(byType["resource"], r.resource)
 	r.each(byType["prompt"], r.prompt)
+	r.cfg.Plugins = slices.Grow(r.cfg.Plugins, len(byType["plugin"]))
 	r.each(byType["plugin"], r.plugin)
 	r.each(byType["mcp"], r.server)
 	r.each(byType["agent"], r.agent)

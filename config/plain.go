@@ -1,79 +1,264 @@
 package config
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
 
 // maxPlainDepth is how deep the blocks of a plain file may lie in each other.
 const maxPlainDepth = 8
 
-// plain reports whether a file is so simple that parsing it can exhaust
+// plainParser reads files that are so simple that parsing them can exhaust
 // nothing: every line is blank, a comment, the head of a block, its end, or an
 // attribute with a number, true, false or a text without escapes and templates.
-// Most files that only declare plugins and servers are, and looking at their
-// bytes costs a fraction of looking at their tokens.
-func plain(src []byte) bool {
-	depth := 0
+// Most files that only declare plugins and servers are, and for them the parser
+// of all of HCL takes longer than the rest of a start.
+type plainParser struct {
+	filename string
+	start    hcl.Pos            // of the line that is read
+	text     []byte             // the line without its end
+	at       int                // how much of it is read
+	open     []*hclsyntax.Block // the innermost last; the first is the file
+}
+
+// parsePlain gives the syntax tree of a plain file, the one that
+// hclsyntax.ParseConfig makes of it. A file that is not plain or has a mistake
+// in its syntax is left to that.
+func parsePlain(src []byte, filename string) (*hcl.File, bool) {
+	file := newPlainBlock()
+	p := plainParser{filename: filename, start: hcl.InitialPos, open: []*hclsyntax.Block{&file.Block}}
 	for line := range bytes.Lines(src) {
-		line = bytes.Trim(line, " \t\r\n")
-		switch {
-		case len(line) == 0 || line[0] == '#' || bytes.HasPrefix(line, []byte("//")):
-		case string(line) == "}":
-			depth--
-		case plainHead(line):
-			depth++
-		case !plainAttribute(line):
-			return false
+		ended := false
+		if p.text, ended = bytes.CutSuffix(line, []byte("\n")); ended {
+			p.text = bytes.TrimSuffix(p.text, []byte("\r"))
 		}
-		if depth < 0 || depth > maxPlainDepth {
-			return false
+		p.at = 0
+		p.blanks()
+		if p.start.Byte == 0 {
+			file.Body.SrcRange = p.span(p.at)
 		}
-	}
-	return depth == 0
-}
-
-// cutPlainName cuts a name and the blanks behind it off a line.
-func cutPlainName(line []byte) (rest []byte, ok bool) {
-	n := 0
-	for n < len(line) && (line[n] >= 'a' && line[n] <= 'z' || line[n] >= 'A' && line[n] <= 'Z' || line[n] == '_' || n > 0 && line[n] >= '0' && line[n] <= '9') {
-		n++
-	}
-	return bytes.TrimLeft(line[n:], " \t"), n > 0
-}
-
-// cutPlainText cuts a text in quotes and the blanks behind it off a line.
-func cutPlainText(line []byte) (rest []byte, ok bool) {
-	if len(line) == 0 || line[0] != '"' {
-		return line, false
-	}
-	for i := 1; i < len(line); i++ {
-		switch c := line[i]; {
-		case c == '"':
-			return bytes.TrimLeft(line[i+1:], " \t"), true
-		case c == '\\' || c == '$' || c == '%' || c < ' ' || c > '~':
-			return line, false
+		if !p.line(ended) {
+			return nil, false
 		}
+		if !ended {
+			break
+		}
+		p.start.Line++
+		p.start.Byte += len(line)
+		p.text = nil
 	}
-	return line, false
+	if len(p.open) > 1 {
+		return nil, false
+	}
+	p.at = len(p.text)
+	end := p.span(p.at)
+	if len(src) == 0 {
+		file.Body.SrcRange = end
+	}
+	file.Body.SrcRange.End, file.Body.EndRange = end.End, end
+	return &hcl.File{Body: file.Body, Bytes: src, Nav: plainNavigation{src, filename}}, true
 }
 
-// plainHead matches NAME "LABEL" ... {.
-func plainHead(line []byte) bool {
-	rest, ok := cutPlainName(line)
-	for ok && len(rest) > 0 && rest[0] == '"' {
-		rest, ok = cutPlainText(rest)
+// line reads a line, and reports whether it is plain.
+func (p *plainParser) line(ended bool) bool {
+	if p.ends() {
+		return true
 	}
-	return ok && string(rest) == "{"
-}
-
-// plainAttribute matches NAME = VALUE.
-func plainAttribute(line []byte) bool {
-	rest, ok := cutPlainName(line)
-	if !ok || len(rest) == 0 || rest[0] != '=' {
+	if p.text[p.at] == '#' || bytes.HasPrefix(p.text[p.at:], []byte("//")) {
+		return ended && utf8.Valid(p.text) && bytes.IndexByte(p.text, '\r') < 0
+	}
+	if p.take('}') {
+		return p.shut()
+	}
+	name, ok := p.name()
+	if !ok {
 		return false
 	}
-	value := bytes.TrimLeft(rest[1:], " \t")
-	if after, ok := cutPlainText(value); ok {
-		return len(after) == 0
+	at := p.span(p.at - len(name))
+	p.blanks()
+	if p.take('=') {
+		return p.attribute(name, at)
 	}
-	return string(value) == "true" || string(value) == "false" ||
-		len(value) > 0 && len(value) < 19 && len(bytes.Trim(value, "0123456789")) == 0
+	return p.head(name, at)
+}
+
+// head reads the rest of NAME "LABEL" ... {.
+func (p *plainParser) head(name string, at hcl.Range) bool {
+	b := newPlainBlock()
+	b.Type, b.TypeRange = name, at
+	for !p.take('{') {
+		from := p.at
+		label, ok := p.quoted()
+		if !ok {
+			return false
+		}
+		b.Labels, b.LabelRanges = append(b.Labels, label), append(b.LabelRanges, p.span(from))
+		p.blanks()
+	}
+	b.OpenBraceRange = p.span(p.at - 1)
+	outer := p.open[len(p.open)-1].Body
+	outer.Blocks = append(outer.Blocks, &b.Block)
+	p.open = append(p.open, &b.Block)
+	return p.ends() && len(p.open) <= maxPlainDepth+1
+}
+
+// shut is behind the closing brace of a block.
+func (p *plainParser) shut() bool {
+	inner := len(p.open) - 1
+	if inner == 0 {
+		return false
+	}
+	b := p.open[inner]
+	p.open = p.open[:inner]
+	b.CloseBraceRange = p.span(p.at - 1)
+	b.Body.SrcRange = hcl.RangeBetween(b.OpenBraceRange, b.CloseBraceRange)
+	b.Body.EndRange = p.span(p.at)
+	return p.ends()
+}
+
+// attribute reads the value of NAME = VALUE.
+func (p *plainParser) attribute(name string, at hcl.Range) bool {
+	a := new(plainAttribute)
+	a.Name, a.NameRange, a.EqualsRange = name, at, p.span(p.at-1)
+	p.blanks()
+	from := p.at
+	if text, ok := p.quoted(); ok {
+		a.quoted.Parts, a.quoted.SrcRange = a.parts[:], p.span(from)
+		a.parts[0], a.Expr = &a.value, &a.quoted
+		a.value.Val, a.value.SrcRange = cty.StringVal(text), p.inside(from)
+	} else if a.value.Val, ok = p.literal(); ok {
+		a.Expr, a.value.SrcRange = &a.value, p.span(from)
+	} else {
+		return false
+	}
+	a.SrcRange = hcl.RangeBetween(at, a.Expr.Range())
+	attrs := p.open[len(p.open)-1].Body.Attributes
+	if attrs[name] != nil {
+		return false
+	}
+	attrs[name] = &a.Attribute
+	return p.ends()
+}
+
+// literal reads a number, true or false.
+func (p *plainParser) literal() (cty.Value, bool) {
+	from := p.at
+	for p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '\t' {
+		p.at++
+	}
+	switch word := string(p.text[from:p.at]); {
+	case word == "true":
+		return cty.True, true
+	case word == "false":
+		return cty.False, true
+	case len(word) > 0 && len(word) < 19 && len(bytes.Trim(p.text[from:p.at], "0123456789")) == 0:
+		v, err := cty.ParseNumberVal(word)
+		return v, err == nil
+	}
+	return cty.NilVal, false
+}
+
+// name reads a name, if there is one.
+func (p *plainParser) name() (string, bool) {
+	from := p.at
+	for ; p.at < len(p.text); p.at++ {
+		c := p.text[p.at]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+		if !letter && (p.at == from || c < '0' || c > '9') {
+			break
+		}
+	}
+	return string(p.text[from:p.at]), p.at > from
+}
+
+// quoted reads a text in quotes, if there is a plain one.
+func (p *plainParser) quoted() (string, bool) {
+	rest := p.text[p.at:]
+	if len(rest) == 0 || rest[0] != '"' {
+		return "", false
+	}
+	for i := 1; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '"':
+			p.at += i + 1
+			return string(rest[1:i]), true
+		case c == '\\' || c == '$' || c == '%' || c < ' ' || c > '~':
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func (p *plainParser) blanks() {
+	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
+		p.at++
+	}
+}
+
+func (p *plainParser) take(c byte) bool {
+	taken := p.at < len(p.text) && p.text[p.at] == c
+	if taken {
+		p.at++
+	}
+	return taken
+}
+
+// ends reports whether nothing more is in the line.
+func (p *plainParser) ends() bool {
+	p.blanks()
+	return p.at == len(p.text)
+}
+
+func (p *plainParser) pos(at int) hcl.Pos {
+	return hcl.Pos{Line: p.start.Line, Column: at + 1, Byte: p.start.Byte + at}
+}
+
+// span is the range from there to where the parser is.
+func (p *plainParser) span(from int) hcl.Range {
+	return hcl.Range{Filename: p.filename, Start: p.pos(from), End: p.pos(p.at)}
+}
+
+// inside is the range of the text in the quotes from there to where the parser
+// is. That of an empty one is where hclsyntax puts it.
+func (p *plainParser) inside(from int) hcl.Range {
+	r := hcl.Range{Filename: p.filename, Start: p.pos(from + 1), End: p.pos(p.at - 1)}
+	if r.Empty() {
+		r.Start, r.End = p.pos(p.at), p.pos(p.at)
+	}
+	return r
+}
+
+// plainBlock and plainAttribute are the parts of one node, allocated at once.
+type plainBlock struct {
+	hclsyntax.Block
+	body hclsyntax.Body
+}
+
+type plainAttribute struct {
+	hclsyntax.Attribute
+	quoted hclsyntax.TemplateExpr
+	parts  [1]hclsyntax.Expression
+	value  hclsyntax.LiteralValueExpr
+}
+
+func newPlainBlock() *plainBlock {
+	b := &plainBlock{body: hclsyntax.Body{Attributes: hclsyntax.Attributes{}, Blocks: hclsyntax.Blocks{}}}
+	b.Body = &b.body
+	return b
+}
+
+// plainNavigation tells in which block a place is, for messages.
+type plainNavigation struct {
+	src      []byte
+	filename string
+}
+
+// ContextString implements what hcl looks for in a hcl.File.
+func (n plainNavigation) ContextString(offset int) string {
+	file, _ := hclsyntax.ParseConfig(n.src, n.filename, hcl.InitialPos)
+	return file.Nav.(interface{ ContextString(int) string }).ContextString(offset)
 }

@@ -9,32 +9,54 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+var plainFiles = []string{
+	"", "\n\n", "  \n", "\t# a { [ (\n", "// x\r\n", "# ü\n \na = 1", "plugin \"a\" {\n  source = \"./a b\"\n}\n",
+	"a {\nb \"c\" \"d\" {\ne = 12\n}\n}", "a = true\nb=false\n\tc\t=\t\"\" \t\n\n", "a{\n}\nb \"\"{\r\n  x=\"y\"\r\n  # z\r\n  }  \r\n \t",
+	"a = 007\na_1 = 123456789012345678\nT = \"true\"\n", strings.Repeat("a {\n", 8) + strings.Repeat("}\n", 8),
+}
+
 func TestPlain(t *testing.T) {
-	for _, yes := range []string{
-		"", "\n\n", "# a { [ (\n", "// x\r\n", "plugin \"a\" {\n  source = \"./a b\"\n}\n", "a {\nb \"c\" \"d\" {\ne = 12\n}\n}", "a = true\nb=false\n\tc\t=\t\"\"",
-	} {
-		assert.True(t, plain([]byte(yes)), "%q", yes)
+	for _, src := range plainFiles {
+		_, ok := parsePlain([]byte(src), "f")
+		assert.True(t, ok, "%q", src)
+		comparePlain(t, []byte(src))
 	}
-	for _, no := range []string{
+	for _, src := range []string{
 		"a = [1]", "a = \"${b}\"", "a = \"%{if b}\"", "a = \"\\u0041\"", "a = b", "a = 1 + 1", "a = \"b\" # c", "a {", "}", "a { b = 1 }", "a = <<E\nE",
 		"/* a", "a = \"ü\"", "a = -1", "a = 12345678901234567890", "é = 1", "a = \"b", "a \"b", strings.Repeat("a {\n", 9) + strings.Repeat("}\n", 9), "a = \"b\" \"c\"", "= 1", "a =",
+		"a = 1\na = 2\n", "a\n", "a b {\n}\n", "a {}\n", "a = 1.5", "# no end", "#\xec0\n", "# \r \n", "a = 1\r", "1 {\n}\n", "a = trues", "a \"$\" {\n}\n",
 	} {
-		assert.False(t, plain([]byte(no)), "%q", no)
+		_, ok := parsePlain([]byte(src), "f")
+		assert.False(t, ok, "%q", src)
 	}
 }
 
-// What is taken for plain without looking at its tokens, is nothing that
-// looking at them would refuse.
+// comparePlain compares with the parser of all of HCL, where src is plain.
+func comparePlain(t *testing.T, src []byte) {
+	got, ok := parsePlain(src, "f")
+	if !ok {
+		return
+	}
+	tokens, _ := hclsyntax.LexConfig(src, "f", hcl.InitialPos)
+	if diag := new(guard).checkTokens(tokens); diag != nil {
+		t.Fatalf("%q: %s", src, diag.Error())
+	}
+	want, diags := hclsyntax.ParseConfig(src, "f", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatalf("%q: %s", src, diags)
+	}
+	assert.Equal(t, want.Body, got.Body, "%q", src)
+	assert.Equal(t, want.Bytes, got.Bytes)
+	type context interface{ ContextString(int) string }
+	for i := 0; i < len(src); i += 1 + len(src)/16 {
+		assert.Equal(t, want.Nav.(context).ContextString(i), got.Nav.(context).ContextString(i))
+	}
+}
+
+// What is taken for plain is read as the parser of all of HCL reads it.
 func FuzzPlain(f *testing.F) {
-	f.Add([]byte("plugin \"a\" {\n  source = \"./a\"\n}\n"))
-	f.Add([]byte("a = 1\n// }\n"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		if !plain(src) {
-			return
-		}
-		tokens, _ := hclsyntax.LexConfig(src, "f", hcl.InitialPos)
-		if diag := new(guard).checkTokens(tokens); diag != nil {
-			t.Fatalf("%q: %s", src, diag.Error())
-		}
-	})
+	for _, src := range plainFiles {
+		f.Add([]byte(src))
+	}
+	f.Fuzz(comparePlain)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -67,7 +68,7 @@ func (r *reader) name(what, name string, at hcl.Range) bool {
 const nameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // pos gives a place as "agent.hcl:12".
-func pos(at hcl.Range) string { return fmt.Sprintf("%s:%d", at.Filename, at.Start.Line) }
+func pos(at hcl.Range) string { return at.Filename + ":" + strconv.Itoa(at.Start.Line) }
 
 // didYouMean suggests the known name that is nearest to the given one, or
 // nothing where none is near.

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,10 +21,15 @@ func words(labels []string) []string {
 	return all
 }
 
+// pluginSchema is made once: a file may have many of these blocks.
+var pluginSchema = sync.OnceValue(func() *hcl.BodySchema {
+	return schema("source version sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config")
+})
+
 // plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("source version sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config"))
+	blk := r.open(b, pluginSchema())
 	blk.require("source")
 	p := Plugin{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("source", &p.Source) {
