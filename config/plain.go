@@ -1,7 +1,7 @@
 package config
 
 import (
-	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,7 +20,7 @@ const maxPlainDepth = 8
 type plainParser struct {
 	filename string
 	start    hcl.Pos            // of the line that is read
-	text     []byte             // the line without its end
+	text     string             // the line without its end
 	at       int                // how much of it is read
 	open     []*hclsyntax.Block // the innermost last; the first is the file
 }
@@ -31,10 +31,10 @@ type plainParser struct {
 func parsePlain(src []byte, filename string) (*hcl.File, bool) {
 	file := newPlainBlock()
 	p := plainParser{filename: filename, start: hcl.InitialPos, open: []*hclsyntax.Block{&file.Block}}
-	for line := range bytes.Lines(src) {
+	for line := range strings.Lines(string(src)) {
 		ended := false
-		if p.text, ended = bytes.CutSuffix(line, []byte("\n")); ended {
-			p.text = bytes.TrimSuffix(p.text, []byte("\r"))
+		if p.text, ended = strings.CutSuffix(line, "\n"); ended {
+			p.text = strings.TrimSuffix(p.text, "\r")
 		}
 		p.at = 0
 		p.blanks()
@@ -49,7 +49,7 @@ func parsePlain(src []byte, filename string) (*hcl.File, bool) {
 		}
 		p.start.Line++
 		p.start.Byte += len(line)
-		p.text = nil
+		p.text = ""
 	}
 	if len(p.open) > 1 {
 		return nil, false
@@ -68,8 +68,8 @@ func (p *plainParser) line(ended bool) bool {
 	if p.ends() {
 		return true
 	}
-	if p.text[p.at] == '#' || bytes.HasPrefix(p.text[p.at:], []byte("//")) {
-		return ended && utf8.Valid(p.text) && bytes.IndexByte(p.text, '\r') < 0
+	if p.text[p.at] == '#' || strings.HasPrefix(p.text[p.at:], "//") {
+		return ended && utf8.ValidString(p.text) && !strings.Contains(p.text, "\r")
 	}
 	if p.take('}') {
 		return p.shut()
@@ -150,12 +150,12 @@ func (p *plainParser) literal() (cty.Value, bool) {
 	for p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '\t' {
 		p.at++
 	}
-	switch word := string(p.text[from:p.at]); {
+	switch word := p.text[from:p.at]; {
 	case word == "true":
 		return cty.True, true
 	case word == "false":
 		return cty.False, true
-	case len(word) > 0 && len(word) < 19 && len(bytes.Trim(p.text[from:p.at], "0123456789")) == 0:
+	case len(word) > 0 && len(word) < 19 && strings.Trim(word, "0123456789") == "":
 		v, err := cty.ParseNumberVal(word)
 		return v, err == nil
 	}
@@ -172,7 +172,7 @@ func (p *plainParser) name() (string, bool) {
 			break
 		}
 	}
-	return string(p.text[from:p.at]), p.at > from
+	return p.text[from:p.at], p.at > from
 }
 
 // quoted reads a text in quotes, if there is a plain one.
@@ -185,7 +185,7 @@ func (p *plainParser) quoted() (string, bool) {
 		switch c := rest[i]; {
 		case c == '"':
 			p.at += i + 1
-			return string(rest[1:i]), true
+			return rest[1:i], true
 		case c == '\\' || c == '$' || c == '%' || c < ' ' || c > '~':
 			return "", false
 		}

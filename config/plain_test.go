@@ -31,6 +31,46 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// Mistakes in a plain file are told as in any other.
+func TestMistakesInAPlainFile(t *testing.T) {
+	const plain = `workspace {
+  root = 5
+}
+plugin "a b" {
+  sauce = "x"
+  timeout = "soon"
+}
+plugin {
+  source = "./x"
+}
+plugin "c" {
+  source = "./x"
+  config {
+    a = true
+  }
+  config {
+  }
+}
+plugin "c" {
+  source = "https://x"
+}
+server "x" {
+}
+`
+	_, ok := parsePlain([]byte(plain), "agent.hcl")
+	assert.True(t, ok)
+	_, ok = parsePlain([]byte(plain+"/**/"), "agent.hcl")
+	assert.False(t, ok)
+	var texts [2]strings.Builder
+	for i, src := range []string{plain, plain + "/**/"} {
+		_, diags := Parse("agent.hcl", []byte(src), LoadOptions{Env: noEnv})
+		assert.Len(t, diags, 9)
+		assert.NoError(t, diags.Write(&texts[i], false))
+	}
+	assert.Equal(t, texts[1].String(), texts[0].String())
+	assert.Contains(t, texts[0].String(), `on agent.hcl line 5, in plugin "a b":`)
+}
+
 // comparePlain compares with the parser of all of HCL, where src is plain.
 func comparePlain(t *testing.T, src []byte) {
 	got, ok := parsePlain(src, "f")

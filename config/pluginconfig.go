@@ -104,6 +104,9 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 
 // object makes the JSON object.
 func (c PluginConfig) object(s *shape) (json.RawMessage, Diagnostics) {
+	if len(c.attrs)+len(c.blocks) == 0 {
+		return json.RawMessage("{}"), nil
+	}
 	w := objectWriter{}
 	w.WriteByte('{')
 	for _, a := range c.attrs {

@@ -48,7 +48,9 @@ type Entry struct {
 	Source string
 	Tool   tool.Tool
 
-	compile func() (*schema.Schema, error)
+	compiling sync.Once
+	schema    *schema.Schema
+	invalid   error
 }
 
 // Definition is the tool's definition under the name it has here.
@@ -63,7 +65,10 @@ func (e *Entry) Definition() *tool.Definition {
 }
 
 // Schema is the compiled schema of the parameters.
-func (e *Entry) Schema() (*schema.Schema, error) { return e.compile() }
+func (e *Entry) Schema() (*schema.Schema, error) {
+	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
+	return e.schema, e.invalid
+}
 
 // Problem is a source that could not give its tools.
 type Problem struct {
@@ -123,8 +128,12 @@ func (c *Catalog) names() []string {
 
 // buildCatalog asks every source for its tools, at the same time, and selects.
 func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Catalog, error) {
-	c := &Catalog{toolset: toolset, byName: make(map[string]*Entry)}
 	lists, errs := gather(ctx, sources)
+	count := 0
+	for _, list := range lists {
+		count += len(list)
+	}
+	c := &Catalog{toolset: toolset, entries: make([]*Entry, 0, count), byName: make(map[string]*Entry, count)}
 	for i, source := range sources {
 		if errs[i] != nil {
 			c.problems = append(c.problems, Problem{source.Name(), tool.AsError(errs[i])})
@@ -145,10 +154,30 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 	return c, c.arrange()
 }
 
+// Known is implemented by sources that may know their tools without waiting for
+// anything: those are asked in turn, and only the others at the same time.
+type Known interface {
+	// KnownTools gives what Tools would give. It fails where Tools may have to
+	// wait.
+	KnownTools() (tools []tool.Tool, ok bool)
+}
+
+func known(source Source) ([]tool.Tool, bool) {
+	if k, ok := source.(Known); ok {
+		return k.KnownTools()
+	}
+	return nil, false
+}
+
 func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 	lists, errs := make([][]tool.Tool, len(sources)), make([]error, len(sources))
 	var wg sync.WaitGroup
 	for i, source := range sources {
+		tools, ok := known(source)
+		if ok {
+			lists[i] = tools
+			continue
+		}
 		wg.Go(func() { lists[i], errs[i] = source.Tools(ctx) })
 	}
 	wg.Wait()
@@ -173,7 +202,6 @@ func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
 	}
 	e := &Entry{Name: name, Source: source, Tool: t}
-	e.compile = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(def.Parameters) })
 	c.entries = append(c.entries, e)
 	c.byName[name] = e
 	return nil
@@ -224,6 +252,8 @@ func (g given) Name() string { return g.name }
 
 func (g given) Tools(context.Context) ([]tool.Tool, error) { return g.tools, nil }
 
+func (g given) KnownTools() ([]tool.Tool, bool) { return g.tools, true }
+
 // Prefixed puts prefix before the names of a source's tools.
 func Prefixed(source Source, prefix string) Source {
 	if prefix == "" {
@@ -236,3 +266,5 @@ type prefixed struct {
 	Source
 	prefix string
 }
+
+func (p prefixed) KnownTools() ([]tool.Tool, bool) { return known(p.Source) }

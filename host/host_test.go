@@ -336,6 +336,52 @@ func TestCatalog(t *testing.T) {
 	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start. Mend it.")
 }
 
+// knowing is a source that may know its tools without being waited for.
+type knowing struct {
+	list
+	knows bool
+}
+
+func (k knowing) KnownTools() ([]tool.Tool, bool) { return k.tools, k.knows }
+
+// Sources that know their tools are not asked another way, prefixed or with
+// offers; the others are, at the same time.
+func TestCatalogOfKnownTools(t *testing.T) {
+	asked := tool.Errorf(tool.Internal, "it was asked")
+	known := knowing{list{name: "known", tools: []tool.Tool{echo("a")}, err: asked}, true}
+	unknown := knowing{list{name: "unknown", err: asked}, false}
+	met := make(chan struct{})
+	meet := func() {
+		select {
+		case met <- struct{}{}:
+		case <-met:
+		}
+	}
+	h := newHost(t, host.Options{Sources: []host.Source{
+		meeting{list{name: "one", tools: []tool.Tool{echo("c")}}, meet},
+		known, host.Prefixed(known, "p_"), host.Prefixed(host.Offering(known, nil, nil), "o_"), unknown,
+		meeting{list{name: "two", tools: []tool.Tool{echo("d")}}, meet},
+	}})
+	var names []string
+	for _, e := range h.Catalog().Entries() {
+		names = append(names, e.Name)
+	}
+	assert.Equal(t, []string{"c", "a", "p_a", "o_a", "d"}, names)
+	require.Len(t, h.Catalog().Problems(), 1)
+	assert.Equal(t, "unknown", h.Catalog().Problems()[0].Source)
+}
+
+// meeting is a source that waits for another.
+type meeting struct {
+	list
+	meet func()
+}
+
+func (m meeting) Tools(ctx context.Context) ([]tool.Tool, error) {
+	m.meet()
+	return m.list.Tools(ctx)
+}
+
 func TestReloadKeepsTheOldCatalogOnError(t *testing.T) {
 	h := newHost(t, host.Options{}, echo("a"))
 	err := h.Reload(t.Context(), []host.Source{list{name: "x", tools: []tool.Tool{echo("b"), echo("b")}}}, host.Toolset{})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/schema"
@@ -28,6 +27,8 @@ type offering struct {
 	resources []tool.Resource
 	prompts   []tool.Prompt
 }
+
+func (o offering) KnownTools() ([]tool.Tool, bool) { return known(o.Source) }
 
 func (o offering) Resources() []tool.Resource { return o.resources }
 
@@ -69,10 +70,7 @@ func twice(what, name, one, other string) error {
 }
 
 func offerEntry(source Source, t tool.Tool) *Entry {
-	def := t.Definition()
-	e := &Entry{Name: def.Name, Source: source.Name(), Tool: t}
-	e.compile = sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(def.Parameters) })
-	return e
+	return &Entry{Name: t.Definition().Name, Source: source.Name(), Tool: t}
 }
 
 func (c *Catalog) resourceOf(uri string) *Entry {

@@ -34,7 +34,7 @@ func (p *plugin) openBinary() (*binary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e := p.manager.cache.load(p.spec); e != nil && e.vouchesFor(b.identity) {
+	if e := p.manager.cache.load(&p.spec); e != nil && e.vouchesFor(b.identity) {
 		b.sha256 = e.SHA256
 	}
 	if p.spec.SHA256 == "" {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -50,30 +51,51 @@ func (e *cacheEntry) matches(id identity) bool {
 	return e.Identity == id && id.changed() < e.HashedAt-int64(settleTime)
 }
 
-// path is the file for spec. The configuration may hold secrets, so only a
-// hash of it is in the name.
-func (c *schemaCache) path(spec Spec) string {
-	h := sha256.New()
-	path, _ := filepath.Abs(spec.Path)
-	var parts packer // each with its length, so that no two lists are the same
-	parts.texts(append([]string{path, string(spec.Config)}, spec.Args...))
-	for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
-		parts.text(k + "=" + spec.Env[k])
+// cacheKey tells the entries of a cache apart. The configuration may hold
+// secrets, so it is only a hash.
+type cacheKey [16]byte
+
+func keyOf(spec *Spec) cacheKey {
+	parts := make(packer, 0, 128) // each with its length, so that no two lists are the same
+	parts.list(2 + len(spec.Args))
+	parts.text(absolute(spec.Path))
+	parts.text(string(spec.Config))
+	for _, a := range spec.Args {
+		parts.text(a)
 	}
-	h.Write(parts)
-	return filepath.Join(c.dir, hex.EncodeToString(h.Sum(nil)[:16])+".json")
+	if len(spec.Env) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
+			parts.text(k + "=" + spec.Env[k])
+		}
+	}
+	sum := sha256.Sum256(parts)
+	return cacheKey(sum[:16])
+}
+
+// path is the file of an entry.
+func (c *schemaCache) path(key cacheKey) string {
+	return filepath.Join(c.dir, hex.EncodeToString(key[:])+".json")
+}
+
+// absolute is a path as it is when the working directory changes.
+func absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	path, _ = filepath.Abs(path)
+	return path
 }
 
 // load gives the entry for spec, nil when there is none that can be read.
-func (c *schemaCache) load(spec Spec) *cacheEntry {
+func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil
 	}
-	path := c.path(spec)
-	if e := c.index.find(filepath.Base(path)); e != nil {
+	key := keyOf(spec)
+	if e := c.index.find(key); e != nil {
 		return e
 	}
-	data, err := os.ReadFile(path)
+	data, err := readOwn(c.path(key))
 	if err != nil {
 		return nil
 	}
@@ -84,12 +106,12 @@ func (c *schemaCache) load(spec Spec) *cacheEntry {
 	if checkDescription(spec.Name, e.Description) != nil {
 		return nil
 	}
-	c.index.note(filepath.Base(path), &e)
+	c.index.note(key, &e)
 	return &e
 }
 
 // store keeps what the program b said.
-func (c *schemaCache) store(spec Spec, b *binary, d *pluginclient.Description) error {
+func (c *schemaCache) store(spec *Spec, b *binary, d *pluginclient.Description) error {
 	if c.dir == "" {
 		return nil
 	}
@@ -110,43 +132,78 @@ func (c *schemaCache) store(spec Spec, b *binary, d *pluginclient.Description) e
 	return c.write(spec, &cacheEntry{Identity: id, HashedAt: now.UnixNano(), SHA256: hashed.sha256, Description: d})
 }
 
-func (c *schemaCache) write(spec Spec, e *cacheEntry) error {
+func (c *schemaCache) write(spec *Spec, e *cacheEntry) error {
 	e.Format, e.Protocol = cacheFormat, ProtocolVersion
-	c.index.note(filepath.Base(c.path(spec)), e)
-	return atomicfile.WriteCache(c.path(spec), tool.MustMarshal(e))
+	key := keyOf(spec)
+	c.index.note(key, e)
+	return atomicfile.WriteCache(c.path(key), tool.MustMarshal(e))
 }
 
-// fresh gives the entry for spec where it holds for the program as it is now.
-// A program with new times and the same content stays known.
-func (c *schemaCache) fresh(spec Spec) (e *cacheEntry, ok bool) {
+// readOwn reads a file of the cache. One that somebody else could have
+// written is not believed: it would vouch for a program.
+func readOwn(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before opening: a FIFO would block
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if !own(info) {
+		return nil, fs.ErrPermission
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
+}
+
+// current gives the entry for spec where it holds for the program as it is now,
+// as far as can be told without reading the program.
+func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 	e = c.load(spec)
 	if e == nil {
 		return nil, false
 	}
-	path, _ := filepath.Abs(spec.Path)
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Type() != fs.FileMode(0) {
+	info, err := os.Stat(absolute(spec.Path))
+	if err != nil || !info.Mode().IsRegular() || !e.matches(identityOf(info)) {
 		return e, false
 	}
-	if !e.matches(identityOf(info)) && !c.sameContent(spec, e) {
-		return e, false
-	}
-	return e, spec.SHA256 == "" || equalHex(spec.SHA256, e.SHA256)
+	return e, e.permitted(spec)
 }
 
-func (c *schemaCache) sameContent(spec Spec, e *cacheEntry) bool {
+// permitted reports whether the program of e is the one that spec wants.
+func (e *cacheEntry) permitted(spec *Spec) bool {
+	return spec.SHA256 == "" || equalHex(spec.SHA256, e.SHA256)
+}
+
+// fresh is current for a program that may have new times and the same content:
+// it stays known.
+func (c *schemaCache) fresh(spec *Spec) (e *cacheEntry, ok bool) {
+	e, ok = c.current(spec)
+	if e == nil || ok || !e.permitted(spec) {
+		return e, ok
+	}
 	now := time.Now()
-	b, err := openProgram(spec)
+	b, err := openProgram(*spec)
 	if err != nil {
-		return false
+		return e, false
 	}
 	defer b.close()
 	if b.hash() != nil || b.sha256 != e.SHA256 {
-		return false
+		return e, false
 	}
-	e.Identity, e.HashedAt = b.identity, now.UnixNano()
-	_ = c.write(spec, e) // only saves hashing next time
-	return true
+	known := *e
+	known.Identity, known.HashedAt = b.identity, now.UnixNano()
+	_ = c.write(spec, &known) // only saves hashing next time
+	return &known, true
 }
 
 func equalHex(a, b string) bool {

@@ -135,7 +135,7 @@ func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	}
 	p.mu.Unlock()
 	if !p.spec.Shipped && b != nil {
-		if err := p.manager.cache.store(p.spec, b, d); err != nil {
+		if err := p.manager.cache.store(&p.spec, b, d); err != nil {
 			p.manager.logger.Warn("the plugin's tools were not cached", "plugin", p.spec.Name, "error", err)
 		}
 	}

@@ -157,26 +157,24 @@ func latest(a, b time.Time) time.Time {
 // historyFile is where the history of one plugin is kept. Its methods are safe
 // for use by several goroutines and processes.
 type historyFile struct {
-	path string // empty keeps nothing
-	mu   sync.Mutex
+	dir             string // empty keeps nothing
+	workspace, name string
+	mu              sync.Mutex
 }
 
-// newHistoryFile names the file for a plugin of a workspace.
-func newHistoryFile(dir, workspace, name string) *historyFile {
-	if dir == "" {
-		return &historyFile{}
-	}
-	sum := sha256.Sum256(tool.MustMarshal([]string{workspace, name}))
-	return &historyFile{path: filepath.Join(dir, hex.EncodeToString(sum[:12])+".json")}
+// path is the file for a plugin of a workspace.
+func (f *historyFile) path() string {
+	sum := sha256.Sum256(tool.MustMarshal([]string{f.workspace, f.name}))
+	return filepath.Join(f.dir, hex.EncodeToString(sum[:12])+".json")
 }
 
 // read gives what is kept; nothing where nothing can be read.
 func (f *historyFile) read() *History {
 	h := new(History)
-	if f.path == "" {
+	if f.dir == "" {
 		return h
 	}
-	data, err := os.ReadFile(f.path)
+	data, err := os.ReadFile(f.path())
 	if err != nil || json.Unmarshal(data, h) != nil || h.Format != historyFormat {
 		return new(History)
 	}
@@ -186,15 +184,16 @@ func (f *historyFile) read() *History {
 
 // update changes what is kept, while no other process does.
 func (f *historyFile) update(change func(*History)) error {
-	if f.path == "" {
+	if f.dir == "" {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+	path := f.path()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(f.path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -205,5 +204,5 @@ func (f *historyFile) update(change func(*History)) error {
 	h := f.read()
 	change(h)
 	h.Format = historyFormat
-	return atomicfile.WriteCache(f.path, tool.MustMarshal(h))
+	return atomicfile.WriteCache(path, tool.MustMarshal(h))
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -19,7 +18,7 @@ import (
 )
 
 // indexMagic begins an index; its number is raised when the format changes.
-const indexMagic = "toolhost plugins 1\n"
+const indexMagic = "toolhost plugins 2\n"
 
 // indexFrom is how many plugins make an index worth it.
 const indexFrom = 4
@@ -31,11 +30,15 @@ const indexFrom = 4
 type index struct {
 	path string // empty keeps none
 
-	once    sync.Once
 	mu      sync.Mutex
-	read    map[string]*cacheEntry // what the file says
-	used    map[string]*cacheEntry // what is in use now
-	changed bool                   // used has what read has not
+	entries map[cacheKey]*indexed
+	changed bool // an entry in use is not in the file
+}
+
+// indexed is an entry, which nobody changes.
+type indexed struct {
+	cacheEntry
+	used bool // it is kept when the index is written
 }
 
 func newIndex(dir, workspace string) *index {
@@ -43,41 +46,47 @@ func newIndex(dir, workspace string) *index {
 		return &index{}
 	}
 	sum := sha256.Sum256([]byte(workspace))
-	return &index{path: filepath.Join(dir, "index-"+hex.EncodeToString(sum[:12])), used: make(map[string]*cacheEntry)}
+	return &index{path: filepath.Join(dir, "index-"+hex.EncodeToString(sum[:12]))}
 }
 
-// find gives a copy of an entry, nil when the index has none.
-func (x *index) find(key string) *cacheEntry {
+// find gives an entry, nil when the index has none.
+func (x *index) find(key cacheKey) *cacheEntry {
 	if x.path == "" {
 		return nil
 	}
-	x.once.Do(func() {
-		if data, err := os.ReadFile(x.path); err == nil {
-			x.read = decodeIndex(data)
-		}
-	})
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	e := x.used[key]
+	x.read()
+	e := x.entries[key]
 	if e == nil {
-		if e = x.read[key]; e == nil {
-			return nil
-		}
-		x.used[key] = e
+		return nil
 	}
-	found := *e
-	return &found
+	e.used = true
+	return &e.cacheEntry
+}
+
+// read reads the file, once. The lock is held.
+func (x *index) read() {
+	if x.entries != nil {
+		return
+	}
+	if data, err := readOwn(x.path); err == nil {
+		x.entries = decodeIndex(data)
+	}
+	if x.entries == nil {
+		x.entries = make(map[cacheKey]*indexed)
+	}
 }
 
 // note keeps an entry that the index did not have.
-func (x *index) note(key string, e *cacheEntry) {
+func (x *index) note(key cacheKey, e *cacheEntry) {
 	if x.path == "" {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	kept := *e
-	x.used[key], x.changed = &kept, true
+	x.read()
+	x.entries[key], x.changed = &indexed{*e, true}, true
 }
 
 // save writes the index if it has changed. Without it nothing is lost but
@@ -85,20 +94,26 @@ func (x *index) note(key string, e *cacheEntry) {
 func (x *index) save() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.changed || len(x.used) < indexFrom {
+	if !x.changed {
+		return
+	}
+	kept := maps.Clone(x.entries)
+	maps.DeleteFunc(kept, func(_ cacheKey, e *indexed) bool { return !e.used })
+	if len(kept) < indexFrom {
 		return
 	}
 	x.changed = false
-	_ = atomicfile.WriteCache(x.path, encodeIndex(x.used))
+	_ = atomicfile.WriteCache(x.path, encodeIndex(kept))
 }
 
 // encodeIndex writes entries: the magic, a checksum, and the entries one after
 // the other.
-func encodeIndex(entries map[string]*cacheEntry) []byte {
+func encodeIndex(entries map[cacheKey]*indexed) []byte {
 	var w packer
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
+	w.list(len(entries))
+	for _, key := range slices.SortedFunc(maps.Keys(entries), func(a, b cacheKey) int { return bytes.Compare(a[:], b[:]) }) {
 		e := entries[key]
-		w.text(key)
+		w.text(string(key[:]))
 		w.number(int64(e.Protocol))
 		w.list(len(e.Identity.words()))
 		for _, n := range e.Identity.words() {
@@ -112,18 +127,18 @@ func encodeIndex(entries map[string]*cacheEntry) []byte {
 	return slices.Concat([]byte(indexMagic), sum[:], w)
 }
 
-// decodeIndex reads entries; none where data is not whole or of another
-// version.
-func decodeIndex(data []byte) map[string]*cacheEntry {
+// decodeIndex reads entries, which share the memory of data; none where data is
+// not whole or of another version.
+func decodeIndex(data []byte) map[cacheKey]*indexed {
 	data, ok := bytes.CutPrefix(data, []byte(indexMagic))
 	if !ok || len(data) < sha256.Size || sha256.Sum256(data[sha256.Size:]) != [sha256.Size]byte(data[:sha256.Size]) {
 		return nil
 	}
 	r := unpacker{rest: data[sha256.Size:]}
-	entries := make(map[string]*cacheEntry)
+	entries := make(map[cacheKey]*indexed, r.list())
 	for len(r.rest) > 0 && !r.failed {
-		key := r.text()
-		e := &cacheEntry{Format: cacheFormat, Protocol: int(r.number())}
+		key := r.key()
+		e := &indexed{cacheEntry: cacheEntry{Format: cacheFormat, Protocol: int(r.number())}}
 		words := make([]int64, r.list())
 		for i := range words {
 			words[i] = r.number()
@@ -223,23 +238,33 @@ func (r *unpacker) list() int {
 
 func (r *unpacker) fail() { r.failed, r.rest = true, nil }
 
-func (r *unpacker) text() string {
+func (r *unpacker) text() string { return string(r.bytes()) }
+
+func (r *unpacker) bytes() []byte {
 	n := r.list()
 	if n > len(r.rest) {
 		r.fail()
-		return ""
+		return nil
 	}
-	s := string(r.rest[:n])
+	b := r.rest[:n:n]
 	r.rest = r.rest[n:]
-	return s
+	return b
 }
 
 // raw is JSON, nil for none.
 func (r *unpacker) raw() json.RawMessage {
-	if s := r.text(); s != "" {
-		return json.RawMessage(s)
+	if b := r.bytes(); len(b) > 0 {
+		return b
 	}
 	return nil
+}
+
+func (r *unpacker) key() (key cacheKey) {
+	if b := r.bytes(); len(b) == len(key) {
+		return cacheKey(b)
+	}
+	r.fail()
+	return key
 }
 
 func (r *unpacker) flag() bool {

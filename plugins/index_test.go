@@ -55,12 +55,12 @@ func fullEntry() *cacheEntry {
 
 func TestIndexKeepsEverything(t *testing.T) {
 	empty := &cacheEntry{Format: cacheFormat, Protocol: ProtocolVersion, Description: new(pluginclient.Description)}
-	entries := map[string]*cacheEntry{"full": fullEntry(), "empty": empty}
+	entries := map[cacheKey]*indexed{{1}: {cacheEntry: *fullEntry()}, {2}: {cacheEntry: *empty}}
 	assert.Equal(t, entries, decodeIndex(encodeIndex(entries)))
 }
 
 func TestIndexOfAnotherVersionOrCutShort(t *testing.T) {
-	data := encodeIndex(map[string]*cacheEntry{"full": fullEntry()})
+	data := encodeIndex(map[cacheKey]*indexed{{1}: {cacheEntry: *fullEntry()}})
 	require.NotNil(t, decodeIndex(data))
 	for n := range data {
 		assert.Nil(t, decodeIndex(data[:n]))
@@ -69,27 +69,27 @@ func TestIndexOfAnotherVersionOrCutShort(t *testing.T) {
 	assert.Nil(t, decodeIndex(data))
 	old := fullEntry()
 	old.Protocol = 1
-	assert.Empty(t, decodeIndex(encodeIndex(map[string]*cacheEntry{"old": old})))
+	assert.Empty(t, decodeIndex(encodeIndex(map[cacheKey]*indexed{{1}: {cacheEntry: *old}})))
 }
 
 func TestIndexIsWrittenOnceItIsWorthIt(t *testing.T) {
 	dir := t.TempDir()
 	x := newIndex(dir, "/w")
-	x.note("a", fullEntry())
+	x.note(cacheKey{1}, fullEntry())
 	x.save()
 	assert.NoFileExists(t, x.path)
-	for _, key := range []string{"b", "c", "d"} {
+	for _, key := range []cacheKey{{2}, {3}, {4}} {
 		x.note(key, fullEntry())
 	}
 	x.save()
 	again := newIndex(dir, "/w")
-	assert.Equal(t, fullEntry(), again.find("c"))
-	assert.Nil(t, again.find("e"))
+	assert.Equal(t, fullEntry(), again.find(cacheKey{3}))
+	assert.Nil(t, again.find(cacheKey{5}))
 	require.NoError(t, os.Remove(x.path))
 	again.save()
 	assert.NoFileExists(t, x.path, "nothing has changed")
-	assert.Nil(t, newIndex(dir, "/other").find("a"))
-	assert.Nil(t, newIndex("", "/w").find("a"))
+	assert.Nil(t, newIndex(dir, "/other").find(cacheKey{1}))
+	assert.Nil(t, newIndex("", "/w").find(cacheKey{1}))
 	files, err := filepath.Glob(dir + "/*")
 	require.NoError(t, err)
 	assert.Empty(t, files)

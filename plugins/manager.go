@@ -128,8 +128,9 @@ type Spec struct {
 	// Empty accepts any.
 	SHA256 string
 	// Confinement tells what Options.Prepare does to this plugin from what it
-	// does to it elsewhere, in any form; see Manager.Succeed.
-	Confinement string
+	// does to it elsewhere, in any form that reflect.DeepEqual compares; see
+	// Manager.Succeed.
+	Confinement any
 	// Config is the plugin's configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
 	// ResolveConfig makes the configuration once the JSON Schema is known that
@@ -298,6 +299,10 @@ func (m *Manager) Close() error {
 	}
 	var all sync.WaitGroup
 	for _, p := range list {
+		if p.unused() {
+			p.drop()
+			continue
+		}
 		all.Go(p.drop)
 	}
 	all.Wait()
@@ -324,6 +329,15 @@ func (s *Source) Tools(ctx context.Context) ([]tool.Tool, error) {
 			Suggest("Declare it in a plugin block of agent.hcl.")
 	}
 	return s.plugin.tools(ctx)
+}
+
+// KnownTools lists the tools where that takes neither a start nor the reading
+// of a program. A host asks it first.
+func (s *Source) KnownTools() ([]tool.Tool, bool) {
+	if s.plugin == nil {
+		return nil, false
+	}
+	return s.plugin.knownTools()
 }
 
 // Describe gives what the plugin says of itself, starting it if need be.

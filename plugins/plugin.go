@@ -48,7 +48,7 @@ type plugin struct {
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec, managers: 1}
 	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff, Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
-	p.tally = &tally{file: newHistoryFile(m.options.HistoryDir, m.options.Workspace.Root, spec.Name)}
+	p.tally = &tally{file: &historyFile{dir: m.options.HistoryDir, workspace: m.options.Workspace.Root, name: spec.Name}}
 	switch {
 	case spec.Name == "":
 		return nil, invalidSpec(spec, "has no name", "Give it one.")
@@ -86,6 +86,9 @@ func isSHA256(s string) bool {
 }
 
 func isObject(data json.RawMessage) bool {
+	if string(data) == "{}" {
+		return true
+	}
 	var m map[string]json.RawMessage
 	return json.Unmarshal(data, &m) == nil && m != nil
 }
@@ -271,6 +274,14 @@ func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 		}
 	}
 	return out
+}
+
+// unused reports whether nothing was ever asked of the plugin, so that closing
+// it ends and writes nothing.
+func (p *plugin) unused() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts == 0
 }
 
 func (p *plugin) close() {

@@ -27,29 +27,61 @@ func (p *plugin) tools(ctx context.Context) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.remotes(d), nil
+}
+
+// knownTools lists them where that takes no time to speak of.
+func (p *plugin) knownTools() ([]tool.Tool, bool) {
+	if p.shipped != nil {
+		return p.shippedTools(), true
+	}
+	if d, ok := p.known(); ok {
+		return p.remotes(d), true
+	}
+	return nil, false
+}
+
+func (p *plugin) remotes(d *pluginclient.Description) []tool.Tool {
 	out := make([]tool.Tool, len(d.Tools))
 	for i, t := range d.Tools {
 		out[i] = p.remote(t)
 	}
-	return out, nil
+	return out
+}
+
+// known gives the description of the running process, or else what the cache
+// has of the program as it is now.
+func (p *plugin) known() (*pluginclient.Description, bool) {
+	p.mu.Lock()
+	running, description := p.current != nil && p.current.isReady(), p.description
+	p.mu.Unlock()
+	if running {
+		return description, true
+	}
+	if _, attached := p.attachment(); attached {
+		return nil, false
+	}
+	entry, ok := p.manager.cache.current(&p.spec)
+	if !ok {
+		return nil, false
+	}
+	p.recall(entry)
+	return entry.Description, true
 }
 
 // describeTools takes the description from the running process, the cache, or
 // a process started for it, in this order.
 func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, error) {
-	p.mu.Lock()
-	running, known := p.current != nil && p.current.isReady(), p.description
-	p.mu.Unlock()
-	if running {
-		return known, nil
+	if d, ok := p.known(); ok {
+		return d, nil
 	}
-	entry, fresh := p.manager.cache.fresh(p.spec)
-	if _, attached := p.attachment(); attached {
-		entry, fresh = nil, false
-	}
-	if fresh {
-		p.recall(entry)
-		return entry.Description, nil
+	var entry *cacheEntry
+	if _, attached := p.attachment(); !attached {
+		var fresh bool
+		if entry, fresh = p.manager.cache.fresh(&p.spec); fresh {
+			p.recall(entry)
+			return entry.Description, nil
+		}
 	}
 	in, err := p.acquire(ctx)
 	if err == nil {

@@ -19,7 +19,7 @@ type tally struct {
 	file *historyFile
 
 	mu      sync.Mutex
-	since   History
+	since   *History    // nil for nothing
 	live    LiveProcess // of this host; PID 0 for none
 	changed bool        // live is not what the file says
 	timer   *time.Timer // nil while nothing is to be written
@@ -31,9 +31,12 @@ type tally struct {
 func (t *tally) note(delay time.Duration, change func(*History)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	change(&t.since)
+	if t.since == nil {
+		t.since = new(History)
+	}
+	change(t.since)
 	switch {
-	case t.file.path == "" || t.closed:
+	case t.file.dir == "" || t.closed:
 	case t.timer == nil:
 		t.timer = time.AfterFunc(delay, t.flush)
 	case delay == 0:
@@ -96,13 +99,13 @@ func (t *tally) flush() {
 	defer t.writing.Unlock()
 	t.mu.Lock()
 	since, live, changed := t.since, t.live, t.changed
-	t.since, t.changed, t.timer = History{}, false, nil
+	t.since, t.changed, t.timer = nil, false, nil
 	t.mu.Unlock()
-	if !changed && since.Calls == 0 && since.FailedStarts == 0 && since.Crashes == 0 && since.PeakMemory == 0 {
+	if since == nil || !changed && since.Calls == 0 && since.FailedStarts == 0 && since.Crashes == 0 && since.PeakMemory == 0 {
 		return
 	}
 	err := t.file.update(func(h *History) {
-		h.add(&since)
+		h.add(since)
 		if changed {
 			h.Live = slices.DeleteFunc(h.Live, func(l LiveProcess) bool { return l.Host == os.Getpid() })
 			if live.PID != 0 {
@@ -112,7 +115,9 @@ func (t *tally) flush() {
 	})
 	if err != nil {
 		t.mu.Lock()
-		since.add(&t.since)
+		if t.since != nil {
+			since.add(t.since)
+		}
 		t.since, t.changed = since, t.changed || changed
 		t.mu.Unlock()
 	}
@@ -135,8 +140,10 @@ func (t *tally) history() *History {
 	defer t.writing.Unlock()
 	h := t.file.read()
 	t.mu.Lock()
-	h.add(&t.since)
-	if t.changed || t.file.path == "" {
+	if t.since != nil {
+		h.add(t.since)
+	}
+	if t.changed || t.file.dir == "" {
 		h.Live = slices.DeleteFunc(h.Live, func(l LiveProcess) bool { return l.Host == os.Getpid() })
 		if t.live.PID != 0 {
 			h.Live = append(h.Live, t.live)

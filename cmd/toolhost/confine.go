@@ -98,8 +98,17 @@ func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 }
 
 // confinement tells one way to confine a plugin or an MCP server from another.
-func (p *project) confinement(cfg *config.Config, access argv.Access) string {
-	return string(tool.MustMarshal([]any{granting(p.confineSettings(cfg), access), cfg.Workspace.Allow}))
+type confinement struct {
+	Common *sandbox.Settings
+	Access *argv.Access
+	Allow  []string
+}
+
+// commonSettings are those that all plugins and MCP servers share.
+func (p *project) commonSettings(cfg *config.Config) *sandbox.Settings {
+	s := p.confineSettings(cfg)
+	s.Network = false // each has its own word on it
+	return &s
 }
 
 // ownFiles are what a confined command may not change although it lies in the

@@ -91,6 +91,9 @@ func listedPrompts(catalog *host.Catalog) []listedPrompt {
 
 // listOffers lists resources and prompts for people, below the tools.
 func listOffers(out io.Writer, catalog *host.Catalog) error {
+	if len(catalog.Resources())+len(catalog.Prompts()) == 0 {
+		return nil
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if resources := listedResources(catalog); len(resources) > 0 {
 		fmt.Fprintln(w, "\nRESOURCE\tURI\tDESCRIPTION")

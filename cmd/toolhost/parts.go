@@ -150,13 +150,15 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if m.plugins, err = p.app.newResolver(cfg); err != nil {
 		return err
 	}
-	for _, plugin := range cfg.Plugins {
+	common := p.commonSettings(cfg)
+	for i := range cfg.Plugins {
+		plugin := &cfg.Plugins[i]
 		spec, err := p.pluginSpec(plugin)
 		if err != nil {
 			return err
 		}
-		spec.Confinement = p.confinement(cfg, plugin.Access)
-		m.plugins.resolve(plugin, &spec)
+		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow}
+		m.plugins.resolve(*plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}
@@ -237,7 +239,7 @@ func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 
 // pluginSpec is a plugin block for the manager. Its configuration is checked
 // against the plugin's own schema when the plugin is asked for it.
-func (p *project) pluginSpec(c config.Plugin) (plugins.Spec, error) {
+func (p *project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	settings, diags := c.Config.JSON(nil)
 	if diags.HasErrors() {
 		return plugins.Spec{}, p.app.report(diags)
@@ -267,7 +269,7 @@ func idleTimeout(given time.Duration) time.Duration {
 
 // resolveConfig checks a plugin's config block against the schema that the
 // plugin declares, so that mistakes are told with their lines.
-func resolveConfig(c config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
+func resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
 	return func(declared json.RawMessage) (json.RawMessage, error) {
 		settings, diags := c.Config.JSON(declared)
 		if err := diags.Err(); err != nil {

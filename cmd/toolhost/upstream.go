@@ -53,8 +53,9 @@ func (p *project) addUpstream(m *parts, cfg *config.Config) error {
 	} else {
 		m.upstream = mcpclient.New(options)
 	}
+	common := p.commonSettings(cfg)
 	for _, spec := range p.upstreamSpecs(cfg) {
-		spec.Confinement = p.confinement(cfg, argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write})
+		spec.Confinement = string(tool.MustMarshal(confinement{common, &argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow}))
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
 		}

@@ -221,27 +221,33 @@ func (c *compiledRule) describe() string {
 
 // byDefault decides where no rule matches.
 func (p *Policy) byDefault(r *Request) Decision {
-	d := Decision{}
-	choose := func(a Action, name string) {
-		if a.strength() > d.Action.strength() {
-			d.Action, d.Rule = a, name
+	action, kind, of := p.defaultFor(r)
+	if kind == "default" {
+		return Decision{Action: action, Rule: kind, Reason: said(action) + " because no rule says otherwise"}
+	}
+	rule := kind + " " + of
+	return Decision{Action: action, Rule: rule, Reason: said(action) + " by the default for " + rule}
+}
+
+// defaultFor gives the strongest action that the request's risk and permissions
+// have, and for which of them it is.
+func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
+	choose := func(a Action, k, o string) {
+		if a.strength() > action.strength() {
+			action, kind, of = a, k, o
 		}
 	}
-	choose(p.rules.Risk[r.Risk], "risk "+string(r.Risk))
+	choose(p.rules.Risk[r.Risk], "risk", string(r.Risk))
 	for _, permission := range r.Permissions {
-		choose(p.rules.Permission[permission], "permission "+string(permission))
+		choose(p.rules.Permission[permission], "permission", string(permission))
 	}
-	if d.Action == "" {
-		choose(p.rules.Default, "default")
+	if action == "" {
+		choose(p.rules.Default, "default", "")
 	}
-	if d.Action == "" {
-		choose(Allow, "default")
+	if action == "" {
+		choose(Allow, "default", "")
 	}
-	d.Reason = fmt.Sprintf("%s by the default for %s", said(d.Action), strings.TrimPrefix(d.Rule, "default for "))
-	if d.Rule == "default" {
-		d.Reason = fmt.Sprintf("%s because no rule says otherwise", said(d.Action))
-	}
-	return d
+	return action, kind, of
 }
 
 // AlwaysDenied reports whether every call of a tool would be denied, so that
@@ -259,7 +265,8 @@ func (p *Policy) AlwaysDenied(r Request) bool {
 			open = true
 		}
 	}
-	return !open && p.byDefault(&r).Action == Deny
+	action, _, _ := p.defaultFor(&r)
+	return !open && action == Deny
 }
 
 // Explain gives the decision as text for a person: what was decided, by which
