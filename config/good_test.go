@@ -167,6 +167,10 @@ func TestServers(t *testing.T) {
 		ClientID: "toolhost", ClientSecretFile: filepath.Join(base, "secret"), Issuer: "http://127.0.0.1:3001", RedirectPort: 8765,
 		Pos: servers[3].OAuth.Pos,
 	}, servers[3].OAuth)
+	assert.Equal(t, &OAuth{
+		Grant: "jwt_bearer", ClientID: "toolhost", PrivateKeyFile: "/home/me/key.pem", AssertionFile: "/run/token",
+		Issuer: "https://login.example.com", Pos: servers[4].OAuth.Pos,
+	}, servers[4].OAuth)
 }
 
 func TestOtherBlocks(t *testing.T) {

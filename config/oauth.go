@@ -11,14 +11,17 @@ import (
 // OAuth is the oauth block of an mcp block: how to log in to a server that
 // does not let clients register themselves.
 type OAuth struct {
-	// Grant is "authorization_code", for which a person logs in, or
-	// "client_credentials"; empty is the former.
+	// Grant is "authorization_code", for which a person logs in,
+	// "client_credentials" or "jwt_bearer"; empty is the first.
 	Grant string
 	// ClientID is that of a client that was registered by hand.
 	ClientID string
 	// ClientSecret is among the Secrets. ClientSecretFile is the path of a file
-	// with it.
-	ClientSecret, ClientSecretFile string
+	// with it, PrivateKeyFile that of one with a key in its place. At most one
+	// of them is set.
+	ClientSecret, ClientSecretFile, PrivateKeyFile string
+	// AssertionFile is the path of what is sent for jwt_bearer.
+	AssertionFile string
 	// ClientMetadataURL is where a client ID metadata document lies.
 	ClientMetadataURL string
 	// Issuer is the one authorization server that is dealt with, empty for the
@@ -61,9 +64,9 @@ func secure(text string) bool {
 }
 
 func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
-	blk := r.open(b, schema("grant client_id client_secret client_secret_file client_metadata_url issuer scopes redirect_port private"))
+	blk := r.open(b, schema("grant client_id client_secret client_secret_file private_key_file assertion_file client_metadata_url issuer scopes redirect_port private"))
 	o := &OAuth{Pos: pos(b.DefRange)}
-	blk.oneOf("grant", &o.Grant, "authorization_code", "client_credentials")
+	blk.oneOf("grant", &o.Grant, "authorization_code", "client_credentials", "jwt_bearer")
 	blk.text("client_id", &o.ClientID)
 	blk.oauthSecret(o)
 	blk.secureURL("client_metadata_url", &o.ClientMetadataURL)
@@ -82,8 +85,8 @@ func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
 		r.fail(blk.where("redirect_port"), "Invalid port", "", "A port is a number from 1 to 65535.")
 	}
 	blk.boolean("private", &o.Private)
-	if o.Grant == "client_credentials" && blk.has("redirect_port") {
-		r.fail(blk.attrs["redirect_port"].NameRange, "Out of place", "Remove it.", "Nobody logs in with client_credentials.")
+	if o.Grant != "" && o.Grant != "authorization_code" && blk.has("redirect_port") {
+		r.fail(blk.attrs["redirect_port"].NameRange, "Out of place", "Remove it.", "Nobody logs in with %s.", o.Grant)
 	}
 	return o
 }
@@ -105,17 +108,37 @@ func (b block) oauthSecret(o *OAuth) {
 	if b.text("client_secret", &o.ClientSecret) {
 		b.fromOutside("client_secret", o.ClientSecret)
 	}
-	if b.text("client_secret_file", &o.ClientSecretFile) {
-		o.ClientSecretFile = b.path(o.ClientSecretFile, b.where("client_secret_file"))
+	b.file("client_secret_file", &o.ClientSecretFile)
+	b.file("private_key_file", &o.PrivateKeyFile)
+	b.file("assertion_file", &o.AssertionFile)
+	first := ""
+	for _, name := range []string{"client_secret", "client_secret_file", "private_key_file"} {
+		switch {
+		case !b.has(name):
+		case first == "":
+			first = name
+		default:
+			b.fail(b.attrs[name].NameRange, "Two secrets", "Keep one of them.", "%s is there already.", first)
+		}
 	}
-	secret := b.has("client_secret") || b.has("client_secret_file")
 	switch {
-	case b.has("client_secret") && b.has("client_secret_file"):
-		b.fail(b.attrs["client_secret_file"].NameRange, "Two secrets", "Keep one of them.", "client_secret is there already.")
-	case secret:
+	case first != "" || o.Grant == "jwt_bearer":
 		b.require("client_id", "issuer")
 	case o.Grant == "client_credentials":
-		b.fail(b.at, "Missing attribute", `Add client_secret = env("NAME") or client_secret_file, client_id and issuer.`, "client_credentials need the secret of a client.")
+		b.fail(b.at, "Missing attribute", `Add client_secret = env("NAME"), client_secret_file or private_key_file, with client_id and issuer.`, "client_credentials need the secret of a client.")
+	}
+	switch {
+	case o.Grant == "jwt_bearer":
+		b.require("assertion_file")
+	case b.has("assertion_file"):
+		b.fail(b.attrs["assertion_file"].NameRange, "Out of place", `Write grant = "jwt_bearer", or remove it.`, "Only jwt_bearer sends an assertion.")
+	}
+}
+
+// file sets the path of a file.
+func (b block) file(name string, to *string) {
+	if b.text(name, to) {
+		*to = b.path(*to, b.where(name))
 	}
 }
 
@@ -127,8 +150,10 @@ func (o *OAuth) shown() (text string) {
 	case o.Private:
 		text = ", with logins in a private network"
 	}
-	if o.ClientSecretFile != "" {
-		text += ", with the secret in " + o.ClientSecretFile
+	for _, file := range []string{o.ClientSecretFile, o.PrivateKeyFile, o.AssertionFile} {
+		if file != "" {
+			text += ", with what " + file + " holds"
+		}
 	}
 	return text
 }

@@ -91,6 +91,7 @@ func oauthConfig(o *config.OAuth) oauth.Config {
 	}
 	return oauth.Config{
 		Grant: oauth.Grant(o.Grant), ClientID: o.ClientID, ClientSecret: o.ClientSecret, ClientSecretFile: o.ClientSecretFile,
+		PrivateKeyFile: o.PrivateKeyFile, AssertionFile: o.AssertionFile,
 		ClientMetadataURL: o.ClientMetadataURL, Issuer: o.Issuer, Scopes: o.Scopes, RedirectPort: o.RedirectPort, Private: o.Private,
 	}
 }

@@ -270,6 +270,25 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 	require.ErrorContains(t, err, "invalid_client: this is why")
 }
 
+// TestWhatAPlatformWritesIsReadAnew has the platform replace what it wrote of
+// the machine.
+func TestWhatAPlatformWritesIsReadAnew(t *testing.T) {
+	server, store, _ := guarded(t)
+	file := filepath.Join(t.TempDir(), "token")
+	config := oauth.Config{Grant: oauth.JWTBearer, ClientID: "workload", AssertionFile: file, Issuer: server.Issuer}
+	for _, written := range []string{"first-assertion", "second-assertion"} {
+		server.Forget()
+		server.Set(func(b *oauthtest.Behaviour) { b.Assertion = written })
+		require.NoError(t, os.WriteFile(file, []byte(written+"\n"), 0o644))
+		_, err := whoami(t, server, mcpclient.Options{Logins: store}, config)
+		require.NoError(t, err)
+	}
+	server.Forget()
+	require.NoError(t, os.Remove(file))
+	_, err := whoami(t, server, mcpclient.Options{Logins: store}, config)
+	require.ErrorContains(t, err, "assertion_file")
+}
+
 func TestAServerMayNotChangeItsAuthorizationServerUnderAPinnedOne(t *testing.T) {
 	server, store, _ := guarded(t)
 	other, stop := oauthtest.New()

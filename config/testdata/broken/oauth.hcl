@@ -43,3 +43,18 @@ mcp "unknown" {
     client_secret_file  = "secret"
   }
 }
+
+mcp "vouched" {
+  url = "https://example.com/mcp"
+  oauth {
+    grant            = "jwt_bearer"
+    client_id        = "x"
+    private_key_file = "key"
+    client_secret    = ""
+  }
+}
+
+mcp "odd" {
+  url = "https://example.com/mcp"
+  oauth { assertion_file = "jwt" }
+}

@@ -183,6 +183,17 @@ mcp "person" {
   }
 }
 
+mcp "workload" {
+  url = "https://workload.example.com/mcp"
+  oauth {
+    grant            = "jwt_bearer"
+    client_id        = "toolhost"
+    private_key_file = "~/key.pem"
+    assertion_file   = "/run/token"
+    issuer           = "https://login.example.com"
+  }
+}
+
 taskfile {
   path    = ".agent/Taskfile.yml"
   timeout = "5m"

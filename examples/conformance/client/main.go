@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,9 +38,18 @@ func run(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 25*time.Second)
 	defer cancel()
+	dir, err := os.MkdirTemp("", "conformance-client-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	config, err := known(dir)
+	if err != nil {
+		return err
+	}
 	client := mcpclient.New(mcpclient.Options{Version: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Visit: visit})
 	defer client.Close()
-	spec := mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"), OAuth: known()}
+	spec := mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"), OAuth: config}
 	if err := client.Add(spec); err != nil {
 		return err
 	}
@@ -69,12 +79,15 @@ func visit(ctx context.Context, page oauth.Page) error {
 }
 
 // known is what a scenario says of the client: that it was registered by hand,
-// or that its metadata are published at a URL.
-func known() (c oauth.Config) {
+// that its metadata are published at a URL, or what it shows instead. What has
+// to be in files goes into dir.
+func known(dir string) (c oauth.Config, err error) {
 	var given struct {
 		ID     string `json:"client_id"`
 		Secret string `json:"client_secret"`
 		Issuer string `json:"issuer"`
+		Key    string `json:"private_key_pem"`
+		JWT    string `json:"valid_jwt"`
 	}
 	_ = json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &given)
 	c.ClientID, c.ClientSecret, c.Issuer = given.ID, given.Secret, given.Issuer
@@ -83,8 +96,14 @@ func known() (c oauth.Config) {
 		c.ClientMetadataURL = "https://conformance-test.local/client-metadata.json"
 	case "auth/client-credentials-basic":
 		c.Grant = oauth.ClientCredentials
+	case "auth/client-credentials-jwt":
+		c.Grant, c.PrivateKeyFile = oauth.ClientCredentials, filepath.Join(dir, "key")
+		err = os.WriteFile(c.PrivateKeyFile, []byte(given.Key), 0o600)
+	case "auth/wif-jwt-bearer":
+		c.Grant, c.AssertionFile = oauth.JWTBearer, filepath.Join(dir, "jwt")
+		err = os.WriteFile(c.AssertionFile, []byte(given.JWT), 0o600)
 	}
-	return c
+	return c, err
 }
 
 func text(r *tool.Result) string {

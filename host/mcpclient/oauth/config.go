@@ -20,6 +20,9 @@ const (
 	AuthorizationCode Grant = "authorization_code"
 	// ClientCredentials is for machines: the client's own secret is enough.
 	ClientCredentials Grant = "client_credentials"
+	// JWTBearer is for machines that somebody vouches for, such as the platform
+	// that they run on: what it has written and signed is enough (RFC 7523).
+	JWTBearer Grant = "jwt_bearer"
 )
 
 // Config is how toolhost is known to the authorization server of an MCP
@@ -33,6 +36,12 @@ type Config struct {
 	// which is read when it is needed.
 	ClientSecret     string `json:"client_secret,omitempty"`
 	ClientSecretFile string `json:"client_secret_file,omitempty"`
+	// PrivateKeyFile names a file with the private key of ClientID, in place of
+	// a secret: PEM (PKCS #8), P-256, Ed25519 or RSA.
+	PrivateKeyFile string `json:"private_key_file,omitempty"`
+	// AssertionFile names a file with what is written of the machine, for
+	// JWTBearer. It is read whenever a token is asked for.
+	AssertionFile string `json:"assertion_file,omitempty"`
 	// ClientMetadataURL is the https URL of a client ID metadata document,
 	// which stands for a registration where the server takes such.
 	ClientMetadataURL string `json:"client_metadata_url,omitempty"`
@@ -49,24 +58,36 @@ type Config struct {
 	Private bool `json:"private,omitempty"`
 }
 
+// attended reports whether it takes a person to log in.
+func (c *Config) attended() bool { return c.Grant == "" || c.Grant == AuthorizationCode }
+
 // secret gives the secret of the configured client, "" for none.
 func (c *Config) secret() (string, error) {
 	if c.ClientSecretFile == "" {
 		return c.ClientSecret, nil
 	}
+	return readSecret("client_secret_file", c.ClientSecretFile, true)
+}
+
+// maxSecret bounds a file with a secret, in bytes.
+const maxSecret = 64 << 10
+
+// readSecret reads a file that holds a secret alone. One that others can read
+// is refused, where its owner decides on that.
+func readSecret(attribute, path string, owned bool) (string, error) {
 	wrong := func(why, next string) error {
-		return tool.Errorf(tool.Unavailable, "client_secret_file %s %s", c.ClientSecretFile, why).Suggest("%s", next)
+		return tool.Errorf(tool.Unavailable, "%s %s %s", attribute, path, why).Suggest("%s", next)
 	}
-	info, err := os.Stat(c.ClientSecretFile)
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", wrong("cannot be read: "+err.Error(), "Write the secret into it: umask 077; cat > FILE")
-	case !info.Mode().IsRegular() || info.Size() > 64<<10:
+		return "", wrong("cannot be read: "+err.Error(), "Write what is needed into it: umask 077; cat > FILE")
+	case !info.Mode().IsRegular() || info.Size() > maxSecret:
 		return "", wrong("is no file with a secret", "Name a file with the secret alone.")
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+	case owned && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return "", wrong("can be read by others", "Run chmod 600 on it.")
 	}
-	data, err := os.ReadFile(c.ClientSecretFile)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", wrong("cannot be read: "+err.Error(), "Make it readable for yourself.")
 	}

@@ -86,7 +86,7 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 		optional  bool
 	}
 	endpoints := []endpoint{{"token", meta.TokenEndpoint, false}, {"registration", meta.RegistrationEndpoint, true}, {"revocation", meta.RevocationEndpoint, true}}
-	if s.config.Grant != ClientCredentials {
+	if s.config.attended() {
 		endpoints = append(endpoints, endpoint{"authorization", meta.AuthorizationEndpoint, false})
 	}
 	for _, e := range endpoints {
@@ -170,7 +170,7 @@ func (s *Server) wanted(p *place, c challenge, more []string) []string {
 	if len(scopes) == 0 {
 		scopes = slices.Clone(p.scopes)
 	}
-	if s.config.Grant != ClientCredentials && slices.Contains(p.meta.ScopesSupported, "offline_access") {
+	if s.config.attended() && slices.Contains(p.meta.ScopesSupported, "offline_access") {
 		more = append(slices.Clone(more), "offline_access") // else there is nothing to renew a login with
 	}
 	return union(scopes, more)

@@ -48,7 +48,7 @@ func lacking(scopes, has []string) []string {
 // obtain gets a token: with the client's own secret, or by a person where one
 // can be asked.
 func (s *Server) obtain(ctx context.Context, c challenge, scopes []string, l *Login) error {
-	if s.config.Grant == ClientCredentials {
+	if !s.config.attended() {
 		return s.credentials(ctx, c, scopes)
 	}
 	if time.Since(s.visited) > visitRest {
@@ -110,7 +110,7 @@ func (s *Server) Login(ctx context.Context, scopes []string, visit Visit) error 
 	if err != nil {
 		return err
 	}
-	if s.config.Grant == ClientCredentials {
+	if !s.config.attended() {
 		return s.credentials(ctx, c, scopes)
 	}
 	return s.visit(ctx, c, scopes, visit)
@@ -202,7 +202,8 @@ func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiv
 	return came, nil
 }
 
-// credentials gets a token for the client itself (RFC 6749, section 4.4).
+// credentials gets a token without a person: for the client itself (RFC 6749,
+// section 4.4), or for whom somebody has written of (RFC 7523, section 2.1).
 func (s *Server) credentials(ctx context.Context, c challenge, more []string) error {
 	p, err := s.discover(ctx, c)
 	if err != nil {
@@ -214,6 +215,15 @@ func (s *Server) credentials(ctx context.Context, c challenge, more []string) er
 	}
 	asked := s.wanted(p, c, more)
 	form := url.Values{"grant_type": {"client_credentials"}, "resource": {p.resource}}
+	if s.config.Grant == JWTBearer {
+		written, err := readSecret("assertion_file", s.config.AssertionFile, false)
+		if err != nil {
+			return err
+		}
+		s.sensitive(written)
+		form.Set("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
+		form.Set("assertion", written)
+	}
 	if len(asked) > 0 {
 		form.Set("scope", strings.Join(asked, " "))
 	}

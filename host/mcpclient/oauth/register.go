@@ -13,24 +13,40 @@ import (
 // a client registered by hand, a metadata document, or else a registration of
 // its own for this one login.
 func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, redirect string) (client, error) {
-	c := client{id: s.config.ClientID}
-	if c.id != "" {
-		var err error
-		if c.secret, err = s.config.secret(); err != nil {
-			return c, err
-		}
-		s.sensitive(c.secret)
-		c.auth = authMethod(c.secret, meta.TokenEndpointAuthMethodsSupported)
-		return c, nil
+	if s.config.ClientID != "" {
+		return s.byHand(meta.Issuer, meta.TokenEndpointAuthMethodsSupported)
 	}
 	if s.config.ClientMetadataURL != "" && meta.ClientIDMetadataDocumentSupported {
 		return client{id: s.config.ClientMetadataURL, auth: authNone}, nil
 	}
 	if meta.RegistrationEndpoint == "" {
-		return c, s.errorf(tool.Unsupported, "lets no client register itself").
+		return client{}, s.errorf(tool.Unsupported, "lets no client register itself").
 			Suggest("Register toolhost with %s by hand, with the redirect URI http://127.0.0.1:PORT/callback, and write the client_id and redirect_port into an oauth block.", meta.Issuer)
 	}
 	return s.register(ctx, meta, redirect)
+}
+
+// byHand is the client that was registered by hand.
+func (s *Server) byHand(issuer string, methods []string) (c client, err error) {
+	c = client{id: s.config.ClientID, issuer: issuer}
+	if s.config.PrivateKeyFile != "" {
+		text, err := readSecret("private_key_file", s.config.PrivateKeyFile, true)
+		if err != nil {
+			return c, err
+		}
+		if c.key, err = parseKey(text); err != nil {
+			return c, tool.Errorf(tool.Unavailable, "private_key_file %s has no key that can be used: %w", s.config.PrivateKeyFile, err).
+				Suggest("Make one: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 > FILE")
+		}
+		c.auth = authJWT
+		return c, nil
+	}
+	if c.secret, err = s.config.secret(); err != nil {
+		return c, err
+	}
+	s.sensitive(c.secret)
+	c.auth = authMethod(c.secret, methods)
+	return c, nil
 }
 
 // register registers a client (RFC 7591).

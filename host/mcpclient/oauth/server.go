@@ -207,7 +207,7 @@ func (s *Server) State() (State, error) {
 		return State{}, err
 	}
 	return State{
-		LoggedIn: l.fresh() || l.RefreshToken != "", Expires: l.Expires, Renews: l.RefreshToken != "" || s.config.Grant == ClientCredentials,
+		LoggedIn: l.fresh() || l.RefreshToken != "", Expires: l.Expires, Renews: l.RefreshToken != "" || !s.config.attended(),
 		Issuer: l.Issuer, Scopes: l.Scopes, At: l.At,
 	}, nil
 }

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,9 @@ const (
 // client is what toolhost is to an authorization server.
 type client struct {
 	id, secret, auth string
-	registered       bool // by itself: the secret is known nowhere else
+	key              crypto.Signer // for authJWT
+	issuer           string        // who it shows itself to
+	registered       bool          // by itself: the secret is known nowhere else
 }
 
 // authMethod chooses how a client with a secret shows it. A server that does
@@ -118,8 +121,16 @@ func (s *Server) post(ctx context.Context, endpoint string, c client, form url.V
 	if c.auth != authBasic {
 		form.Set("client_id", c.id)
 	}
-	if c.auth == authPost {
+	switch c.auth {
+	case authPost:
 		form.Set("client_secret", c.secret)
+	case authJWT:
+		signed, err := assertion(c.id, c.issuer, c.key)
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_assertion_type", assertionType)
+		form.Set("client_assertion", signed)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -152,15 +163,10 @@ func (l *Login) put(g *granted, asked []string) {
 
 // client gives what a login was given to.
 func (s *Server) client(l *Login) (client, error) {
-	c := client{id: l.ClientID, secret: l.ClientSecret, auth: l.ClientAuth}
-	if c.secret == "" && c.auth != authNone {
-		var err error
-		if c.secret, err = s.config.secret(); err != nil {
-			return c, err
-		}
-		s.sensitive(c.secret)
+	if s.config.ClientID == l.ClientID {
+		return s.byHand(l.Issuer, []string{l.ClientAuth})
 	}
-	return c, nil
+	return client{id: l.ClientID, secret: l.ClientSecret, auth: l.ClientAuth}, nil
 }
 
 // renew gets a fresh token for a login whose access token used is over or was

@@ -61,6 +61,8 @@ type Behaviour struct {
 	// Secret is that of the client "machine", which may use client
 	// credentials. Nobody may register then.
 	Secret string
+	// Assertion is what machines show for the JWT bearer grant.
+	Assertion string
 	// Down has the token endpoint answer 503.
 	Down bool
 }
@@ -242,7 +244,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
 	answer := map[string]any{"access_token": access, "token_type": "bearer", "expires_in": life, "scope": strings.Join(f.scopes, " ")}
 	s.access[access] = f
-	if !s.NoRefresh && r.PostForm.Get("grant_type") != "client_credentials" {
+	if grant := r.PostForm.Get("grant_type"); !s.NoRefresh && (grant == "authorization_code" || grant == "refresh_token") {
 		answer["refresh_token"] = refresh
 		s.refresh[refresh] = f
 	}
@@ -267,6 +269,11 @@ func (s *Server) grant(r *http.Request) (f *family, fault string) {
 		return &family{client: form.Get("client_id"), scopes: strings.Fields(asked.Get("scope"))}, ""
 	case "refresh_token":
 		return s.renew(form)
+	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
+		if s.Assertion == "" || form.Get("assertion") != s.Assertion {
+			return nil, "invalid_grant"
+		}
+		return &family{client: form.Get("client_id"), scopes: strings.Fields(form.Get("scope"))}, ""
 	case "client_credentials":
 		id, secret, _ := r.BasicAuth()
 		if id != "machine" || secret != s.Secret || secret == "" {
