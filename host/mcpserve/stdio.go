@@ -210,7 +210,7 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 	}
 	var messages []jsonrpc.Message
 	for _, part := range parts {
-		message, err := jsonrpc.DecodeMessage(part)
+		message, err := decodeMessage(part)
 		if err != nil {
 			c.refuse(nil, err)
 			continue
@@ -218,6 +218,24 @@ func (c *lineConn) decode(line []byte) []jsonrpc.Message {
 		messages = append(messages, message)
 	}
 	return messages
+}
+
+// decodeMessage is jsonrpc.DecodeMessage, but takes a plain request apart by
+// itself: that decodes twice, with a buffer of 32 KiB each time.
+func decodeMessage(data []byte) (jsonrpc.Message, error) {
+	var fields map[string]json.RawMessage
+	var request jsonrpc.Request
+	var id any
+	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` && string(fields["params"]) != "null" &&
+		json.Unmarshal(fields["method"], &request.Method) == nil &&
+		(fields["id"] == nil || json.Unmarshal(fields["id"], &id) == nil)
+	if !plain {
+		return jsonrpc.DecodeMessage(data)
+	}
+	var err error
+	request.ID, err = jsonrpc.MakeID(id)
+	request.Params = fields["params"]
+	return &request, err
 }
 
 // requestID finds the id at the beginning of a request that was not read to

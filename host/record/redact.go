@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -64,6 +64,7 @@ func (r *Redactor) JSON(data json.RawMessage) json.RawMessage { return r.rewrite
 func (r *Redactor) rewrite(data []byte, limit int) []byte {
 	var out bytes.Buffer
 	out.Grow(len(data))
+	plain := r.plain(data, limit)
 	secret := false
 	for len(data) > 0 {
 		start := bytes.IndexByte(data, '"')
@@ -75,12 +76,22 @@ func (r *Redactor) rewrite(data []byte, limit int) []byte {
 		literal, rest := data[start:end], data[end:]
 		isName := bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
 		isValue := secret && len(bytes.Trim(data[:start], ": \t\r\n")) == 0
-		out.Write(r.rewriteLiteral(literal, limit, isValue))
-		secret = isName && isSecretName(literal)
+		if isValue || !plain {
+			literal = r.rewriteLiteral(literal, limit, isValue)
+		}
+		out.Write(literal)
+		secret = isName && isSecretName(data[start:end])
 		data = rest
 	}
 	out.Write(data)
 	return out.Bytes()
+}
+
+// plain reports that no string of data is changed for what is in it, which is
+// seen quicker of all at once.
+func (r *Redactor) plain(data []byte, limit int) bool {
+	return (r == nil || r.values == nil) && (limit == 0 || len(data) <= limit) &&
+		bytes.IndexByte(data, '\\') < 0 && !mayHoldToken(string(data))
 }
 
 // literalEnd is the length of the string literal that data begins with.
@@ -106,13 +117,21 @@ func (r *Redactor) rewriteLiteral(literal []byte, limit int, whole bool) []byte 
 		clean = Redacted
 	}
 	if limit > 0 && len(clean) > limit {
-		head := excerpt.Head(clean, limit)
-		clean = fmt.Sprintf("%s[... %d bytes left out]", head, len(clean)-len(head))
+		clean = cut(clean, limit)
 	}
 	if clean == text {
 		return literal
 	}
 	return tool.MustMarshal(clean)
+}
+
+// cut keeps the first part of s, whole characters only, and says how much is
+// missing.
+func cut(s string, limit int) string {
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return fmt.Sprintf("%s[... %d bytes left out]", s[:limit], len(s)-limit)
 }
 
 func isSecretName(literal []byte) bool {
