@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,8 @@ const (
 	// maxSyncs is how many of them are waited for at a time: a disk can serve
 	// many in one go.
 	maxSyncs = 32
+	// manyDrafts is how many there have to be for one sync of them all.
+	manyDrafts = 16
 )
 
 func (b *batch) run(ctx context.Context) (err error) {
@@ -50,9 +53,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepare writes the new contents beside the files and to the disk. The disk
-// is told of all before the first is waited for: many file systems then write
-// them, and what leads to them, in one go.
+// prepare writes the new contents beside the files and to the disk.
 func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	drafts := make([]*draft, len(steps))
 	errs := make([]error, len(steps))
@@ -64,9 +65,10 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 			break
 		}
 	}
+	b.w.handOver(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil }))
 	atOnce(len(steps), maxSyncs, func(i int) {
-		if drafts[i] != nil {
-			errs[i] = b.w.settle(drafts[i])
+		if d := drafts[i]; d != nil {
+			errs[i] = b.w.settle(d)
 		}
 	})
 	for i, err := range errs {
@@ -75,6 +77,26 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 		}
 	}
 	return nil
+}
+
+// handOver has the disk write all drafts before any is waited for, many of them
+// in one go where that is quicker. They still have to be settled.
+func (c *core) handOver(drafts []*draft) {
+	if len(drafts) >= manyDrafts {
+		files := make([]*os.File, len(drafts))
+		for i, d := range drafts {
+			files[i] = d.file
+		}
+		if c.syncTogether(files) == nil {
+			for _, d := range drafts {
+				d.synced = true
+			}
+			return
+		}
+	}
+	for _, d := range drafts {
+		startWriting(d.file)
+	}
 }
 
 // atOnce calls do with 0 to n-1, in up to limit goroutines.
@@ -127,7 +149,6 @@ func (s *batchStep) draft() (*draft, error) {
 		return nil, err
 	}
 	s.temp = d.name
-	startWriting(d.file)
 	return d, nil
 }
 
@@ -207,13 +228,15 @@ func (b *batch) rollBack() {
 	}
 }
 
-// tidy removes what is left of temporary files.
+// tidy removes what is left of temporary files. Some file systems wait for the
+// disk when they free what lay there.
 func (b *batch) tidy() {
-	for _, s := range b.steps {
+	atOnce(len(b.steps), maxSyncs, func(i int) {
+		s := b.steps[i]
 		for _, name := range []string{s.temp, s.backup} {
 			if name != "" {
 				_ = s.dir.Remove(name)
 			}
 		}
-	}
+	})
 }

@@ -24,28 +24,34 @@ type seenSync struct {
 	names  map[string]string // content by name
 }
 
-// watchSyncs notes what the directory holds each time a file is synced; fail
-// makes that sync fail, counted from 1.
-func watchSyncs(t *testing.T, w *workspace.Workspace, dir string, fail int) func() []seenSync {
-	var mu sync.Mutex
-	var seen []seenSync
-	w.OnSync(func(f *os.File) error {
-		mu.Lock()
-		defer mu.Unlock()
-		now := seenSync{synced: filepath.Base(f.Name()), names: map[string]string{}}
-		entries, err := os.ReadDir(dir)
-		assert.NoError(t, err)
-		for _, e := range entries {
-			data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-			assert.NoError(t, err)
-			now.names[e.Name()] = string(data)
-		}
-		if seen = append(seen, now); len(seen) == fail {
-			return errors.New("the disk is on fire")
-		}
-		return f.Sync()
-	})
-	return func() []seenSync { return seen }
+// watcher notes what a directory holds each time files are synced.
+type watcher struct {
+	dir  string
+	fail int // which sync fails, from 1; 0 for none
+	mu   sync.Mutex
+	seen []seenSync
+}
+
+func (w *watcher) sync(f *os.File) error { return w.syncAll([]*os.File{f}) }
+
+func (w *watcher) syncAll(files []*os.File) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := map[string]string{}
+	entries, err := os.ReadDir(w.dir)
+	for _, e := range entries {
+		data, readErr := os.ReadFile(filepath.Join(w.dir, e.Name()))
+		err = errors.Join(err, readErr)
+		names[e.Name()] = string(data)
+	}
+	for _, f := range files {
+		w.seen = append(w.seen, seenSync{filepath.Base(f.Name()), names})
+		err = errors.Join(err, f.Sync())
+	}
+	if len(w.seen) == w.fail {
+		return errors.New("the disk is on fire")
+	}
+	return err
 }
 
 // A power cut can come at any moment and cannot be made in a test. What keeps
@@ -64,7 +70,8 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 		do    func(w *workspace.Workspace, dir string) error
 		syncs int
 	}{
-		"batch": {change, files + 2},
+		"batch":           {change, files + 2},
+		"batch, together": {change, files + 2},
 		"write": {func(w *workspace.Workspace, _ string) error {
 			_, err := w.WriteFile("f0", []byte("new"), workspace.WriteOptions{})
 			return err
@@ -90,10 +97,15 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 				plant(t, dir, name, content)
 			}
 			w := open(t, dir, workspace.Options{})
-			seen := watchSyncs(t, w, dir, 0)
+			watch := &watcher{dir: dir}
+			w.OnSync(watch.sync)
+			if name == "batch, together" {
+				w.OnSync(func(*os.File) error { return errors.New("synced already") })
+				w.OnSyncTogether(watch.syncAll)
+			}
 			require.NoError(t, c.do(w, dir))
 			var synced []string
-			for _, s := range seen() {
+			for _, s := range watch.seen {
 				content := s.names[s.synced]
 				assert.Contains(t, []string{"new", "old", "oldnew"}, content, "the temporary file is written before it is synced")
 				for name, content := range before {
@@ -105,7 +117,7 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 				synced = append(synced, s.synced)
 			}
 			slices.Sort(synced)
-			assert.Len(t, slices.Compact(synced), c.syncs, "each new file is synced, by itself")
+			assert.Len(t, slices.Compact(synced), c.syncs, "each new file is synced")
 		})
 	}
 }
@@ -121,7 +133,23 @@ func TestBatchWithAFailedSyncChangesNothing(t *testing.T) {
 		changes = append(changes, workspace.Change{Kind: workspace.Replace, Path: name, Data: []byte("new")})
 	}
 	before := tree(t, dir)
-	watchSyncs(t, w, dir, 40)
+	w.OnSync((&watcher{dir: dir, fail: 40}).sync)
 	require.ErrorContains(t, w.Batch(context.Background(), changes), "the disk is on fire")
 	assert.Equal(t, before, tree(t, dir))
+}
+
+// Where many files cannot be synced together, or not for sure, each is by
+// itself.
+func TestBatchWithAFailedSyncOfAll(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, workspace.Options{})
+	var changes []workspace.Change
+	for i := range 50 {
+		changes = append(changes, workspace.Change{Kind: workspace.Create, Path: fmt.Sprint("f", i), Data: []byte("new")})
+	}
+	watch := &watcher{dir: dir}
+	w.OnSync(watch.sync)
+	w.OnSyncTogether(func([]*os.File) error { return errors.New("the disk is on fire") })
+	require.NoError(t, w.Batch(context.Background(), changes))
+	assert.Len(t, watch.seen, 50)
 }

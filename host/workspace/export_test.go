@@ -5,8 +5,14 @@ import (
 	"os"
 )
 
-// OnSync puts f in the place of File.Sync.
-func (w *Workspace) OnSync(f func(*os.File) error) { w.core.sync = f }
+// OnSync puts f in the place of File.Sync, and has nothing synced together.
+func (w *Workspace) OnSync(f func(*os.File) error) {
+	w.core.sync = f
+	w.OnSyncTogether(func([]*os.File) error { return errors.ErrUnsupported })
+}
+
+// OnSyncTogether puts f in the place of a sync of many files.
+func (w *Workspace) OnSyncTogether(f func([]*os.File) error) { w.core.syncTogether = f }
 
 // ForgetExchange makes w one of a system that cannot exchange two files.
 func (w *Workspace) ForgetExchange() {

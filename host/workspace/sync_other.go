@@ -2,7 +2,13 @@
 
 package workspace
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // startWriting is for systems that can be told to begin with a file.
 func startWriting(*os.File) {}
+
+// syncTogether is for systems that can sync several files at once.
+func syncTogether([]*os.File) error { return errors.ErrUnsupported }

@@ -66,8 +66,9 @@ func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string,
 
 // draft is a temporary file that is written, but not on the disk for sure.
 type draft struct {
-	name string
-	file *os.File
+	name   string
+	file   *os.File
+	synced bool // with others
 }
 
 // draft writes a temporary file as stage does.
@@ -89,7 +90,10 @@ func (h *held) draft(data io.Reader, old fs.FileInfo, mode fs.FileMode) (*draft,
 // may lead to a draft before: after a power cut the name could be on the disk
 // and the content not.
 func (c *core) settle(d *draft) error {
-	err := c.sync(d.file)
+	var err error
+	if !d.synced {
+		err = c.sync(d.file)
+	}
 	if closeErr := d.file.Close(); err == nil {
 		err = closeErr
 	}

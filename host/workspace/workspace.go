@@ -78,8 +78,11 @@ type core struct {
 	escape   error // what os.Root answers for a path outside
 	locks    lockTable
 	swept    sync.Map // directories whose stale temporary files are gone
-	sync     func(*os.File) error
-	exchange func(p *place, name string) error
+
+	// What the system does, for tests to put something else in its place.
+	sync         func(*os.File) error
+	syncTogether func([]*os.File) error
+	exchange     func(p *place, name string) error
 }
 
 // tree is one directory tree that may be used.
@@ -98,7 +101,10 @@ func Open(root string, opts Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait, sync: (*os.File).Sync, exchange: exchange}
+	c := &core{
+		symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait,
+		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange,
+	}
 	if c.lockWait <= 0 {
 		c.lockWait = DefaultLockWait
 	}
