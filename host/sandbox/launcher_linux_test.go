@@ -101,3 +101,22 @@ func TestWhatIsLeftBehind(t *testing.T) {
 		gone(t, "sleep\x004733")
 	})
 }
+
+// Whoever lists processes sees what a launcher is for.
+func TestLauncherShowsItsCommand(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line", "shown")
+		p, err := proc.Open(t.Context(), c)
+		require.NoError(t, err)
+		defer p.Stop()
+		_, err = p.Stdout.Read(make([]byte, 16))
+		require.NoError(t, err)
+		dir := "/proc/" + strconv.Itoa(p.PID())
+		line, err := os.ReadFile(dir + "/cmdline")
+		require.NoError(t, err)
+		assert.Equal(t, "toolhost-launch\x00/bin/sh\x00-c\x00echo begun; read line\x00shown\x00", string(line))
+		name, err := os.ReadFile(dir + "/comm")
+		require.NoError(t, err)
+		assert.Equal(t, "toolhost-launch\n", string(name))
+	})
+}

@@ -20,8 +20,25 @@ func (p *Plan) Apply(cmd *exec.Cmd, env []string) error {
 	if err != nil {
 		return err
 	}
-	cmd.Env = env
-	return apply(cmd, s)
+	if err := apply(cmd, s); err != nil {
+		return err
+	}
+	cmd.Args, cmd.Env = append(cmd.Args, shown(p.Args)...), env
+	return nil
+}
+
+// shownArguments is how much of a command line the launcher shows.
+const shownArguments = 4 << 10
+
+// shown are the arguments of the program that the launcher has as its own, for
+// whoever lists processes.
+func shown(args []string) []string {
+	for i, size := 0, 0; i < len(args); i++ {
+		if size += len(args[i]); size > shownArguments {
+			return args[:i]
+		}
+	}
+	return args
 }
 
 func apply(cmd *exec.Cmd, s *script) error {
