@@ -150,6 +150,7 @@ func (r *guardedRunner) Start(context.Context) error {
 func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.launching.Lock()
 	defer r.launching.Unlock()
+	defer closeAll(r.cmd.ExtraFiles)
 	if r.halted {
 		return nil, errors.New("stopped before the start")
 	}
@@ -165,7 +166,6 @@ func (r *guardedRunner) launch() ([]*os.File, error) {
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = stdin, outEnd, errEnd
 	err := r.cmd.Start()
 	closeAll([]*os.File{stdin, outEnd, errEnd})
-	closeAll(r.cmd.ExtraFiles)
 	if err != nil {
 		pipes.close()
 		return nil, err
