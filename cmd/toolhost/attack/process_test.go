@@ -133,26 +133,27 @@ func TestProcessesEndWithTheHost(t *testing.T) {
 				t.Run(face+" "+how+" "+s.String(), func(t *testing.T) {
 					t.Parallel()
 					tally.note(tally.cases, "processes", face+" host "+how+" "+s.String())
-					script := inTheBackground
+					script, processes := inTheBackground, 2
 					if how == "killed" && !s.full(t) {
 						// What a command starts may outlive that one; it itself may not.
-						if script = `exec ` + sleeper; face == "taskfile" {
+						if script, processes = `exec `+sleeper, 1; face == "taskfile" {
 							return
 						}
 					}
-					endHost(t, s, face, script, end)
+					endHost(t, s, face, script, processes, end)
 				})
 			}
 		}
 	}
 }
 
-func endHost(t *testing.T, s stance, face, script string, end func(*host)) {
+// endHost ends a host whose command runs as that many processes.
+func endHost(t *testing.T, s stance, face, script string, processes int, end func(*host)) {
 	f, a := faces[face], processArena(t, s, strings.ReplaceAll(stubbornTools, `"1s"`, `"60s"`))
 	a.arm()
 	h := a.serve(nil, toolsetArgs(f.toolset)...)
 	h.startCall(f.tool, f.params(t, a.fill(script)))
-	require.True(t, within(patience, func() bool { return len(a.marked()) >= 2 }), "it has begun")
+	require.True(t, within(patience, func() bool { return len(a.marked()) >= processes }), "it has begun")
 	end(h)
 	select {
 	case <-h.done:
