@@ -18,7 +18,8 @@ import (
 var ErrNoModel = errors.New("none is configured")
 
 // NeedsDetail is the detail of an error that names what the caller would have
-// to offer for the call to work: "elicitation", "sampling" or "roots".
+// to offer for the call to work: "elicitation", "elicitation.url", "sampling"
+// or "roots".
 const NeedsDetail = "needs"
 
 // asking is what a call knows of the questions that it had.
@@ -44,6 +45,12 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		}
 		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s needs to know which directories the client works in, and this client does not tell", s.call.outcome.Tool).
 			Suggest("Call it from an MCP client that offers roots.").With(NeedsDetail, "roots")
+	case form.URL != "":
+		if s.call.request.CanVisit {
+			return tool.Answer{}, s.put(key, form)
+		}
+		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s needs the user to visit a page, and this client cannot show its address: %s", s.call.outcome.Tool, form.Message).
+			Suggest("Call it from an MCP client with elicitation of URLs, or on a terminal: toolhost call.").With(NeedsDetail, "elicitation.url")
 	case s.call.request.CanAsk:
 		return tool.Answer{}, s.put(key, form)
 	}

@@ -175,6 +175,9 @@ type Request struct {
 	// CanAsk is true when the face can put a question to the user; then an
 	// outcome may carry one in Input. Otherwise what needs an answer fails.
 	CanAsk bool
+	// CanVisit is true when the face can show the user the URL of a page to
+	// visit, in the same way.
+	CanVisit bool
 	// ApproveLater is true when the caller can make the same call again after
 	// a person has approved it elsewhere.
 	ApproveLater bool

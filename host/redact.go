@@ -145,7 +145,7 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 		return q
 	}
 	clean := *q
-	clean.Form.Message = d.text.Replace(q.Form.Message)
+	clean.Form.Message, clean.Form.URL = d.text.Replace(q.Form.Message), d.text.Replace(q.Form.URL)
 	if len(q.Form.Schema) > 0 {
 		clean.Form.Schema = json.RawMessage(d.json.Replace(string(q.Form.Schema)))
 	}

@@ -77,6 +77,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	request := host.Request{
 		Tool: name, Params: params, ID: flags.id, DryRun: flags.dryRun,
 		CanAsk:       isTerminal(a.in) && isTerminal(a.err),
+		CanVisit:     isTerminal(a.in) && isTerminal(a.err),
 		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",
 		Progress:     a.showProgress(flags.json),
 	}

@@ -40,6 +40,9 @@ type formChoice struct {
 // without fields is a question for yes or no.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	fmt.Fprintln(a.err, harmless(form.Message))
+	if form.URL != "" {
+		fmt.Fprintf(a.err, "\n  %s\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\n", harmless(form.URL))
+	}
 	fields, required := formFields(form.Schema)
 	if len(fields) == 0 {
 		line, _, err := a.readLine(ctx, "Go on? (y/n): ")

@@ -77,3 +77,12 @@ func TestAskForConsent(t *testing.T) {
 		assert.Equal(t, action, answer.Action, "%q", typed)
 	}
 }
+
+func TestAPageIsShownAndNotOpened(t *testing.T) {
+	var screen strings.Builder
+	a := &app{in: strings.NewReader("y\n"), out: io.Discard, err: &screen}
+	answer, err := a.askForm(t.Context(), tool.Form{Message: "Visit a page of pay.example?", URL: "https://pay.example/x"})
+	require.NoError(t, err)
+	assert.True(t, answer.Accepted())
+	assert.Equal(t, "Visit a page of pay.example?\n\n  https://pay.example/x\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\nGo on? (y/n): ", screen.String())
+}

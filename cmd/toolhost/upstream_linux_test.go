@@ -70,7 +70,11 @@ func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress c
 			default:
 			}
 		},
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if r.Params.URL == "https://login.example/start" && strings.Contains(r.Params.Message, "login.example") {
+				return &mcp.ElicitResult{Action: "accept"}, nil
+			}
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "question": r.Params.Message}}, nil
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
@@ -132,6 +136,10 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	assert.Contains(t, text(call("ev_get-roots-list", nil)), "file://"+dir)
 	assert.NotNil(t, call("ev_get-structured-content", map[string]any{"location": "New York"}).StructuredContent)
 	assert.Contains(t, kinds(call("ev_get-resource-links", map[string]any{"count": 2})), "*mcp.ResourceLink *mcp.ResourceLink")
+	visited := call("ev_trigger-url-elicitation", map[string]any{"url": "https://login.example/start"})
+	assert.False(t, visited.IsError)
+	assert.Contains(t, text(visited), "accept", "the page was shown to the user")
+	assert.True(t, call("ev_trigger-url-elicitation", map[string]any{"url": "http://login.example/start"}).IsError, "it is not https")
 	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada", "the form reached the user and the answer the server")
 
 	// Killed in mid-call: the call fails and says why, and the next one works.

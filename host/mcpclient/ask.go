@@ -18,9 +18,16 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// elicit puts a server's form to the user of the call that it belongs to.
+// elicit puts a server's form, or the page that it names, to the user of the
+// call that it belongs to.
 func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name, request.Params.Message)}
+	if request.Params.Mode == "url" {
+		var err error
+		if form, err = l.server.visit(request.Params); err != nil {
+			return nil, err
+		}
+	}
 	if request.Params.RequestedSchema != nil {
 		form.Schema = tool.MustMarshal(request.Params.RequestedSchema)
 	}
@@ -28,12 +35,21 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 	if f == nil {
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	}
-	key := f.questionKey(form)
-	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
+	answer, err := f.askUser(ctx, form)
 	if err != nil {
 		return nil, err
 	}
-	return elicitResult(answer.(tool.Answer))
+	return elicitResult(answer)
+}
+
+// askUser puts a question to the user of the call.
+func (f *flight) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
+	key := f.questionKey(form)
+	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	return answer.(tool.Answer), nil
 }
 
 // questionKey names a question so that the same one, asked anew by a server
@@ -49,14 +65,12 @@ func (f *flight) questionKey(form tool.Form) string {
 
 func elicitResult(a tool.Answer) (*mcp.ElicitResult, error) {
 	out := &mcp.ElicitResult{Action: a.Action}
-	if !a.Accepted() {
+	if !a.Accepted() || len(a.Content) == 0 {
 		return out, nil
 	}
 	out.Content = make(map[string]any)
-	if len(a.Content) > 0 {
-		if err := json.Unmarshal(a.Content, &out.Content); err != nil {
-			return nil, fmt.Errorf("the answer cannot be read: %w", err)
-		}
+	if err := json.Unmarshal(a.Content, &out.Content); err != nil {
+		return nil, fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return out, nil
 }

@@ -34,6 +34,7 @@ type link struct {
 	server *server
 	wire   *wire
 	words  *words
+	visits visits
 
 	session *mcp.ClientSession
 	process *proc.Process // nil for a URL
@@ -160,10 +161,11 @@ func (l *link) newClient() *mcp.Client {
 	c := l.server.client
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}},
+			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
 			RootsV2:     &mcp.RootCapabilities{}, // they change with the connection only
 		},
 		ElicitationHandler:          l.elicit,
+		ElicitationCompleteHandler:  l.visited,
 		ProgressNotificationHandler: l.progress,
 		LoggingMessageHandler:       l.log,
 		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { go l.listAgain() },

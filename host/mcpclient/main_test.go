@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,6 +167,8 @@ func sdkServer() *mcp.Server {
 		}
 		return text(strings.Join(all, ", ")), nil
 	})
+	add("visit", visitTool)
+	add("register", registerTool())
 	add("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		add("grown", textTool("grown"))
 		return text("ok"), nil
@@ -215,6 +218,35 @@ func askTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, er
 		}}}, nil
 	}
 	return text(fmt.Sprintf("%s %v", answer.Action, answer.Content["name"])), nil
+}
+
+// visitTool asks the user to visit the page of its arguments.
+func visitTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	answer, ok := r.Params.InputResponses["page"].(*mcp.ElicitResult)
+	if !ok {
+		var args struct{ URL string }
+		_ = json.Unmarshal(r.Params.Arguments, &args)
+		return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"page": &mcp.ElicitParams{
+			Mode: "url", Message: "Pay there.", URL: args.URL, ElicitationID: "1",
+		}}}, nil
+	}
+	return text(fmt.Sprint(answer.Action, answer.Content)), nil
+}
+
+// registerTool refuses its calls until the user was at a page, and says when
+// that is.
+func registerTool() mcp.ToolHandler {
+	var calls atomic.Int64
+	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if calls.Add(1) == 1 {
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				_ = r.Session.NotifyElicitationComplete(context.Background(), &mcp.ElicitationCompleteParams{ElicitationID: "reg"})
+			}()
+			return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{{Mode: "url", Message: "Register.", URL: "https://register.example/?id=reg", ElicitationID: "reg"}})
+		}
+		return text("registered"), nil
+	}
 }
 
 func textTool(s string) mcp.ToolHandler {

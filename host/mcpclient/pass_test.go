@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,4 +215,63 @@ func TestRootsAreToldToWhoAsks(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "lib#1 file:///srv/lib%231, the project file:///srv/the%20project", result.Text(), version)
 	}
+}
+
+func TestPagesToVisitAreShownToTheUser(t *testing.T) {
+	eachWay(t, mcpclient.Options{}, func(t *testing.T, client *mcpclient.Client) {
+		for url, shown := range map[string]struct{ url, domain string }{
+			"https://pay.example/x?y=1#z":        {"https://pay.example/x?y=1#z", "pay.example"},
+			"https://b\u00fccher.example:8443/a": {"https://xn--bcher-kva.example:8443/a", "xn--bcher-kva.example"},
+			"https://pay.example\u200b.evil/x":   {"https://pay.example.evil/x", "pay.example.evil"},
+			"http://127.0.0.1:8080/cb":           {"http://127.0.0.1:8080/cb", "127.0.0.1"},
+		} {
+			user := &caller{answers: make(map[string]tool.Answer)}
+			call := newCall(string(tool.MustMarshal(map[string]string{"url": url})))
+			call.Host, call.RequestID = user, url
+			_, err := client.Call(t.Context(), "up", "visit", call.Params, call)
+			input := new(tool.InputRequired)
+			require.ErrorAs(t, err, &input)
+			assert.Equal(t, tool.Form{URL: shown.url, Message: "The MCP server up asks you to visit a page of " + shown.domain + ": Pay there."}, input.Form)
+			user.answers[input.Key] = tool.Answer{Action: "accept"}
+			result, err := client.Call(t.Context(), "up", "visit", call.Params, call)
+			require.NoError(t, err)
+			assert.Equal(t, "acceptmap[]", result.Text())
+		}
+		for _, url := range []string{
+			"http://pay.example/", "file:///etc/passwd", "javascript:alert(1)", "https://pay.example@evil.example/", "https:///x", "not a url",
+			"https://pay.example/" + strings.Repeat("x", 5000),
+		} {
+			call := newCall(string(tool.MustMarshal(map[string]string{"url": url})))
+			call.Host, call.RequestID = &caller{}, url
+			_, err := client.Call(t.Context(), "up", "visit", call.Params, call)
+			require.Error(t, err, url)
+			assert.NotErrorIs(t, err, tool.ErrInputRequired, url)
+		}
+	})
+}
+
+// A server may refuse a call until the user was at a page; then the call is
+// made again.
+func TestACallWaitsForThePageItRequires(t *testing.T) {
+	register := func(action string) (*tool.Result, error) {
+		spec := upstream("sdk")
+		spec.Protocol = "2025-11-25"
+		client := open(t, mcpclient.Options{}, spec)
+		user := &caller{answers: make(map[string]tool.Answer)}
+		call := newCall("{}")
+		call.Host = user
+		_, err := client.Call(t.Context(), "up", "register", nil, call)
+		input := new(tool.InputRequired)
+		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "https://register.example/?id=reg", input.Form.URL)
+		assert.Contains(t, input.Form.Message, "register.example: Register.")
+		user.answers[input.Key] = tool.Answer{Action: action}
+		return client.Call(t.Context(), "up", "register", nil, call)
+	}
+	result, err := register("accept")
+	require.NoError(t, err)
+	assert.Equal(t, "registered", result.Text())
+	_, err = register("decline")
+	require.ErrorIs(t, err, &tool.Error{Code: tool.Denied})
+	require.ErrorContains(t, err, "register.example")
 }

@@ -62,6 +62,16 @@ func (f *flight) roundTrip(ctx context.Context) (*tool.Result, error) {
 	params.SetProgressToken(f.token)
 	result, err := f.link.session.CallTool(ctx, params)
 	raw, large := f.link.wire.take(f.token)
+	if pages := required(err); len(pages) > 0 {
+		if err := f.visitAll(ctx, pages); err != nil {
+			return nil, err
+		}
+		result, err = f.link.session.CallTool(ctx, params)
+		raw, large = f.link.wire.take(f.token)
+		if pages := required(err); len(pages) > 0 {
+			return nil, f.link.stillRequired(pages)
+		}
+	}
 	switch {
 	case large:
 		return nil, f.link.tooLarge()

@@ -5,6 +5,7 @@ package mcpserve
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -116,6 +117,9 @@ func put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputR
 
 // formOf is a question of an outcome as MCP's elicitation.
 func formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
+	if q.Form.URL != "" {
+		return &mcp.ElicitParams{Mode: "url", Message: q.Form.Message, URL: q.Form.URL, ElicitationID: rand.Text()}
+	}
 	schema := q.Form.Schema
 	if host.IsApproval(q) {
 		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -73,6 +74,7 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry, do func(
 			Step:         asked.Step,
 			Answers:      asked.answers,
 			CanAsk:       in.canAsk(),
+			CanVisit:     in.canVisit(),
 			CanSample:    in.canSample() && isStateless(in.session),
 			CanRoots:     in.canRoots(),
 			Sample:       s.sampler(in),
@@ -121,8 +123,17 @@ func (in *inquiry) lacks(outcome *host.Outcome) error {
 	return &jsonrpc.Error{
 		Code:    mcp.CodeMissingRequiredClientCapabilities,
 		Message: outcome.Err.Message + ". " + outcome.Err.Suggestion,
-		Data:    tool.MustMarshal(map[string]any{"requiredCapabilities": map[string]any{needs: struct{}{}}}),
+		Data:    tool.MustMarshal(map[string]any{"requiredCapabilities": capability(needs)}),
 	}
+}
+
+// capability is an object with the member that a name with dots leads to.
+func capability(name string) map[string]any {
+	first, rest, more := strings.Cut(name, ".")
+	if more {
+		return map[string]any{first: capability(rest)}
+	}
+	return map[string]any{first: struct{}{}}
 }
 
 // canAsk reports whether the client can put a form to its user. One that
@@ -133,6 +144,12 @@ func (in *inquiry) canAsk() bool {
 	}
 	e := in.capabilities.Elicitation
 	return e.Form != nil || e.URL == nil
+}
+
+// canVisit reports whether the client can show its user the URL of a page.
+func (in *inquiry) canVisit() bool {
+	c := in.capabilities
+	return c != nil && c.Elicitation != nil && c.Elicitation.URL != nil
 }
 
 func (in *inquiry) canSample() bool {

@@ -264,3 +264,51 @@ func TestWithoutAnswers(t *testing.T) {
 	assert.JSONEq(t, `{"name":"Jo","age":7}`, string(answers["who"].Content))
 	assert.JSONEq(t, `{"text":"x"}`, string(answers["what"].Content))
 }
+
+// A page to visit goes to clients that can show its address, and to no other.
+func TestAPageToVisit(t *testing.T) {
+	visits := newTool("visits", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		answer, err := c.Ask(ctx, "page", tool.Form{Message: "Visit pay.example?", URL: "https://pay.example/x"})
+		if err != nil {
+			return nil, err
+		}
+		return tool.Text(answer.Action), nil
+	})
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		for _, action := range []string{"accept", "decline", "cancel"} {
+			w := serveWeb(t, newHost(t, host.Options{}, visits), mcpserve.HTTPOptions{})
+			var asked *mcp.ElicitParams
+			session := w.connect(revision, &mcp.ClientOptions{
+				Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked = r.Params
+					return &mcp.ElicitResult{Action: action}, nil
+				},
+			})
+			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "visits"})
+			require.NoError(t, err)
+			assert.Equal(t, action, r.Content[0].(*mcp.TextContent).Text)
+			assert.Equal(t, "url", asked.Mode)
+			assert.Equal(t, "https://pay.example/x", asked.URL)
+			assert.Equal(t, "Visit pay.example?", asked.Message)
+			assert.NotEmpty(t, asked.ElicitationID)
+			assert.Nil(t, asked.RequestedSchema)
+		}
+		forms := &mcp.ClientOptions{
+			Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}},
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				t.Error("it was asked")
+				return nil, nil
+			},
+		}
+		r, err := serveWeb(t, newHost(t, host.Options{}, visits), mcpserve.HTTPOptions{}).connect(revision, forms).CallTool(t.Context(), &mcp.CallToolParams{Name: "visits"})
+		if revision == "2026-07-28" {
+			assert.Equal(t, int64(mcp.CodeMissingRequiredClientCapabilities), codeOf(err))
+			assert.ErrorContains(t, err, "Visit pay.example?")
+			continue
+		}
+		require.NoError(t, err)
+		assert.True(t, r.IsError)
+		assert.Contains(t, r.Content[0].(*mcp.TextContent).Text, "toolhost call")
+	}
+}

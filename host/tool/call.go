@@ -114,6 +114,9 @@ type Form struct {
 	// Sample puts the question to a language model; the answer's content is a
 	// SampleResponse. A plugin uses Services.Sample instead.
 	Sample *SampleRequest `json:"sample,omitempty"`
+	// URL asks the user to visit a page, which nobody else opens; the answer
+	// says whether they agreed and has no content. A plugin cannot ask this.
+	URL string `json:"url,omitempty"`
 	// Roots asks the client which directories it works in; the answer's
 	// content is Roots. A plugin cannot ask this.
 	Roots bool `json:"roots,omitempty"`

@@ -136,6 +136,10 @@ func (s *services) Emit(ctx context.Context, event string, payload any) error {
 }
 
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
+	if form.URL != "" {
+		return tool.Answer{}, tool.Errorf(tool.Unsupported, "a plugin cannot ask the user to visit a page: %s", form.Message).
+			Suggest("Ask in words, or declare the MCP server that asks in an mcp block, so that the host calls it.")
+	}
 	r, err := s.ask(ctx, &toolpb.ServiceRequest{Service: &toolpb.ServiceRequest_Ask{
 		Ask: &toolpb.Ask{Key: key, Form: toproto.Form(form)},
 	}})
