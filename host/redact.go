@@ -162,5 +162,9 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 // sample gives a question to a model without secrets.
 func (d *redactor) sample(request tool.SampleRequest) *tool.SampleRequest {
 	request.System, request.Prompt = d.string(request.System), d.string(request.Prompt)
+	request.Messages = slices.Clone(request.Messages)
+	for i := range request.Messages {
+		request.Messages[i].Text = d.string(request.Messages[i].Text)
+	}
 	return &request
 }

@@ -103,11 +103,13 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	if f == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
 	}
-	prompt, err := promptOf(request.Params.Messages)
-	if err != nil {
-		return nil, err
+	asked := tool.SampleRequest{System: request.Params.SystemPrompt, MaxTokens: int(request.Params.MaxTokens)}
+	prompt, texts := promptOf(request.Params.Messages)
+	if texts {
+		asked.Prompt = prompt
+	} else if asked.Messages = conversation(request.Params.Messages); asked.Messages == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "a model is asked with texts, images and audio only"}
 	}
-	asked := tool.SampleRequest{System: request.Params.SystemPrompt, Prompt: prompt, MaxTokens: int(request.Params.MaxTokens)}
 	type outcome struct {
 		response *tool.SampleResponse
 		err      error
@@ -131,20 +133,38 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	}, nil
 }
 
-// promptOf writes a conversation as one prompt. Only text can be passed on.
-func promptOf(messages []*mcp.SamplingMessage) (string, error) {
+// promptOf writes a conversation of texts as one prompt. It gives false for one
+// of which a part is no text.
+func promptOf(messages []*mcp.SamplingMessage) (prompt string, texts bool) {
 	var parts []string
 	for _, m := range messages {
 		text, ok := m.Content.(*mcp.TextContent)
 		if !ok {
-			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "only text can be sampled from"}
+			return "", false
 		}
 		if len(messages) == 1 {
-			return text.Text, nil
+			return text.Text, true
 		}
 		parts = append(parts, string(m.Role)+": "+text.Text)
 	}
-	return strings.Join(parts, "\n\n"), nil
+	return strings.Join(parts, "\n\n"), true
+}
+
+// conversation gives messages of texts, images and audio; nil when there is
+// something else among them.
+func conversation(messages []*mcp.SamplingMessage) []tool.Content {
+	all := make([]tool.Content, 0, len(messages))
+	for _, m := range messages {
+		switch m.Content.(type) {
+		case *mcp.TextContent, *mcp.ImageContent, *mcp.AudioContent:
+			made := content(m.Content)
+			made.Role, made.MCP = string(m.Role), nil
+			all = append(all, made)
+		default:
+			return nil
+		}
+	}
+	return all
 }
 
 // progress passes a server's progress on to its call.

@@ -167,6 +167,18 @@ func sdkServer() *mcp.Server {
 		}
 		return text(strings.Join(all, ", ")), nil
 	})
+	add("describe", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{
+			{Role: "user", Content: &mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"}},
+			{Role: "user", Content: &mcp.AudioContent{Data: []byte("wav"), MIMEType: "audio/wav"}},
+			{Role: "assistant", Content: &mcp.TextContent{Text: "Hm."}},
+			{Role: "user", Content: &mcp.TextContent{Text: "What is it?"}},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return text(answer.Content.(*mcp.TextContent).Text), nil
+	})
 	add("visit", visitTool)
 	add("register", registerTool())
 	add("grow", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -275,3 +275,20 @@ func TestACallWaitsForThePageItRequires(t *testing.T) {
 	require.ErrorIs(t, err, &tool.Error{Code: tool.Denied})
 	require.ErrorContains(t, err, "register.example")
 }
+
+func TestSamplingPassesImagesAndAudio(t *testing.T) {
+	spec := upstream("sdk")
+	spec.Protocol = "2025-11-25"
+	user := new(caller)
+	call := newCall("{}")
+	call.Host = user
+	result, err := open(t, mcpclient.Options{Sampling: true}, spec).Call(t.Context(), "up", "describe", nil, call)
+	require.NoError(t, err)
+	require.Equal(t, "hi", result.Text())
+	require.Equal(t, tool.SampleRequest{MaxTokens: 10, Messages: []tool.Content{
+		{Kind: tool.KindImage, Role: "user", Data: []byte("png"), MIMEType: "image/png"},
+		{Kind: tool.KindAudio, Role: "user", Data: []byte("wav"), MIMEType: "audio/wav"},
+		{Kind: tool.KindText, Role: "assistant", Text: "Hm."},
+		{Kind: tool.KindText, Role: "user", Text: "What is it?"},
+	}}, user.sampled)
+}

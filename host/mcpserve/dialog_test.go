@@ -312,3 +312,31 @@ func TestAPageToVisit(t *testing.T) {
 		assert.Contains(t, r.Content[0].(*mcp.TextContent).Text, "toolhost call")
 	}
 }
+
+// Images and audio reach the client's model as they are.
+func TestSamplingWithAnImage(t *testing.T) {
+	looks := newTool("looks", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		response, err := c.Sample(ctx, tool.SampleRequest{Messages: []tool.Content{
+			{Kind: tool.KindImage, Role: "user", Data: []byte("png"), MIMEType: "image/png"}, {Kind: tool.KindText, Role: "user", Text: "What is it?"},
+		}})
+		if err != nil {
+			return nil, err
+		}
+		return tool.Text(response.Text), nil
+	})
+	for _, revision := range revisions() {
+		var asked *mcp.CreateMessageParams
+		session := serveWeb(t, newHost(t, host.Options{}, looks), mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{
+			CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				asked = r.Params
+				return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "a cat"}}, nil
+			},
+		})
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "looks"})
+		require.NoError(t, err)
+		assert.Equal(t, "a cat", r.Content[0].(*mcp.TextContent).Text)
+		require.Len(t, asked.Messages, 2)
+		assert.Equal(t, []byte("png"), asked.Messages[0].Content.(*mcp.ImageContent).Data)
+		assert.Equal(t, "What is it?", asked.Messages[1].Content.(*mcp.TextContent).Text)
+	}
+}

@@ -35,10 +35,12 @@ func (s *Server) sampler(in *inquiry) func(context.Context, tool.SampleRequest) 
 
 // sampling is a question to a model in MCP's form.
 func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
-	p := &mcp.CreateMessageParams{
-		Messages:     []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: request.Prompt}}},
-		SystemPrompt: request.System,
-		MaxTokens:    int64(request.MaxTokens),
+	p := &mcp.CreateMessageParams{SystemPrompt: request.System, MaxTokens: int64(request.MaxTokens)}
+	for _, m := range request.Messages {
+		p.Messages = append(p.Messages, &mcp.SamplingMessage{Role: mcp.Role(m.Role), Content: content(m)})
+	}
+	if request.Prompt != "" || len(p.Messages) == 0 {
+		p.Messages = append(p.Messages, &mcp.SamplingMessage{Role: "user", Content: &mcp.TextContent{Text: request.Prompt}})
 	}
 	if p.MaxTokens <= 0 {
 		p.MaxTokens = defaultMaxTokens

@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -114,7 +115,10 @@ func (c *Client) Close() { c.http.Close() }
 // not_found (the model or the endpoint), invalid_argument (the question),
 // timeout or cancelled.
 func (c *Client) Sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
-	body := c.question(request)
+	body, err := c.question(request)
+	if err != nil {
+		return nil, err
+	}
 	answer, err := c.post(ctx, body)
 	if err != nil {
 		return nil, err
@@ -140,12 +144,51 @@ type chat struct {
 	Stream              bool      `json:"stream"`
 }
 
+// message is one of a chat. Content is a text, or parts.
 type message struct {
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"`
 }
 
-func (c *Client) question(request tool.SampleRequest) chat {
+// part is a piece of a message that is more than a text.
+type part struct {
+	Type  string     `json:"type"`
+	Text  string     `json:"text,omitempty"`
+	Image *imagePart `json:"image_url,omitempty"`
+	Audio *audioPart `json:"input_audio,omitempty"`
+}
+
+type imagePart struct {
+	URL string `json:"url"`
+}
+
+type audioPart struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+// messageOf is a piece of a conversation as the endpoint wants it. Audio is
+// taken in the two formats that such endpoints have.
+func messageOf(c tool.Content) (message, error) {
+	data := base64.StdEncoding.EncodeToString(c.Data)
+	switch c.Kind {
+	case tool.KindText:
+		return message{c.Role, c.Text}, nil
+	case tool.KindImage:
+		return message{c.Role, []part{{Type: "image_url", Image: &imagePart{"data:" + c.MIMEType + ";base64," + data}}}}, nil
+	case tool.KindAudio:
+		switch c.MIMEType {
+		case "audio/wav", "audio/x-wav", "audio/wave":
+			return message{c.Role, []part{{Type: "input_audio", Audio: &audioPart{data, "wav"}}}}, nil
+		case "audio/mpeg", "audio/mp3":
+			return message{c.Role, []part{{Type: "input_audio", Audio: &audioPart{data, "mp3"}}}}, nil
+		}
+	}
+	return message{}, tool.Errorf(tool.Unsupported, "the model cannot be asked with %s of type %q", c.Kind, c.MIMEType).
+		Suggest("Send texts, images, or audio as audio/wav or audio/mpeg.")
+}
+
+func (c *Client) question(request tool.SampleRequest) (chat, error) {
 	body := chat{Model: c.options.Model, MaxTokens: request.MaxTokens}
 	if body.MaxTokens <= 0 {
 		body.MaxTokens = c.options.MaxTokens
@@ -153,8 +196,17 @@ func (c *Client) question(request tool.SampleRequest) chat {
 	if request.System != "" {
 		body.Messages = append(body.Messages, message{"system", request.System})
 	}
-	body.Messages = append(body.Messages, message{"user", request.Prompt})
-	return body
+	for _, each := range request.Messages {
+		made, err := messageOf(each)
+		if err != nil {
+			return chat{}, err
+		}
+		body.Messages = append(body.Messages, made)
+	}
+	if request.Prompt != "" || len(request.Messages) == 0 {
+		body.Messages = append(body.Messages, message{"user", request.Prompt})
+	}
+	return body, nil
 }
 
 func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error) {

@@ -153,3 +153,27 @@ func TestUnusableURL(t *testing.T) {
 		assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err), u)
 	}
 }
+
+func TestImagesAndAudioGoAlong(t *testing.T) {
+	var body struct{ Messages json.RawMessage }
+	c := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"a cat"}}]}`)
+	}, model.Options{})
+	response, err := c.Sample(t.Context(), tool.SampleRequest{Messages: []tool.Content{
+		{Kind: tool.KindImage, Role: "user", Data: []byte("hi"), MIMEType: "image/png"},
+		{Kind: tool.KindAudio, Role: "user", Data: []byte("ho"), MIMEType: "audio/mpeg"},
+		{Kind: tool.KindText, Role: "assistant", Text: "Hm."},
+	}, Prompt: "What is it?"})
+	require.NoError(t, err)
+	assert.Equal(t, "a cat", response.Text)
+	assert.JSONEq(t, `[
+		{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]},
+		{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"aG8=","format":"mp3"}}]},
+		{"role":"assistant","content":"Hm."},
+		{"role":"user","content":"What is it?"}
+	]`, string(body.Messages))
+	_, err = c.Sample(t.Context(), tool.SampleRequest{Messages: []tool.Content{{Kind: tool.KindAudio, Role: "user", Data: []byte("ho"), MIMEType: "audio/ogg"}}})
+	assert.ErrorIs(t, err, &tool.Error{Code: tool.Unsupported})
+	assert.ErrorContains(t, err, "audio/ogg")
+}

@@ -146,9 +146,12 @@ func (a Answer) Accepted() bool { return a.Action == "accept" }
 
 // SampleRequest is a question to a language model.
 type SampleRequest struct {
-	System    string `json:"system,omitempty"`
-	Prompt    string `json:"prompt"`
-	MaxTokens int    `json:"max_tokens,omitempty"`
+	System string `json:"system,omitempty"`
+	Prompt string `json:"prompt"`
+	// Messages go before Prompt, in this order: texts, images and audio, each
+	// with a Role. Not every model takes all of them. A plugin cannot send any.
+	Messages  []Content `json:"messages,omitempty"`
+	MaxTokens int       `json:"max_tokens,omitempty"`
 }
 
 // SampleResponse is a model's answer.

@@ -153,6 +153,9 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 }
 
 func (s *services) Sample(ctx context.Context, req tool.SampleRequest) (*tool.SampleResponse, error) {
+	if len(req.Messages) > 0 {
+		return nil, tool.Errorf(tool.Unsupported, "a plugin can ask a model with a text only").Suggest("Put all of it into the prompt.")
+	}
 	r, err := s.ask(ctx, &toolpb.ServiceRequest{Service: &toolpb.ServiceRequest_Sample{Sample: &toolpb.Sample{
 		System: []byte(req.System), Prompt: []byte(req.Prompt), MaxTokens: int64(req.MaxTokens),
 	}}})
