@@ -1,7 +1,18 @@
 // Package plugintest lets a plugin's author test the plugin the way toolhost
 // uses it: over the real protocol, in the test's process ([Start]) or as a
 // program of its own ([StartProgram]), with a host of the test's making
-// ([Host]).
+// ([Host]):
+//
+//	func TestHello(t *testing.T) {
+//		p := plugintest.Start(t, plugin(), plugintest.Options{})
+//		result, err := p.Call(t.Context(), "say_hello", map[string]any{"name": "world"})
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		if got := result.Text(); got != "Hello, world!" {
+//			t.Errorf("got %q", got)
+//		}
+//	}
 package plugintest
 
 import (
@@ -141,8 +152,10 @@ func decode(what string, raw, data json.RawMessage) (json.RawMessage, error) {
 		Suggest("Mend what is named.")
 }
 
-// Name and Version are what the plugin says of itself.
-func (p *Plugin) Name() string    { return p.description.Name }
+// Name is what the plugin calls itself.
+func (p *Plugin) Name() string { return p.description.Name }
+
+// Version is what the plugin says its version is.
 func (p *Plugin) Version() string { return p.description.Version }
 
 // Tools gives the definitions of the plugin's tools.
