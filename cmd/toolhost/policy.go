@@ -18,11 +18,7 @@ import (
 
 // openPolicy readies the policy of agent.hcl with the remembered rules.
 func (p *project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
-	rules, err := policyRules(cfg.Policy)
-	if err != nil {
-		return nil, err
-	}
-	base, err := policy.New(rules)
+	base, err := policy.New(policyRules(cfg.Policy))
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +36,9 @@ func (p *project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 
 // policyRules are the rules of a policy block. Without one everything is
 // allowed: containment and sandbox hold regardless.
-func policyRules(block *config.Policy) (policy.Rules, error) {
+func policyRules(block *config.Policy) policy.Rules {
 	if block == nil {
-		return policy.Rules{}, nil
+		return policy.Rules{}
 	}
 	rules := policy.Rules{Risk: make(map[tool.Risk]policy.Action), Permission: make(map[tool.Permission]policy.Action)}
 	for risk, action := range block.Risks {
@@ -57,7 +53,7 @@ func policyRules(block *config.Policy) (policy.Rules, error) {
 			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
 		})
 	}
-	return rules, nil
+	return rules
 }
 
 func (p *project) remembered() (*policy.Remembered, error) {

@@ -3,7 +3,6 @@ package argv
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -112,12 +111,4 @@ func jsonType(t Type) string {
 		return "array"
 	}
 	return string(t)
-}
-
-// CheckPattern reports what is wrong with a pattern, "" for a good one.
-func CheckPattern(pattern string) string {
-	if _, err := regexp.Compile(pattern); err != nil {
-		return err.Error()
-	}
-	return ""
 }

@@ -27,15 +27,14 @@ func (s *side) next(g *group) bool {
 }
 
 // previous moves g to the group before.
-func (s *side) previous(g *group) bool {
+func (s *side) previous(g *group) {
 	if g.start == 0 {
-		return false
+		return
 	}
 	g.end = g.start - 1
 	for g.start = g.end; g.start > 0 && s.changed[g.start-1]; {
 		g.start--
 	}
-	return true
 }
 
 // slideUp moves a group one line up where the texts stay the same, joining it

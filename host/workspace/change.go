@@ -104,7 +104,7 @@ func (w *Workspace) renamable(source, target *place, replace bool) error {
 		return isDirectory(target.given)
 	}
 	// What lies in a directory may be protected under its new name.
-	return w.holdsNone(source, target.tree, target.rel)
+	return w.holdsNone(source, target.rel)
 }
 
 // sameFolded reports that the names differ in case alone.

@@ -133,12 +133,12 @@ func (c *core) permit(p *place, access Access) error {
 	if access == Read {
 		return nil
 	}
-	if err := c.unprotected(p.given, p.tree, p.rel); err != nil {
+	if err := c.unprotected(p.given, p.rel); err != nil {
 		return err
 	}
 	// The given name counts as well: it may be a symlink.
 	if t, rel, err := c.lexical(p.given); err == nil && (t != p.tree || rel != p.rel) {
-		if err := c.unprotected(p.given, t, rel); err != nil {
+		if err := c.unprotected(p.given, rel); err != nil {
 			return err
 		}
 	}
@@ -149,10 +149,10 @@ func (c *core) permit(p *place, access Access) error {
 		return tool.Errorf(tool.PermissionDenied, "%s is or holds a workspace directory itself", p.given).
 			Suggest("Name something inside it.").With("path", p.given)
 	}
-	return c.holdsNone(p, p.tree, p.rel)
+	return c.holdsNone(p, p.rel)
 }
 
-func (c *core) unprotected(given string, t *tree, rel string) error {
+func (c *core) unprotected(given, rel string) error {
 	if glob, ok := c.protect.match(rel); ok {
 		return protectedError(given, "is", glob)
 	}
@@ -170,8 +170,8 @@ func (c *core) isTree(abs string) bool {
 }
 
 // holdsNone refuses a directory in which a file lies that is protected where
-// it is, or would be if the directory were named rel in t.
-func (c *core) holdsNone(p *place, t *tree, rel string) error {
+// it is, or would be if the directory were named rel.
+func (c *core) holdsNone(p *place, rel string) error {
 	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
 		return nil
 	}

@@ -11,11 +11,14 @@ func Batch(changes []patch.FileChange) []workspace.Change {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
 		w := workspace.Change{Path: c.Path, Data: c.Data, Mode: c.Mode, Expect: workspace.Hash(c.Old)}
+		if w.Data == nil {
+			w.Data = []byte{} // nil would mean the old content
+		}
 		switch c.Kind {
 		case patch.Create, patch.Copy:
 			w.Kind, w.Expect = workspace.Create, ""
 		case patch.Delete:
-			w.Kind = workspace.Delete
+			w.Kind, w.Data = workspace.Delete, nil
 		case patch.Rename:
 			w.Kind, w.Path, w.To = workspace.Rename, c.From, c.Path
 		default:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/textedit/patch"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -100,7 +101,7 @@ func applyTo(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 		if err != nil {
 			return nil, err
 		}
-		err = ws.Batch(ctx, batch(changes))
+		err = ws.Batch(ctx, fileedit.Batch(changes))
 		if err == nil {
 			removeEmptied(ws, changes)
 			return changes, nil
@@ -163,30 +164,6 @@ func (r *patchReader) read(name string) ([]byte, fs.FileMode, error) {
 		r.err = err
 	}
 	return nil, 0, err
-}
-
-// batch gives the changes in the workspace's form.
-func batch(changes []patch.FileChange) []workspace.Change {
-	list := make([]workspace.Change, len(changes))
-	for i, c := range changes {
-		out := workspace.Change{Path: c.Path, Mode: c.Mode, Expect: workspace.Hash(c.Old)}
-		data := c.Data
-		if data == nil {
-			data = []byte{} // nil would mean the old content
-		}
-		switch c.Kind {
-		case patch.Create, patch.Copy:
-			out.Kind, out.Data, out.Expect = workspace.Create, data, ""
-		case patch.Delete:
-			out.Kind = workspace.Delete
-		case patch.Rename:
-			out.Kind, out.Path, out.To, out.Data = workspace.Rename, c.From, c.Path, data
-		default:
-			out.Kind, out.Data = workspace.Replace, data
-		}
-		list[i] = out
-	}
-	return list
 }
 
 // removeEmptied removes the directories that the patch took the last file out

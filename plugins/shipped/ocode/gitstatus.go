@@ -69,12 +69,12 @@ func gitStatus(deps Deps) tool.Tool {
 	})
 }
 
-func runGitStatus(ctx context.Context, deps Deps, call *tool.Call, p gitStatusParams) (*outcome, error) {
+func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParams) (*outcome, error) {
 	dir, err := bashParams{WorkingDir: p.Path}.dir(deps.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	git, err := deps.git(call, dir)
+	git, err := deps.git(dir)
 	if err != nil {
 		return nil, p.noRepository(err)
 	}
@@ -82,7 +82,7 @@ func runGitStatus(ctx context.Context, deps Deps, call *tool.Call, p gitStatusPa
 	if err != nil {
 		return nil, err
 	}
-	if err := p.lookIntoSubmodules(ctx, deps, call, git, dir, s); err != nil {
+	if err := p.lookIntoSubmodules(ctx, deps, git, dir, s); err != nil {
 		return nil, err
 	}
 	if p.Verbose {
@@ -111,7 +111,7 @@ func (p gitStatusParams) noRepository(err error) error {
 }
 
 // git makes what runs git on the repository that dir lies in.
-func (d Deps) git(call *tool.Call, dir string) (*gitread.Git, error) {
+func (d Deps) git(dir string) (*gitread.Git, error) {
 	program, err := proc.LookPath("git", d.Workspace.Root())
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func stateOf(top string) string {
 
 // lookIntoSubmodules finds submodules with changes of their own. Git itself
 // would run what their configuration names, so each is looked at on its own.
-func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, call *tool.Call, git *gitread.Git, dir string, s *status) error {
+func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git *gitread.Git, dir string, s *status) error {
 	if _, err := os.Lstat(filepath.Join(git.Top, ".gitmodules")); err != nil {
 		return nil
 	}
@@ -197,24 +197,22 @@ func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, call
 		if n++; n > maxSubmodules {
 			return nil
 		}
-		if err := p.lookInto(ctx, deps, call, filepath.Join(dir, filepath.FromSlash(name)), name, s); err != nil {
-			return err
-		}
+		p.lookInto(ctx, deps, filepath.Join(dir, filepath.FromSlash(name)), name, s)
 	}
 	return nil
 }
 
-func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, call *tool.Call, dir, name string, s *status) error {
+func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, dir, name string, s *status) {
 	if _, err := deps.Workspace.Check(dir, workspace.Read); err != nil {
-		return nil // not ours to look into
+		return // not ours to look into
 	}
-	git, err := deps.git(call, dir)
+	git, err := deps.git(dir)
 	if err != nil || git.Top != dir {
-		return nil // not checked out
+		return // not checked out
 	}
 	inner, err := readStatus(ctx, git, dir)
 	if err != nil || inner.clean() {
-		return nil // one that cannot be read is no reason to tell nothing of the rest
+		return // one that cannot be read is no reason to tell nothing of the rest
 	}
 	var what []string
 	if len(inner.staged)+len(inner.unstaged)+len(inner.conflicts) > 0 {
@@ -224,7 +222,6 @@ func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, call *tool.Cal
 		what = append(what, "untracked content")
 	}
 	s.dirtySubmodule(name, strings.Join(what, ", "))
-	return nil
 }
 
 // facts is the metadata.
