@@ -97,7 +97,6 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	}
 	before := n.pids()
 	require.Len(t, before, 4)
-	time.Sleep(2 * watchInterval)
 	told := s.noted(listChanged)
 
 	n.change(s, n.hcl("b", ""))
@@ -175,7 +174,6 @@ func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
 		require.Contains(t, s.call(name, hi).text(), "hi")
 	}
 	before := n.pids()
-	time.Sleep(2 * watchInterval)
 	told := s.noted(listChanged)
 
 	dead := strings.Replace(good, `"serve", "--workspace", "elsewhere"`, `"serve", "--workspace", "nowhere"`, 2)

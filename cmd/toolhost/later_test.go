@@ -48,7 +48,6 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	s.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	assert.JSONEq(t, `[]`, string(member(t, s.request("prompts/list", nil).Result, "prompts")))
 
-	time.Sleep(2 * watchInterval)
 	plant(t, dir, texts{"agent.hcl": extra("one") + laterOffers})
 	for _, list := range []string{"prompts", "resources"} {
 		s.until(list, func() bool { return s.notedLocked("notifications/"+list+"/list_changed") == 1 })
@@ -86,7 +85,6 @@ func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
 			require.NoError(t, err)
 			defer session.Close()
 			require.NotNil(t, session.InitializeResult().Capabilities.Prompts)
-			time.Sleep(2 * watchInterval)
 			plant(t, dir, texts{"agent.hcl": extra("one") + laterOffers})
 			eventually(t, "the prompt", func() bool {
 				list, err := session.ListPrompts(t.Context(), nil)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -51,7 +50,6 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 		defer sessions[i].Close()
 	}
 	assert.Empty(t, doctor(t, dir))
-	time.Sleep(2 * watchInterval)
 	plant(t, dir, texts{"agent.hcl": extra("two")})
 	eventually(t, "all are told", func() bool { return told.Load() >= 5 })
 	for _, session := range sessions {
@@ -84,7 +82,6 @@ func TestACallThatRunsSurvivesAChange(t *testing.T) {
 	s := serve(t, dir, "--toolset", "cliagent", "--log-level", "info")
 	id := s.startCall("run_in_terminal", `{"command":"echo started > started; while [ ! -e go ]; do sleep 0.05; done; echo went on"}`)
 	eventually(t, "it runs", func() bool { return exists(dir, "started") })
-	time.Sleep(2 * watchInterval)
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"32KiB\"\n}\n"})
 	s.until("the change", func() bool { return strings.Contains(s.stderr.String(), "was read again") })
 	assert.False(t, s.call("run_in_terminal", `{"command":"echo new"}`).IsError)
@@ -109,7 +106,6 @@ func TestAReplacedPluginIsNoticed(t *testing.T) {
 	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"off\"\n}\nplugin \"mine\" {\n  source = \"./plug\"\n  prefix = \"my_\"\n}\n"})
 	s := serve(t, dir)
 	require.Contains(t, s.offered(), "my_write_file")
-	time.Sleep(2 * watchInterval)
 	become("cliagent")
 	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
 	names := s.offered()
@@ -125,7 +121,6 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	})
 	s := serve(t, dir)
 	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:one"`)
-	time.Sleep(2 * watchInterval)
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    desc: Second\n    cmds: [echo 2]\n"})
 	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
 	assert.Contains(t, s.call("list_commands", `{}`).text(), `"more:two"`)

@@ -97,8 +97,8 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded, Search: search,
 	})
 	go p.keepTidy(ctx)
-	go watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
-	go watch(ctx, p.taskFiles, func() { a.tasksChanged(ctx, p, server) })
+	watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
+	watch(ctx, p.taskFiles, func() { a.tasksChanged(ctx, p, server) })
 	go a.followUpstream(ctx, p, server)
 	go watch(ctx, p.loginFiles, func() { p.loggedIn(ctx) })
 	go server.WatchResources(ctx, watchInterval)
@@ -127,24 +127,27 @@ type stamp struct {
 	modified time.Time
 }
 
-// watch calls changed after any of the files has changed, come or gone, until
-// ctx ends. The files are few, so they are looked at rather than subscribed
-// to: that works on every file system and survives every way of saving.
+// watch calls changed, from another goroutine, after any of the files has
+// changed, come or gone since this call, until ctx ends. The files are few, so
+// they are looked at rather than subscribed to: that works on every file system
+// and survives every way of saving.
 func watch(ctx context.Context, files func() []string, changed func()) {
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
 	last := stamps(files())
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
+	go func() {
+		ticker := time.NewTicker(watchInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if now := stamps(files()); !same(last, now) {
+				last = now
+				changed()
+			}
 		}
-		if now := stamps(files()); !same(last, now) {
-			last = now
-			changed()
-		}
-	}
+	}()
 }
 
 func stamps(files []string) map[string]stamp {
