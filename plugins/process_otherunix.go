@@ -10,6 +10,3 @@ func tieToHost(*syscall.SysProcAttr) {}
 
 // awaitExit leaves the waiting to the caller.
 func (g *processGroup) awaitExit() bool { return false }
-
-// killMarked does nothing here: a process that left the group is not found.
-func killMarked(string) {}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"github.com/toolhost/toolhost/host/proc"
 )
 
 // processGroup is a process and everything that it starts.
@@ -30,7 +32,7 @@ func (g *processGroup) terminate() { g.signal(syscall.SIGTERM, syscall.SIGCONT) 
 // kill ends the group, and what left the group, for good.
 func (g *processGroup) kill(marker string) {
 	g.signal(syscall.SIGKILL)
-	killMarked(marker)
+	proc.KillMarked(marker)
 }
 
 func (g *processGroup) signal(signals ...syscall.Signal) {

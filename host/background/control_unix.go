@@ -34,7 +34,7 @@ func (s *Store) Kill(ctx context.Context, id string) (t *Task, already bool, err
 	}
 	if t.Done() {
 		if t.State == Lost {
-			killMarked(id)
+			proc.KillMarked(taskMark + "=" + id)
 		}
 		return t, true, nil
 	}

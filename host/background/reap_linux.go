@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/proc"
 )
 
 func mkfifoat(dir int, _, name string) error { return unix.Mkfifoat(dir, name, 0o600) }
@@ -70,7 +72,7 @@ func killDescendants() {
 // children lists the children of a process, ended ones too.
 func children(parent int) (pids []int) {
 	want := []byte(strconv.Itoa(parent))
-	for _, pid := range processes() {
+	for _, pid := range proc.Processes() {
 		stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		// After the name in parentheses: the state, then the parent.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -79,49 +81,4 @@ func children(parent int) (pids []int) {
 		}
 	}
 	return pids
-}
-
-func processes() (pids []int) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// killMarked ends the processes of a task whose supervisor is gone, as far as
-// they still carry its mark.
-func killMarked(id string) {
-	mark := []byte("\x00" + taskMark + "=" + id + "\x00")
-	for range killRounds {
-		found := false
-		for _, pid := range processes() {
-			found = killIfMarked(pid, mark) || found
-		}
-		if !found {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// killIfMarked makes sure that the process it looks at is the one it ends.
-func killIfMarked(pid int, mark []byte) bool {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if !bytes.Contains(append([]byte{0}, environ...), mark) {
-		return false
-	}
-	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }

@@ -30,5 +30,3 @@ func becomeReaper() {}
 func reapOrphans(context.Context, int) {}
 
 func killDescendants() {}
-
-func killMarked(string) {}

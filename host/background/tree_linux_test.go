@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/testproc"
@@ -98,7 +99,7 @@ func supervisorsOf(t *testing.T, s *Store, id string) (pids []int) {
 	t.Helper()
 	lock, err := filepath.EvalSymlinks(filepath.Join(s.Path(), id, lockFile))
 	require.NoError(t, err)
-	for _, pid := range processes() {
+	for _, pid := range proc.Processes() {
 		if target, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/3"); err == nil && target == lock {
 			pids = append(pids, pid)
 		}

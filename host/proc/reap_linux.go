@@ -127,19 +127,10 @@ func candidates(leader int) []int {
 		}
 		return pids
 	}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
+	return slices.DeleteFunc(Processes(), func(pid int) bool {
 		// Numbers wrap, so a smaller one says nothing when the last is smaller.
-		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() && (pid > leader || last < leader) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+		return pid == os.Getpid() || pid <= leader && last >= leader
+	})
 }
 
 // lastPid is the number given to a new process or thread most recently, 0 when
