@@ -3,13 +3,13 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -115,7 +115,7 @@ func (v *validator) checkObject(n *node, object map[string]any, path string) {
 			v.add(join(path, name), "is required%s", about(n.Properties[name]))
 		}
 	}
-	for _, name := range sortedKeys(object) {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		property := n.Properties[name]
 		switch {
 		case property != nil:
@@ -365,42 +365,9 @@ func nearestOf(values []json.RawMessage, value any) string {
 	return ""
 }
 
-// Nearest gives the name that is most like s, or "" when none is alike.
-func Nearest(s string, names []string) string {
-	best, score := "", 0.0
-	for _, name := range names {
-		match := levenshtein.Match(strings.ToLower(s), strings.ToLower(name), nil)
-		if sorted(s) == sorted(name) {
-			match = max(match, 0.8) // letters in another order
-		}
-		if match > score {
-			best, score = name, match
-		}
-	}
-	if score < 0.6 {
-		return ""
-	}
-	return best
-}
-
-func sorted(s string) string {
-	letters := []rune(strings.ToLower(s))
-	slices.Sort(letters)
-	return string(letters)
-}
-
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func sortedKeys(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

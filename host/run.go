@@ -1,0 +1,77 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// run calls the tool itself, under its time limit.
+func (c *call) run(ctx context.Context) error {
+	timeout := c.entry.Tool.Definition().Timeout
+	if timeout <= 0 {
+		timeout = c.host.options.Limits.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	release, err := c.host.slot(ctx)
+	if err != nil {
+		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	defer release()
+	ctx, done := c.trace(ctx, TraceRun)
+	defer done()
+	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	if err != nil {
+		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	if result == nil {
+		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
+			Suggest("Tell its author.")
+	}
+	c.outcome.Result = placed(result, c.host.options.Root)
+	return nil
+}
+
+// slot waits for one of the places for running calls. A call made by a tool
+// runs in its caller's place, or calls waiting for calls could lock up.
+func (h *Host) slot(ctx context.Context) (release func(), err error) {
+	if nestedIn(ctx) {
+		return func() {}, nil
+	}
+	select {
+	case h.slots <- struct{}{}:
+		return func() { <-h.slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// guard turns a panic into an error.
+func guard[T any](name string, fn func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = tool.Errorf(tool.Internal, "the tool %s broke down: %v", name, p).
+				Suggest("Other tools work on. Tell the tool's author; the log has the stack.").
+				With("stack", string(debug.Stack()))
+		}
+	}()
+	return fn()
+}
+
+// timeoutOrCancel makes the end of a call's context a timeout or cancelled
+// error, unless the tool has said something better.
+func timeoutOrCancel(ctx context.Context, err error, name string, timeout time.Duration) error {
+	if _, own := errors.AsType[*tool.Error](err); own || ctx.Err() == nil || errors.Is(err, tool.ErrInputRequired) {
+		return err
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return tool.Errorf(tool.Timeout, "%s did not finish within %s", name, timeout).
+			Suggest("Ask for less in one call, or have the operator raise the tool's timeout.")
+	}
+	return tool.Errorf(tool.Cancelled, "the call of %s was cancelled", name).
+		Suggest("Call again if the result is still wanted.")
+}
