@@ -55,15 +55,6 @@ type Match struct {
 }
 
 // Decide says what to do with a call.
-func Decide(r Request, rules Rules) (Decision, error) {
-	p, err := New(rules)
-	if err != nil {
-		return Decision{Action: Deny, Rule: "invalid policy", Reason: err.Error()}, err
-	}
-	return p.Decide(r), nil
-}
-
-// Decide says what to do with a call.
 func (p *Policy) Decide(r Request) Decision {
 	d := deciding{request: &r}
 	if p.commands {

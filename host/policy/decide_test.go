@@ -20,9 +20,9 @@ func request(name, params string) policy.Request {
 
 func decide(t *testing.T, r policy.Request, rules policy.Rules) policy.Decision {
 	t.Helper()
-	d, err := policy.Decide(r, rules)
+	p, err := policy.New(rules)
 	require.NoError(t, err)
-	return d
+	return p.Decide(r)
 }
 
 func withRules(rules ...policy.Rule) policy.Rules {
@@ -137,7 +137,6 @@ func TestDefaults(t *testing.T) {
 		{"risk", policy.Rules{Default: policy.Deny, Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Allow}}, policy.Allow, "risk dangerous"},
 		{"permission", policy.Rules{Permission: map[tool.Permission]policy.Action{tool.Network: policy.Deny, tool.FileWrite: policy.Ask}}, policy.Deny, "permission network"},
 		{"the strictest", policy.Rules{Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Ask}, Permission: map[tool.Permission]policy.Action{tool.FileWrite: policy.Allow}}, policy.Ask, "risk dangerous"},
-		{"careful", policy.Careful(), policy.Ask, "risk dangerous"},
 	} {
 		d := decide(t, request("x", `{}`), c.rules)
 		assert.Equal(t, c.want, d.Action, c.name)

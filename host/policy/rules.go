@@ -79,12 +79,6 @@ type Rules struct {
 	Rules   []Rule
 }
 
-// Careful gives the defaults for a person at a terminal: reading is allowed,
-// everything else asks.
-func Careful() Rules {
-	return Rules{Default: Ask, Risk: map[tool.Risk]Action{tool.ReadOnly: Allow, tool.SafeWrite: Ask, tool.Dangerous: Ask}}
-}
-
 // Policy is a set of rules ready to decide. It does not change and may be used
 // from any goroutine.
 type Policy struct {

@@ -23,17 +23,8 @@ type Near struct {
 // maxWhole bounds the lines of a place that an error shows whole.
 const maxWhole = 30
 
-// Nearest gives up to limit places in the bytes of a file that come closest to
-// old, best first. Its time is linear in the size of the file.
-func Nearest(data []byte, old string, limit int) []Near {
-	t, err := Decode(data)
-	if err != nil {
-		return nil
-	}
-	return t.Nearest(old, limit)
-}
-
-// Nearest is the function Nearest for a text.
+// Nearest gives up to limit places in the text that come closest to old, best
+// first. Its time is linear in the size of the text.
 func (t *Text) Nearest(old string, limit int) []Near {
 	old = foldEndings(old, t.folded().old)
 	if limit <= 0 || len(squeeze(nil, []byte(old))) == 0 {
