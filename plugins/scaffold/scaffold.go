@@ -59,6 +59,12 @@ func Write(ctx context.Context, options Options) (dir string, err error) {
 	if err := emptyDir(options.Dir); err != nil {
 		return "", err
 	}
+	_, missing := os.Stat(options.Dir)
+	defer func() {
+		if err != nil {
+			takeBack(options.Dir, missing != nil)
+		}
+	}()
 	if err := writeFiles(options); err != nil {
 		return "", tool.Errorf(tool.Unavailable, "%s cannot be written: %w", options.Dir, err).Suggest("Make the directory writable, or name another.")
 	}
@@ -79,6 +85,18 @@ func emptyDir(dir string) error {
 		return tool.Errorf(tool.AlreadyExists, "%s is not empty", dir).Suggest("Name another directory, or remove what is there.")
 	}
 	return nil
+}
+
+// takeBack removes what was written into a directory that was empty, or was not
+// there, so that the command can be given again.
+func takeBack(dir string, all bool) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+	}
+	if all {
+		_ = os.Remove(dir)
+	}
 }
 
 func writeFiles(options Options) error {

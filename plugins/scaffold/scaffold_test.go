@@ -62,3 +62,16 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, left, 1)
 }
+
+// What fails leaves nothing behind that keeps the next try from working.
+func TestFailureLeavesNothing(t *testing.T) {
+	made, missing := t.TempDir(), filepath.Join(t.TempDir(), "a")
+	for _, dir := range []string{made, missing} {
+		_, err := scaffold.Write(t.Context(), scaffold.Options{Name: "a", Dir: dir, SDK: t.TempDir()})
+		require.Error(t, err)
+	}
+	left, err := os.ReadDir(made)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.NoDirExists(t, missing)
+}
