@@ -17,6 +17,20 @@ func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	return c.through(ctx)
 }
 
+// Refuse takes down a call that the face refuses by itself, because of why, as
+// one that failed. Nothing is run.
+func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) *Outcome {
+	c := &call{host: s.host, session: s, request: request, started: time.Now()}
+	c.running = c.host.running.enter()
+	defer c.host.running.leave(c.running)
+	ctx, done := c.begin(ctx)
+	defer done()
+	c.render(ctx, why)
+	c.redact()
+	c.record(ctx)
+	return &c.outcome
+}
+
 // through takes a call through all its steps.
 func (c *call) through(ctx context.Context) *Outcome {
 	c.running = c.host.running.enter()

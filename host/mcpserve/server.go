@@ -92,11 +92,27 @@ func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
 			if e := s.unknown(call.Params.Name); e != nil {
+				s.note(ctx, call, e)
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 			}
 		}
 		return next(ctx, method, request)
 	}
+}
+
+// note has a call of a tool that is not there recorded and counted, as it is
+// when it comes in elsewhere.
+func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.Error) {
+	link := linkOf(ctx)
+	if link == nil {
+		return
+	}
+	ctx, done, err := link.begin(ctx)
+	if err != nil {
+		return
+	}
+	defer done()
+	link.session.Refuse(traced(ctx, call), host.Request{Tool: call.Params.Name, Params: call.Params.Arguments}, why)
 }
 
 // unknown is why there is no tool of that name; nil where there is.

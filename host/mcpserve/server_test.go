@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -335,4 +336,41 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Tools, 1)
 	assert.Equal(t, "other", list.Tools[0].Name)
+}
+
+// events is a recorder that keeps what it is told.
+type events struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (e *events) Step(context.Context, string) (int, error) { return 1, nil }
+
+func (e *events) Event(_ context.Context, _, event string, payload any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.told = append(e.told, event+" "+string(tool.MustMarshal(payload)))
+	return nil
+}
+
+func (e *events) ArtifactDir(string) string { return "" }
+
+// A call of a tool that is not there is an error of the protocol, and in the
+// record and the trace a call that failed, as on the command line.
+func TestUnknownToolIsRecorded(t *testing.T) {
+	recorded := new(events)
+	var outcomes []string
+	trace := func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
+		return ctx, func(o *host.Outcome) { outcomes = append(outcomes, part+" "+call.Tool+" "+string(o.Err.Code)) }
+	}
+	w := dial(t, newHost(t, host.Options{Recorder: recorded, Trace: trace}, echoTool()))
+	w.initialize("2025-06-18")
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ecko","arguments":{"text":"x"}}}`)
+	assert.Contains(t, w.receive()["error"].(map[string]any)["message"], `Did you mean "echo"?`)
+	require.Len(t, recorded.told, 2)
+	assert.Contains(t, recorded.told[0], `tool_call_started`)
+	assert.Contains(t, recorded.told[0], `"params":{"text":"x"}`)
+	assert.Contains(t, recorded.told[1], `tool_call_finished`)
+	assert.Contains(t, recorded.told[1], `"error":"not_found"`)
+	assert.Equal(t, []string{"call ecko not_found"}, outcomes)
 }

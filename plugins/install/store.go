@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -201,7 +202,7 @@ func (s *Store) Remove(name, version string) ([]string, error) {
 		list = slices.DeleteFunc(list, func(v string) bool { return v != version })
 	}
 	if len(list) == 0 {
-		return nil, tool.Errorf(tool.NotFound, "plugin %s %s is not installed", name, version).
+		return nil, tool.Errorf(tool.NotFound, "plugin %s is not installed", strings.TrimSpace(name+" "+version)).
 			Suggest("toolhost plugin list --installed names those that are.")
 	}
 	for _, v := range list {
