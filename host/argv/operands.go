@@ -3,6 +3,7 @@ package argv
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,14 +12,12 @@ import (
 
 // checkOperands checks number and kind of the operands.
 func (p *parse) checkOperands() error {
-	o, n := p.wrapper.Operands, len(p.operands)
-	switch {
-	case o.Type == None && n > 0:
+	o := p.wrapper.Operands
+	if o.Type == None && len(p.operands) > 0 {
 		return p.operandError("takes no operands, and %q is one", p.operands[0])
-	case n < o.Min:
-		return p.operandError("needs at least %s and has %d", operands(o.Min), n)
-	case o.Max > 0 && n > o.Max:
-		return p.operandError("takes at most %s and has %d", operands(o.Max), n)
+	}
+	if err := p.checkCount(); err != nil {
+		return err
 	}
 	if err := p.refusedOperand(); err != nil {
 		return err
@@ -37,7 +36,7 @@ func (p *parse) checkOperands() error {
 		if kind == "" {
 			kind = Read
 		}
-		if i == n-1 && o.Last != "" {
+		if i == len(p.operands)-1 && o.Last != "" {
 			if err := p.last(operand, p.operands[:i]); err != nil {
 				return err
 			}
@@ -144,6 +143,28 @@ func (p *parse) refusedOperand() error {
 	return nil
 }
 
+// checkCount checks the number of operands.
+func (p *parse) checkCount() error {
+	switch o, n := p.wrapper.Operands, len(p.operands); {
+	case n < o.Min:
+		return tool.Errorf(tool.InvalidArgument, "%s needs at least %s and has %d", p.wrapper.Command, operands(o.Min), n).
+			Suggest("Write them in args: %q.", o.sample())
+	case o.Max > 0 && n > o.Max:
+		return p.operandError("takes at most %s and has %d", operands(o.Max), n)
+	}
+	return nil
+}
+
+// sample is how the fewest operands that are taken are written.
+func (o *Operands) sample() string {
+	word := map[bool]string{true: "WORD", false: "PATH"}[o.Type == String]
+	words := slices.Repeat([]string{word}, o.Min)
+	if o.Last != "" && o.Min > 1 {
+		words[o.Min-1] = "TARGET"
+	}
+	return strings.Join(words, " ")
+}
+
 func (p *parse) operandError(format string, args ...any) *tool.Error {
 	return tool.Errorf(tool.InvalidArgument, p.wrapper.Command+" "+format, args...).
 		Suggest("Look at the tool's description for its arguments.")
@@ -175,9 +196,8 @@ func (p *parse) openly(args []arg) (*Run, error) {
 		}
 		p.run.Argv = append(p.run.Argv, text)
 	}
-	o := p.wrapper.Operands
-	if n := len(p.operands); n < o.Min || o.Max > 0 && n > o.Max {
-		return nil, p.operandError("has %d operands, and takes from %d to %d", n, o.Min, o.Max)
+	if err := p.checkCount(); err != nil {
+		return nil, err
 	}
 	return p.run, p.refusedOperand()
 }

@@ -193,6 +193,21 @@ func TestRefusedOperands(t *testing.T) {
 	require.Error(t, err, "a pattern that does not parse refuses everything")
 }
 
+func TestTooFewOperandsSayHowTheyAreWritten(t *testing.T) {
+	for want, o := range map[string]argv.Operands{
+		`Write them in args: "PATH".`:             {Min: 1},
+		`Write them in args: "PATH PATH TARGET".`: {Type: argv.Read, Last: argv.Write, Min: 3},
+		`Write them in args: "WORD WORD".`:        {Type: argv.String, Min: 2},
+	} {
+		for _, options := range [][]argv.Option{nil, {{Names: []string{"-a"}}}} { // any option, or a declared one
+			w := argv.Wrapper{Command: "x", Options: options, Operands: o}
+			_, err := w.Resolve("", nil)
+			assert.ErrorContains(t, err, "x needs at least")
+			assert.Equal(t, want, tool.AsError(err).Suggestion)
+		}
+	}
+}
+
 func TestADashForThePrograms(t *testing.T) {
 	touch := &argv.Wrapper{Command: "touch", Options: []argv.Option{{Names: []string{"-a"}}}, Operands: argv.Operands{Type: argv.Write}}
 	run, err := touch.Resolve("-", world)

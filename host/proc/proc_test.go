@@ -52,6 +52,17 @@ func TestStdin(t *testing.T) {
 	assert.Equal(t, "given\x00bytes", run(t, c).Stdout.String())
 }
 
+func TestNULCannotBePassed(t *testing.T) {
+	for name, c := range map[string]proc.Command{
+		"argument": {Argv: []string{"echo", "a\x00b"}},
+		"variable": {Argv: []string{"echo"}, Env: []string{"A=a\x00b"}},
+	} {
+		_, err := proc.Run(t.Context(), c)
+		assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err), name)
+		assert.ErrorContains(t, err, "contains a NUL byte", name)
+	}
+}
+
 func TestTimeoutEndsEverything(t *testing.T) {
 	tests := map[string]string{
 		"a plain child":             `echo begun; sleep 4711`,
