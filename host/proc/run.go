@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // markName is the environment variable by which a run's processes are found.
@@ -104,6 +106,10 @@ func (r *run) build() error {
 	if err != nil {
 		return err
 	}
+	if slices.ContainsFunc(r.Argv, hasNUL) || slices.ContainsFunc(r.Env, hasNUL) {
+		return tool.Errorf(tool.InvalidArgument, "an argument or variable for %s contains a NUL byte, which no program can be given", r.Argv[0]).
+			Suggest("Give it without.")
+	}
 	r.cmd = &exec.Cmd{
 		Path: path, Args: append([]string{}, r.Argv...), Dir: r.Dir,
 		Env: append(append([]string{}, r.Env...), r.mark), ExtraFiles: append([]*os.File{}, r.ExtraFiles...),
@@ -117,6 +123,8 @@ func (r *run) build() error {
 	}
 	return r.prepare()
 }
+
+func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
 // prepare has the command changed. A launcher in front of it gets a pipe to
 // report to.

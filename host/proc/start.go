@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -65,14 +63,8 @@ func startRetrying(cmd *exec.Cmd) error {
 	}
 }
 
-func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
-
 // startError says why a program could not be started.
 func startError(cmd *exec.Cmd, name string, err error) *tool.Error {
-	if slices.ContainsFunc(slices.Concat(cmd.Args, cmd.Env), hasNUL) {
-		return tool.Errorf(tool.InvalidArgument, "an argument or variable for %s contains a NUL byte, which no program can be given", name).
-			Suggest("Give it without.")
-	}
 	if cmd.Path == name {
 		return programError(name, err)
 	}
