@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,4 +44,26 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 	}
 	assert.Equal(t, []string{".agent", "a.txt"}, names, "no half file and no temporary one is left")
 	assert.Equal(t, "keep\n", s.call("read_file", `{"path":"a.txt"}`).text(), "the server goes on")
+}
+
+// What cannot be written is said with a next step, and not said to be written.
+func TestFormatOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { assert.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	ugly := "workspace {\n   root=\".\"\n}\n"
+	plant(t, dir, texts{"agent.hcl": ugly})
+	_ = os.WriteFile(filepath.Join(dir, "fill"), make([]byte, 1<<20), 0o644)
+	cmd := program(t, dir, "fmt")
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, 1, exit.ExitCode())
+	assert.Empty(t, string(out))
+	assert.Regexp(t, `agent\.hcl cannot be written: .*no space left[^\n]*\n  Make room`, string(exit.Stderr))
+	data, err := os.ReadFile(filepath.Join(dir, "agent.hcl"))
+	require.NoError(t, err)
+	assert.Equal(t, ugly, string(data))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/clientconfig"
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // clientFlags are the flags of toolhost install and uninstall.
@@ -57,6 +58,19 @@ directory.`,
 	return c
 }
 
+// warnOfToolset tells of a toolset that there is not here. Another project, in
+// which the client starts the server as well, may have it.
+func (a *app) warnOfToolset() {
+	cfg, err := a.loadConfig()
+	if err != nil {
+		return // which serve and validate tell
+	}
+	if _, err := (&project{app: a}).selectToolset(cfg); err != nil {
+		e := tool.AsError(err)
+		fmt.Fprintf(a.err, "%s %s, so the server does not start here.\n  %s\n", a.painter.yellow("!"), e.Message, e.Suggestion)
+	}
+}
+
 func (a *app) uninstallCommand() *cobra.Command {
 	var flags clientFlags
 	c := &cobra.Command{
@@ -88,6 +102,7 @@ func (a *app) install(id string, flags clientFlags) error {
 	if err != nil {
 		return err
 	}
+	a.warnOfToolset()
 	if flags.print {
 		change, err := client.Install(file, nil, server)
 		if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/command"
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -112,8 +113,11 @@ func (a *app) format(args []string, check bool) error {
 		fmt.Fprintln(a.out, path)
 		return &exitError{code: exitFailed}
 	}
+	if err := replaceFile(path, out); err != nil {
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
+	}
 	fmt.Fprintln(a.out, path)
-	return replaceFile(path, out)
+	return nil
 }
 
 func (a *app) readConfig(path string) ([]byte, error) {
