@@ -66,11 +66,16 @@ func (p *project) remembered() (*policy.Remembered, error) {
 
 // judge decides on a call by the policy in force.
 func (p *project) judge(_ context.Context, proposal host.Proposal) host.Decision {
-	if refusal, ok := p.refused(proposal); ok {
-		return refusal
-	}
-	d := p.policy.Load().Decide(policyRequest(proposal))
+	d := p.decide(proposal)
 	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+}
+
+// decide asks the permissions that are granted, then the policy.
+func (p *project) decide(proposal host.Proposal) policy.Decision {
+	if d, refused := p.refused(proposal); refused {
+		return policy.Decision{Action: policy.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+	}
+	return p.policy.Load().Decide(policyRequest(proposal))
 }
 
 func policyRequest(proposal host.Proposal) policy.Request {
@@ -144,11 +149,11 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			decision := p.policy.Load().Decide(policyRequest(*proposal))
+			decision := p.decide(*proposal)
 			if flags.json {
 				return writeIndented(a.out, decision)
 			}
-			fmt.Fprintln(a.out, decision.Explain())
+			fmt.Fprint(a.out, decision.Explain())
 			return nil
 		},
 	}
