@@ -97,12 +97,14 @@ func extrasOf(raw json.RawMessage) (x extras) {
 	return x
 }
 
+var separators = strings.NewReplacer("_", " ", "-", " ")
+
 // title is what a person sees: the tool's own title, or its name in words.
 func title(def *tool.Definition) string {
 	if def.Title != "" {
 		return def.Title
 	}
-	words := strings.NewReplacer("_", " ", "-", " ").Replace(def.Name)
+	words := separators.Replace(def.Name)
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 

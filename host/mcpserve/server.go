@@ -80,7 +80,7 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.nameUnknown, keepSession)
+	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.describeListed, keepSession)
 	s.offerRuns()
 	s.Refresh()
 	return s
@@ -143,7 +143,7 @@ func (s *Server) Refresh() {
 	} else {
 		for _, entry := range s.host.Catalog().Entries() {
 			if before := gone[entry.Name]; before == nil || !same(describe(before), describe(entry)) {
-				s.sdk.AddTool(describe(entry), s.call)
+				s.add(entry)
 			}
 			s.offered[entry.Name] = entry
 			delete(gone, entry.Name)
@@ -175,7 +175,7 @@ func (s *Server) Announce() {
 		return
 	}
 	for _, entry := range s.host.Catalog().Entries() {
-		s.sdk.AddTool(describe(entry), s.call)
+		s.add(entry)
 		return
 	}
 }
