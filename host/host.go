@@ -92,7 +92,8 @@ type Host struct {
 	memory  memoryState
 	redact  secrets
 
-	unrecorded atomic.Bool // and it was told
+	timeout    atomic.Int64 // of Limits
+	unrecorded atomic.Bool  // and it was told
 }
 
 // New makes a host and builds its catalog. It starts nothing. The error is a
@@ -101,13 +102,11 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	if !filepath.IsAbs(options.Root) {
 		return nil, errors.New("host: Options.Root must be an absolute path")
 	}
-	if options.Limits.Timeout <= 0 {
-		options.Limits.Timeout = DefaultTimeout
-	}
 	if options.Limits.InFlight <= 0 {
 		options.Limits.InFlight = DefaultInFlight
 	}
 	h := &Host{options: options, logger: options.Logger, slots: make(chan struct{}, options.Limits.InFlight)}
+	h.SetTimeout(options.Limits.Timeout)
 	h.Redact(options.Secrets)
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
@@ -116,6 +115,15 @@ func New(ctx context.Context, options Options) (*Host, error) {
 		h.options.Recorder = new(countingRecorder)
 	}
 	return h, h.Reload(ctx, options.Sources, options.Toolset)
+}
+
+// SetTimeout bounds calls from now on that are of a tool that names no timeout
+// of its own; 0 means DefaultTimeout.
+func (h *Host) SetTimeout(timeout time.Duration) {
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	h.timeout.Store(int64(timeout))
 }
 
 // Reload replaces the catalog by one of other sources or another selection,

@@ -13,7 +13,7 @@ import (
 func (c *call) run(ctx context.Context) error {
 	timeout := c.entry.Tool.Definition().Timeout
 	if timeout <= 0 {
-		timeout = c.host.options.Limits.Timeout
+		timeout = time.Duration(c.host.timeout.Load())
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // toolDir makes a directory with toolhost and toolhost-task alone, to be the
@@ -107,10 +109,9 @@ plugin "text" {
 
 func mustLook(t *testing.T, name string) string {
 	t.Helper()
+	testneed.Program(t, name)
 	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("the program %s is not installed", name)
-	}
+	require.NoError(t, err)
 	return path
 }
 

@@ -40,6 +40,9 @@ type parts struct {
 	tasks   *taskfile.Taskfile
 	model   *model.Client // nil without a model block
 
+	workspace *workspace.Workspace
+	changed   bool // workspace is not the project's own, but of these parts
+
 	upstream *mcpclient.Client // nil without mcp blocks
 	plugins  *resolver         // nil for a fixed contract
 }
@@ -53,6 +56,9 @@ func (p *parts) close() {
 	}
 	if p.upstream != nil {
 		_ = p.upstream.Close()
+	}
+	if p.changed {
+		_ = p.workspace.Close()
 	}
 }
 
@@ -75,6 +81,9 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 
 // fill makes what parts are of.
 func (p *project) fill(made *parts, cfg *config.Config) (err error) {
+	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
+		return err
+	}
 	if made.manager, err = p.newManager(cfg); err != nil {
 		return err
 	}
@@ -85,6 +94,28 @@ func (p *project) fill(made *parts, cfg *config.Config) (err error) {
 		return made.addShipped(plugins.Spec{Name: name, Config: tool.MustMarshal(p.contractConfig(name, cfg))})
 	}
 	return p.addSources(made, cfg)
+}
+
+// workspaceFor is the workspace of a configuration: the project's own, or one
+// with the trees and protected paths that a changed agent.hcl names.
+func (p *project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+	if p.parts == nil {
+		return p.workspace, nil
+	}
+	root, err := p.app.workspaceRoot(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.workspace.Root() {
+		return nil, tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
+			Suggest("Start the server anew, or take the change back.")
+	}
+	old, now := p.config.Workspace, cfg.Workspace
+	if slices.Equal(old.Allow, now.Allow) && slices.Equal(old.Protect, now.Protect) && !p.parts.changed {
+		return p.workspace, nil
+	}
+	made.changed = true
+	return p.openTrees(p.workspace.Root(), cfg)
 }
 
 // addShipped offers the tools of a plugin that is part of toolhost.
@@ -128,11 +159,11 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if err != nil {
 		return usage(err)
 	}
-	builtins, err := p.builtins(cfg)
+	builtins, err := p.builtins(m, cfg)
 	if err != nil {
 		return usage(err)
 	}
-	m.tasks = p.newTaskfile(cfg)
+	m.tasks = p.newTaskfile(m, cfg)
 	m.sources = append(m.sources,
 		host.Tools("builtin", builtins...),
 		commands,
@@ -167,16 +198,16 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	return p.addUpstream(m, cfg)
 }
 
-func (p *project) builtins(cfg *config.Config) ([]tool.Tool, error) {
+func (p *project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize, Timeout: cfg.Web.Timeout})
 	if err != nil {
 		return nil, err
 	}
 	return append([]tool.Tool{
-		editfile.New(p.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
-		multiedit.New(p.workspace),
-		webfetch.New(p.workspace, client, webfetch.Options{}),
-		htmlmarkdown.New(p.workspace),
+		editfile.New(m.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
+		multiedit.New(m.workspace),
+		webfetch.New(m.workspace, client, webfetch.Options{}),
+		htmlmarkdown.New(m.workspace),
 	}, todo.Tools()...), nil
 }
 
@@ -195,7 +226,7 @@ func (p *project) commands(m *parts, cfg *config.Config) (host.Source, error) {
 	if cfg.Limits.Processes > 0 {
 		limit = proc.NewLimit(cfg.Limits.Processes)
 	}
-	deps := command.Deps{Workspace: p.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
+	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
 	tools := make([]tool.Tool, 0, len(standards)+len(own))
 	for i, spec := range slices.Concat(standards, own) {
 		deps.Prepare = p.confine(cfg, i < len(standards), spec.Risk)
@@ -289,10 +320,10 @@ func cacheDir(name string) string {
 	return filepath.Join(dir, "toolhost", name)
 }
 
-func (p *project) newTaskfile(cfg *config.Config) *taskfile.Taskfile {
+func (p *project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: p.confineTasks(cfg)}
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout
 	}
-	return taskfile.New(p.workspace, options)
+	return taskfile.New(m.workspace, options)
 }

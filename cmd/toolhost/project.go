@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -139,29 +140,31 @@ func (a *app) variables() (map[string]string, error) {
 }
 
 func (p *project) openWorkspace() error {
-	root := p.app.flags.workspace
-	if root == "" {
-		root = p.config.Workspace.Root
-	}
-	if root == "" {
-		root = "."
-	}
-	root, err := filepath.Abs(root)
+	root, err := p.app.workspaceRoot(p.config)
 	if err != nil {
 		return err
 	}
 	if p.undo, err = p.openUndo(root); err != nil {
 		return usage(err)
 	}
-	p.workspace, err = workspace.Open(root, workspace.Options{
-		Recorder: p.undo.Recorder("", "", 0),
-		Allow:    p.config.Workspace.Allow,
-		Protect:  append(workspace.DefaultProtect(), p.config.Workspace.Protect...),
-	})
-	if err != nil {
+	if p.workspace, err = p.openTrees(root, p.config); err != nil {
 		return usage(err)
 	}
 	return nil
+}
+
+// workspaceRoot is the absolute path of the workspace, maybe with symlinks.
+func (a *app) workspaceRoot(cfg *config.Config) (string, error) {
+	return filepath.Abs(cmp.Or(a.flags.workspace, cfg.Workspace.Root, "."))
+}
+
+// openTrees opens the trees that a configuration allows.
+func (p *project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
+	return workspace.Open(root, workspace.Options{
+		Recorder: p.undo.Recorder("", "", 0),
+		Allow:    cfg.Workspace.Allow,
+		Protect:  append(workspace.DefaultProtect(), cfg.Workspace.Protect...),
+	})
 }
 
 // openUndo names the store of what tools change. A root that does not exist

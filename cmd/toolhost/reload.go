@@ -79,6 +79,7 @@ func (p *project) reload(ctx context.Context) error {
 		return err
 	}
 	p.enforce(rules, cfg)
+	p.host.SetTimeout(cfg.Limits.Timeout)
 	p.mu.Lock()
 	old := p.parts
 	p.config, p.parts = cfg, next
@@ -131,6 +132,7 @@ func (p *project) retire(old, next *parts) {
 	for _, name := range old.manager.HandOver(next.manager) {
 		end("plugin "+name, func() { old.manager.Remove(name) })
 	}
+	ending.Go(func() { _ = p.host.Settle(ctx, "builtin", "command", "taskfile") })
 	if old.upstream != nil {
 		for _, name := range old.upstream.HandOver(next.upstream) {
 			end("mcp "+name, func() { old.upstream.Remove(name) })

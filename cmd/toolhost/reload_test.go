@@ -137,3 +137,35 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	}
 	assert.Contains(t, findings, "! Taskfile")
 }
+
+// What a changed agent.hcl allows and protects holds for the tools of toolhost
+// itself from then on, too.
+func TestAChangeOfTheTreesReachesTheFileTools(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "workspace {}\n", "kept.txt": "old"})
+	plant(t, outside, texts{"beside.txt": "there"})
+	s := serve(t, dir, "--log-level", "info")
+	read := fmt.Sprintf(`{"path":%q}`, filepath.Join(outside, "beside.txt"))
+	edit := `{"path":"kept.txt","old_str":"old","new_str":"new"}`
+	write := `{"path":"kept.txt","content":"new"}`
+	assert.True(t, s.call("read_file", read).IsError)
+
+	plant(t, dir, texts{"agent.hcl": fmt.Sprintf("workspace {\n  allow = [%q]\n  protect = [\"kept.txt\"]\n}\n", outside)})
+	s.until("the change", func() bool { return strings.Count(s.stderr.String(), "was read again") > 0 })
+	eventually(t, "it may be read", func() bool { return !s.call("read_file", read).IsError })
+	for tool, params := range map[string]string{"edit_file": edit, "write_file": write} {
+		r := s.call(tool, params)
+		assert.True(t, r.IsError, tool)
+		assert.Contains(t, r.text(), "kept.txt")
+	}
+	assert.True(t, s.call("multi_edit", `{"path":"kept.txt","edits":[{"old_str":"old","new_str":"new"}]}`).IsError)
+	assert.Equal(t, "old", content(t, dir, "kept.txt"))
+
+	plant(t, dir, texts{"agent.hcl": "workspace {\n}\n"})
+	eventually(t, "it may be written", func() bool { return !s.call("edit_file", edit).IsError })
+	assert.True(t, s.call("read_file", read).IsError)
+
+	plant(t, dir, texts{"agent.hcl": "workspace {\n  root = \"..\"\n}\n"})
+	s.until("the refusal", func() bool { return strings.Contains(s.stderr.String(), "workspace.root is another one") })
+	assert.False(t, s.call("read_file", `{"path":"kept.txt"}`).IsError)
+}
