@@ -99,12 +99,21 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 			return asked{}, tool.Errorf(tool.Denied, "the user did not answer within %s: %s", s.options.AskTimeout, q.Form.Message).
 				Suggest("Nothing was run. Call again when the user is there to answer.")
 		case err != nil:
-			return asked{}, tool.Errorf(tool.Unavailable, "the client could not ask the user: %w", err).
-				Suggest("Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client.")
+			return asked{}, unasked(q, err)
 		}
 		next.answers[q.Key] = answer(q.Key, response)
 	}
 	return next, nil
+}
+
+// unasked is the error for a question that the client answered with an error.
+// What a tool wants to know, no rule of the policy tells it.
+func unasked(q *tool.InputRequired, err error) *tool.Error {
+	next := "Nothing was run. Tell the user what was asked, and call again when the client can ask."
+	if host.IsApproval(q) {
+		next = "Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client."
+	}
+	return tool.Errorf(tool.Unavailable, "the client could not ask the user %q: %w", q.Form.Message, err).Suggest("%s", next)
 }
 
 // put sends one question to a client that can be sent requests.

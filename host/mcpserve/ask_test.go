@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -256,5 +257,33 @@ func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {
 		if n == 3 {
 			close(release)
 		}
+	}
+}
+
+// A client that fails at a tool's question is told what was asked: a policy rule,
+// which helps where a call needs approval, is no answer to it.
+func TestAClientThatFailsToAsk(t *testing.T) {
+	failing := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return nil, errors.New("no window")
+	}}
+	approve, _ := dangerous(t)
+	for _, tt := range []struct {
+		host    *host.Host
+		tool    string
+		want    string
+		allowed bool
+	}{
+		{newHost(t, host.Options{}, twice()), "twice", "first?", false},
+		{approve, "write", "Approve the call", true},
+	} {
+		session := serveWeb(t, tt.host, mcpserve.HTTPOptions{}).connect("2025-06-18", failing)
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tt.tool, Arguments: map[string]any{}})
+		require.NoError(t, err)
+		text := r.Content[0].(*mcp.TextContent).Text
+		assert.True(t, r.IsError)
+		assert.Contains(t, text, "could not ask the user")
+		assert.Contains(t, text, tt.want)
+		assert.Contains(t, text, "no window")
+		assert.Equal(t, tt.allowed, strings.Contains(text, "policy rule"), text)
 	}
 }
