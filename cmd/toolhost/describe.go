@@ -47,7 +47,7 @@ func (a *app) describeCommand() *cobra.Command {
 func (a *app) describe(e *host.Entry) {
 	def := e.Definition()
 	fmt.Fprintf(a.out, "%s  %s\n", a.painter.bold(def.Name), a.painter.dim("("+e.Source+", "+string(def.Risk)+")"))
-	fmt.Fprintf(a.out, "\n%s\n", def.Description)
+	fmt.Fprintf(a.out, "\n%s\n", harmless(def.Description))
 	if len(def.Permissions) > 0 {
 		fmt.Fprintf(a.out, "\nNeeds: %s\n", joinPermissions(def.Permissions))
 	}
@@ -56,16 +56,16 @@ func (a *app) describe(e *host.Entry) {
 	}
 	a.describeParameters(def.Parameters)
 	if len(def.Returns) > 0 {
-		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", compact(def.Returns))
+		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", harmless(compact(def.Returns)))
 	}
 	if len(def.Examples) > 0 {
 		fmt.Fprintln(a.out, "\nExamples:")
 	}
 	for _, example := range def.Examples {
 		if example.Description != "" {
-			fmt.Fprintf(a.out, "  # %s\n", example.Description)
+			fmt.Fprintf(a.out, "  # %s\n", harmless(example.Description))
 		}
-		fmt.Fprintf(a.out, "  toolhost call %s --params '%s'\n", def.Name, strings.ReplaceAll(compact(example.Params), "'", `'\''`))
+		fmt.Fprintf(a.out, "  toolhost call %s --params '%s'\n", def.Name, strings.ReplaceAll(harmless(compact(example.Params)), "'", `'\''`))
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *app) describeParameters(raw json.RawMessage) {
 		if len(property.Enum) > 0 {
 			facts = append(facts, "one of "+strings.Trim(fmt.Sprint(property.Enum), "[]"))
 		}
-		fmt.Fprintf(a.out, "  %s  %s\n      %s\n", a.painter.bold(name), a.painter.dim("("+strings.Join(facts, ", ")+")"), property.Description)
+		fmt.Fprintf(a.out, "  %s  %s\n      %s\n", a.painter.bold(harmless(name)), a.painter.dim("("+harmless(strings.Join(facts, ", "))+")"), harmless(property.Description))
 	}
 }
 

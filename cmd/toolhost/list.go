@@ -77,7 +77,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	}
 	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
-		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, p.Err.Message, p.Err.Suggestion)
+		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, harmless(p.Err.Message), harmless(p.Err.Suggestion))
 	}
 	return nil
 }
@@ -103,11 +103,11 @@ func writeRows(out *bufio.Writer, rows [][4]string) {
 	}
 }
 
-// summary is the first sentence of a description.
+// summary is the first sentence of a description, as a terminal may show it.
 func summary(description string) string {
 	line, _, _ := strings.Cut(description, "\n")
 	if i := strings.Index(line, ". "); i >= 0 {
 		line = line[:i+1]
 	}
-	return line
+	return harmless(line)
 }

@@ -143,7 +143,7 @@ func (a *app) showInstalled(found *install.Installed) {
 		fmt.Fprintf(a.out, "  services: %s\n", strings.Join(d.Services, ", "))
 	}
 	for _, def := range d.Tools {
-		fmt.Fprintf(a.out, "  %s (%s): %s\n", def.Name, def.Risk, harmless(summary(def.Description)))
+		fmt.Fprintf(a.out, "  %s (%s): %s\n", def.Name, def.Risk, summary(def.Description))
 	}
 }
 

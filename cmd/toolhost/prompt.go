@@ -138,11 +138,15 @@ func shortValue(raw json.RawMessage) string {
 }
 
 // harmless writes out what would move the cursor or turn text around on a
-// terminal, so that nothing an agent sends can forge what is approved.
+// terminal, so that nothing an agent or a plugin sends can forge what is shown.
 func harmless(text string) string {
+	shown := func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
+	if strings.IndexFunc(text, func(r rune) bool { return !shown(r) }) < 0 {
+		return text
+	}
 	var b strings.Builder
 	for _, r := range text {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+		if shown(r) {
 			b.WriteRune(r)
 		} else {
 			quoted := strconv.QuoteRune(r)
