@@ -70,7 +70,15 @@ func (e elsewhere) File(ctx context.Context, session string, proposal host.Propo
 		return "", err
 	}
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
-		e.p.app.again("approve "+pending.ID), e.p.workspace.Root(), approval.PendingTime), nil
+		e.p.app.again("approve "+pending.ID), e.p.workspace.Root(), spoken(approval.PendingTime)), nil
+}
+
+// spoken is a duration of whole minutes as people say it.
+func spoken(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return counted(int(d/time.Hour), "hour")
+	}
+	return counted(int(d/time.Minute), "minute")
 }
 
 // again is a command line of toolhost with the flags of this one that choose
@@ -95,7 +103,7 @@ func (a *app) approveCommand() *cobra.Command {
 Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
 its session, once, within %s; "always" adds a rule that allows it for good.
-It works on a terminal only.`, approval.GrantTime),
+It works on a terminal only.`, spoken(approval.GrantTime)),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -116,8 +116,12 @@ func inert(cfg *config.Config) *config.Config {
 
 // tellInert tells, once, that a file is not approved.
 func (a *app) tellInert(cfg *config.Config) {
-	fmt.Fprintf(a.err, "%s %s is not approved, so %d things in it have no effect.\n  toolhost trust --show lists them, toolhost trust approves the file, --trust this run alone.\n",
-		a.painter.yellow("!"), cfg.Path, len(cfg.Loosens()))
+	effects := "1 thing in it has"
+	if n := len(cfg.Loosens()); n != 1 {
+		effects = fmt.Sprintf("%d things in it have", n)
+	}
+	fmt.Fprintf(a.err, "%s %s is not approved, so %s no effect.\n  toolhost trust --show lists them, toolhost trust approves the file, --trust this run alone.\n",
+		a.painter.yellow("!"), cfg.Path, effects)
 }
 
 // pointAtTrust has the error about an unknown tool say how it comes to be, where
