@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,9 @@ type Change struct {
 	Mode fs.FileMode
 	// Expect is the Hash that the old content has to have. Empty means any.
 	Expect string
+	// Old is the old content itself that has to be there, for who has it: to
+	// compare it costs less than a hash. Nil means any.
+	Old []byte
 }
 
 // Hash is the content hash that Change.Expect compares: SHA-256 in hex.
@@ -173,14 +177,18 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if c.Expect == "" && (c.Kind == Replace || c.Kind == Delete) {
+	if c.Expect == "" && c.Old == nil && (c.Kind == Replace || c.Kind == Delete) {
 		return nil, nil
 	}
-	data, _, err := h.readOld()
-	if err == nil && c.Expect != "" && Hash(data) != c.Expect {
-		err = changing(c.Path)
+	data, err := h.contents()
+	if err != nil {
+		return nil, err
 	}
-	return data, err
+	if c.Expect != "" && Hash(data) != c.Expect || c.Old != nil && !bytes.Equal(data, c.Old) {
+		return nil, changing(c.Path)
+	}
+	h.data = c.Old
+	return data, nil
 }
 
 // step adds s, or joins it with the one for the same path.

@@ -40,7 +40,7 @@ func testBatch(t *testing.T, open opener) {
 	w := open(t, dir, workspace.Options{})
 	require.NoError(t, w.Batch(context.Background(), []workspace.Change{
 		{Kind: workspace.Create, Path: "new/deep/f", Data: []byte("new"), Mode: 0o755},
-		{Kind: workspace.Replace, Path: "link", Data: []byte("new"), Expect: workspace.Hash([]byte("old"))},
+		{Kind: workspace.Replace, Path: "link", Data: []byte("new"), Expect: workspace.Hash([]byte("old")), Old: []byte("old")},
 		{Kind: workspace.Delete, Path: "delete"},
 		{Kind: workspace.Rename, Path: "from", To: "moved/to"},
 		{Kind: workspace.Rename, Path: "edit", To: "edited", Data: []byte("new"), Mode: 0o600},
@@ -89,6 +89,10 @@ func testBatchIsAllOrNothing(t *testing.T, open opener) {
 		"rename directory":  {workspace.Change{Kind: workspace.Rename, Path: "dir", To: "x"}, tool.IsDirectory},
 		"unexpected":        {workspace.Change{Kind: workspace.Replace, Path: "d", Expect: workspace.Hash([]byte("else"))}, tool.Conflict},
 		"unexpected delete": {workspace.Change{Kind: workspace.Delete, Path: "d", Expect: workspace.Hash(nil)}, tool.Conflict},
+		"another old one":   {workspace.Change{Kind: workspace.Replace, Path: "d", Old: []byte("else")}, tool.Conflict},
+		"no empty old one":  {workspace.Change{Kind: workspace.Delete, Path: "d", Old: []byte{}}, tool.Conflict},
+		"renamed old one":   {workspace.Change{Kind: workspace.Rename, Path: "d", To: "x", Old: []byte("DD")}, tool.Conflict},
+		"mode of old one":   {workspace.Change{Kind: workspace.Chmod, Path: "d", Mode: 0o755, Old: []byte("E")}, tool.Conflict},
 		"twice":             {workspace.Change{Kind: workspace.Replace, Path: "./a"}, tool.InvalidArgument},
 		"twice by a link":   {workspace.Change{Kind: workspace.Replace, Path: "alink"}, tool.InvalidArgument},
 		"deleted twice":     {workspace.Change{Kind: workspace.Delete, Path: "b"}, tool.InvalidArgument},

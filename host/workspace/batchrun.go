@@ -65,8 +65,11 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 			break
 		}
 	}
-	b.w.handOver(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil }))
-	atOnce(len(steps), maxSyncs, func(i int) {
+	limit := maxSyncs
+	if b.w.handOver(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil })) {
+		limit = 1
+	}
+	atOnce(len(steps), limit, func(i int) {
 		if d := drafts[i]; d != nil {
 			errs[i] = b.w.settle(d)
 		}
@@ -80,8 +83,9 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 }
 
 // handOver has the disk write all drafts before any is waited for, many of them
-// in one go where that is quicker. They still have to be settled.
-func (c *core) handOver(drafts []*draft) {
+// in one go where that is quicker, and reports whether all are there then. They
+// still have to be settled.
+func (c *core) handOver(drafts []*draft) (synced bool) {
 	if len(drafts) >= manyDrafts {
 		files := make([]*os.File, len(drafts))
 		for i, d := range drafts {
@@ -91,16 +95,23 @@ func (c *core) handOver(drafts []*draft) {
 			for _, d := range drafts {
 				d.synced = true
 			}
-			return
+			return true
 		}
 	}
 	for _, d := range drafts {
 		startWriting(d.file)
 	}
+	return false
 }
 
 // atOnce calls do with 0 to n-1, in up to limit goroutines.
 func atOnce(n, limit int, do func(i int)) {
+	if limit == 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(n, limit) {

@@ -109,18 +109,18 @@ func (w *Workspace) ReadFile(path string, limit int64) ([]byte, fs.FileInfo, err
 		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, info, path, limit)
+	data, err := readAll(f, info.Size(), path, limit)
 	if err != nil {
 		return nil, nil, w.fail("read", path, err)
 	}
 	return data, info, nil
 }
 
-func readAll(f *os.File, info fs.FileInfo, path string, limit int64) ([]byte, error) {
+// readAll reads a regular file that has, as far as is known, size bytes.
+func readAll(f io.Reader, size int64, path string, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultReadLimit
 	}
-	size := info.Size()
 	if size > limit {
 		return nil, tooLarge(path, size, limit)
 	}
@@ -135,6 +135,8 @@ func readAll(f *os.File, info fs.FileInfo, path string, limit int64) ([]byte, er
 			return nil, err
 		case int64(len(data)) > limit:
 			return nil, tooLarge(path, int64(len(data)), limit)
+		case int64(len(data)) == size && len(data) == n:
+			return data, nil // there was room for more
 		}
 		if len(data) == cap(data) {
 			data = slices.Grow(data, 1)

@@ -112,6 +112,9 @@ func (b *Before) read(p *place, kind Kind) error {
 		return err
 	case !mode.IsRegular():
 		return nil
+	case p.data != nil && kind != Rename:
+		b.Data = p.data
+		return nil
 	}
 	f, info, err := p.openFile()
 	if kind == Rename && errors.Is(err, fs.ErrPermission) {
@@ -124,7 +127,7 @@ func (b *Before) read(p *place, kind Kind) error {
 	if kind == Rename {
 		return b.sum(f)
 	}
-	b.Data, err = readAll(f, info, p.given, 0)
+	b.Data, err = readAll(f, info.Size(), p.given, 0)
 	if errors.Is(err, &tool.Error{Code: tool.TooLarge}) {
 		b.Data, b.Omitted = nil, true
 		return nil

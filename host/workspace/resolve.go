@@ -32,6 +32,7 @@ type place struct {
 	info  fs.FileInfo // what is there, a symlink itself; nil when missing
 	open  []*os.Root  // to be closed
 	dirs  *openDirs   // what dir belongs to when places share it
+	data  []byte      // the file's content, where it has been read; else nil
 }
 
 func (p *place) close() {

@@ -23,7 +23,11 @@ func startWriting(f *os.File) {
 // in a few large writes instead of several for each file. It syncs all of the
 // file system, and refuses where that would be to wait for what others write.
 func syncTogether(files []*os.File) error {
-	if n, err := waiting(); err != nil || n > maxWaiting || !onOneDisk(files) {
+	disk, ok := oneDisk(files)
+	if ok && disk == unix.TMPFS_MAGIC {
+		return nil // it is memory
+	}
+	if n, err := waiting(); !ok || err != nil || n > maxWaiting {
 		return errors.ErrUnsupported
 	}
 	if err := unix.Syncfs(int(files[0].Fd())); err != nil {
@@ -38,31 +42,32 @@ func syncTogether(files []*os.File) error {
 	return nil
 }
 
-// onOneDisk reports that all files are on one file system, and that it is one
-// whose sync is known to be that of its files.
-func onOneDisk(files []*os.File) bool {
+// oneDisk gives the kind of the file system that all files are on. It has to
+// be one whose sync is known to be that of its files.
+func oneDisk(files []*os.File) (kind uint32, ok bool) {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(int(files[0].Fd()), &fs) != nil {
-		return false
+		return 0, false
 	}
-	switch uint32(fs.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC:
+	kind = uint32(fs.Type)
+	switch kind {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
 	default:
-		return false
+		return kind, false
 	}
 	var first, other unix.Stat_t
 	for i, f := range files {
 		if unix.Fstat(int(f.Fd()), &other) != nil {
-			return false
+			return kind, false
 		}
 		if i == 0 {
 			first = other
 		}
 		if other.Dev != first.Dev {
-			return false
+			return kind, false
 		}
 	}
-	return true
+	return kind, true
 }
 
 // waiting is how many bytes the system has still to write.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // Files are synced together or, depending on the file system and on what else
@@ -23,11 +24,16 @@ func TestSyncTogether(t *testing.T) {
 	if err := syncTogether(files); err != nil {
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 	}
+	if disk, ok := oneDisk(files); ok && disk == unix.TMPFS_MAGIC {
+		require.NoError(t, syncTogether(files), "memory is never waited for")
+	}
 	proc, err := os.Open("/proc/self/stat")
 	require.NoError(t, err)
 	defer proc.Close()
-	assert.False(t, onOneDisk([]*os.File{proc, proc}))
-	assert.False(t, onOneDisk([]*os.File{files[0], proc}))
+	for _, f := range []*os.File{proc, files[0]} {
+		_, ok := oneDisk([]*os.File{f, proc})
+		assert.False(t, ok)
+	}
 	n, err := waiting()
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, n, int64(0))

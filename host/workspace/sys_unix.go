@@ -27,13 +27,9 @@ func links(info fs.FileInfo) uint64 {
 
 // keepOwner gives f the owner of the file that it is going to replace, where
 // that is permitted.
-func keepOwner(f *os.File, old fs.FileInfo) {
+func keepOwner(f *os.File, now, old fs.FileInfo) {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {
-		return
-	}
-	now, err := f.Stat()
-	if err != nil {
 		return
 	}
 	if mine, ok := now.Sys().(*syscall.Stat_t); ok && (mine.Uid != st.Uid || mine.Gid != st.Gid) {

@@ -19,7 +19,7 @@ const inPlace = false
 func links(fs.FileInfo) uint64 { return 1 }
 
 // keepOwner does nothing: a new file has the owner that its directory gives.
-func keepOwner(*os.File, fs.FileInfo) {}
+func keepOwner(f *os.File, now, old fs.FileInfo) {}
 
 // mayWrite looks at the read-only attribute.
 func (p *place) mayWrite() error {
@@ -27,6 +27,17 @@ func (p *place) mayWrite() error {
 		return fs.ErrPermission
 	}
 	return nil
+}
+
+// openName opens name in the place's directory.
+func (p *place) openName(name string, flag int, mode fs.FileMode) (*os.File, error) {
+	return p.dir.OpenFile(name, flag, mode)
+}
+
+// contents reads the regular file at the place.
+func (h *held) contents() ([]byte, error) {
+	data, _, err := h.readOld()
+	return data, err
 }
 
 // renameAt renames inside one tree.

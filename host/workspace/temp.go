@@ -25,9 +25,12 @@ const (
 	maxSweep = 20_000
 )
 
+// ownPrefix begins the names of this process's temporary files.
+var ownPrefix = tempPrefix + strconv.Itoa(os.Getpid()) + "-"
+
 func tempName() string {
 	random := binary.BigEndian.AppendUint64(nil, rand.Uint64())
-	return tempPrefix + strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random)
+	return ownPrefix + hex.EncodeToString(random)
 }
 
 // tempPid gives the process in the name of a temporary file.
@@ -74,7 +77,7 @@ type draft struct {
 // draft writes a temporary file as stage does.
 func (h *held) draft(data io.Reader, old fs.FileInfo, mode fs.FileMode) (*draft, error) {
 	name := tempName()
-	f, err := h.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
+	f, err := h.openName(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, firstMode(old, mode))
 	if err != nil {
 		return nil, err
 	}
@@ -104,27 +107,30 @@ func fill(f *os.File, data io.Reader, old fs.FileInfo, mode fs.FileMode) error {
 	if _, err := io.Copy(f, data); err != nil {
 		return err
 	}
-	if old != nil {
-		keepOwner(f, old)
-		if err := f.Chmod(mode.Perm()); err != nil && !hasMode(f, mode) {
-			return err
-		}
+	if old == nil {
+		return nil
 	}
-	return nil
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	keepOwner(f, now, old)
+	if now.Mode().Perm() == mode.Perm() {
+		return nil // also on file systems that have no modes of their own
+	}
+	return f.Chmod(mode.Perm())
 }
 
-// hasMode is for file systems that have no modes of their own.
-func hasMode(f *os.File, mode fs.FileMode) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode().Perm() == mode.Perm()
-}
-
-// firstMode keeps a replacement private until it has its owner and mode.
+// firstMode keeps a replacement private until it has its owner and mode, unless
+// everybody may read the old file and may go on to.
 func firstMode(old fs.FileInfo, mode fs.FileMode) fs.FileMode {
-	if old != nil {
-		return 0o600
+	switch perm := mode.Perm(); {
+	case old == nil:
+		return perm
+	case perm == old.Mode().Perm() && (perm == 0o644 || perm == 0o755):
+		return perm
 	}
-	return mode.Perm()
+	return 0o600
 }
 
 // SweepTemp removes temporary files that killed processes left in a

@@ -186,7 +186,7 @@ func (h *held) readOld() ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, info, h.given, 0)
+	data, err := readAll(f, info.Size(), h.given, 0)
 	return data, info, err
 }
 
@@ -217,7 +217,7 @@ func (h *held) unchanged(old []byte, info fs.FileInfo) error {
 	if !sameContent(info, now) {
 		return changing(h.given)
 	}
-	data, err := readAll(f, now, h.given, 0)
+	data, err := readAll(f, now.Size(), h.given, 0)
 	if err != nil || !bytes.Equal(data, old) {
 		return changing(h.given)
 	}

@@ -10,13 +10,17 @@ import (
 func Batch(changes []patch.FileChange) []workspace.Change {
 	list := make([]workspace.Change, len(changes))
 	for i, c := range changes {
-		w := workspace.Change{Path: c.Path, Data: c.Data, Mode: c.Mode, Expect: workspace.Hash(c.Old)}
+		w := workspace.Change{Path: c.Path, Data: c.Data, Mode: c.Mode, Old: c.Old}
+		// Nil would mean that the old content stays, or may be any.
 		if w.Data == nil {
-			w.Data = []byte{} // nil would mean the old content
+			w.Data = []byte{}
+		}
+		if w.Old == nil {
+			w.Old = []byte{}
 		}
 		switch c.Kind {
 		case patch.Create, patch.Copy:
-			w.Kind, w.Expect = workspace.Create, ""
+			w.Kind, w.Old = workspace.Create, nil
 		case patch.Delete:
 			w.Kind, w.Data = workspace.Delete, nil
 		case patch.Rename:
