@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -71,4 +72,19 @@ func TestOwnSecrets(t *testing.T) {
 		}
 		assert.Equal(t, 1, covering, own)
 	}
+}
+
+// Below /sys nobody may make anything, as in a workspace that is read-only.
+func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /sys")
+	}
+	const readOnly = "/sys"
+	p := Policy{Workspace: readOnly}
+	dir, err := p.cache([]string{readOnly})
+	require.NoError(t, err)
+	assert.Empty(t, dir, "the caches go where temporary files do")
+	p.CacheDir = filepath.Join(readOnly, "chosen")
+	_, err = p.cache([]string{readOnly})
+	assert.ErrorContains(t, err, "cannot be made: mkdir "+p.CacheDir, "what was asked for is no less than that")
 }

@@ -1,10 +1,13 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -72,7 +75,11 @@ func (p *Policy) cache(writable []string) (string, error) {
 		dir, root = filepath.Join(p.Workspace, ".agent", "cache", "sandbox"), p.Workspace
 	}
 	for _, name := range []string{"go-build", "go-mod", "npm", "xdg", "tmp"} {
-		if err := makeBelow(root, filepath.Join(dir, name)); err != nil {
+		err := makeBelow(root, filepath.Join(dir, name))
+		if p.CacheDir == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+			return "", nil // who works in a workspace that is read-only needs none
+		}
+		if err != nil {
 			return "", tool.Errorf(tool.Unavailable, "the cache directory for confined commands cannot be made: %w", err).
 				Suggest("Make %s a directory that you may write to.", dir)
 		}
