@@ -1,7 +1,9 @@
 // Toolhost-bench prints what toolhost costs, as ratios to the least that the
 // same work can cost, both measured in one run on the same machine:
 //
-//	go run ./cmd/toolhost-bench bin/toolhost
+//	go run ./cmd/toolhost-bench bin/toolhost [WORDS]
+//
+// With words only the lines are measured whose names contain them.
 //
 // Single times are of no use on a shared machine and are shown only to make
 // the ratios plausible.
@@ -13,15 +15,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: toolhost-bench PATH_OF_TOOLHOST")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: toolhost-bench PATH_OF_TOOLHOST [WORDS]")
 		os.Exit(2)
 	}
-	if err := bench(os.Args[1]); err != nil {
+	if err := bench(os.Args[1], strings.Join(os.Args[2:], " ")); err != nil {
 		fmt.Fprintln(os.Stderr, "toolhost-bench:", err)
 		os.Exit(1)
 	}
@@ -40,7 +43,7 @@ type comparison struct {
 	rounds   int
 }
 
-func bench(binary string) error {
+func bench(binary, words string) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return err
@@ -61,9 +64,15 @@ func bench(binary string) error {
 	}
 	fmt.Printf("%-58s %8s %8s %10s %10s\n", "what / over what", "ratio", "aim", "ours", "base")
 	for _, c := range comparisons {
+		if !strings.Contains(c.name, words) {
+			continue
+		}
 		if err := c.run(); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
+	}
+	if words != "" {
+		return nil
 	}
 	return b.goBenchmarks()
 }
