@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,12 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 func TestAFullDiskLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
+		testneed.Missing(t, fmt.Sprintf("a small file system cannot be mounted here: %v", err))
 	}
 	t.Cleanup(func() { assert.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	plant(t, dir, texts{"a.txt": "keep\n"})
@@ -50,7 +53,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 func TestFormatOnAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
+		testneed.Missing(t, fmt.Sprintf("a small file system cannot be mounted here: %v", err))
 	}
 	t.Cleanup(func() { assert.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
 	ugly := "workspace {\n   root=\".\"\n}\n"

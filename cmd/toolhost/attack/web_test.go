@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // inward are URLs that lead to this machine or its network, however written.
@@ -55,7 +57,7 @@ func hostile(t *testing.T, canary string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
-		t.Skipf("127.0.0.2 is no address of this machine: %v", err)
+		testneed.Missing(t, fmt.Sprintf("127.0.0.2 is no address of this machine: %v", err))
 	}
 	mux := http.NewServeMux()
 	text := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/plain") }
