@@ -22,7 +22,7 @@ func (m *Manager) Inspect(ctx context.Context, program string) (*Description, er
 		return nil, err
 	}
 	p.unconfigured = true
-	defer p.close()
+	defer p.Close()
 	return p.describe(ctx)
 }
 

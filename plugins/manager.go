@@ -11,9 +11,9 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/roster"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/internal/handshake"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -160,13 +160,8 @@ type Spec struct {
 type Manager struct {
 	options Options
 	logger  *slog.Logger
+	plugins roster.Roster[*plugin]
 	*shared
-
-	mu      sync.Mutex
-	before  *Manager // whose plugins may be taken over; nil for none
-	plugins map[string]*plugin
-	order   []*plugin
-	closed  bool
 }
 
 // NewManager makes a manager. It starts nothing and touches no file.
@@ -189,86 +184,50 @@ func NewManager(options Options) *Manager {
 			cache:   &schemaCache{dir: options.CacheDir, index: newIndex(options.CacheDir, options.Workspace.Root)},
 			users:   1,
 		},
-		plugins: make(map[string]*plugin),
 	}
 }
 
 // Add declares a plugin. The error is a *tool.Error: invalid_argument for a
 // spec that cannot be used, conflict for a name that is taken.
 func (m *Manager) Add(spec Spec) error {
-	p := m.inherit(spec)
-	if p == nil {
-		var err error
-		if p, err = newPlugin(m, spec); err != nil {
-			return err
-		}
-	}
-	if err := m.enrol(p); err != nil {
-		p.drop()
-		return err
-	}
-	return nil
-}
-
-func (m *Manager) enrol(p *plugin) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return closedError(p.spec.Name)
-	}
-	if m.plugins[p.spec.Name] != nil {
-		return tool.Errorf(tool.Conflict, "two plugins are named %q", p.spec.Name).
+	same := func(p *plugin) bool { return p.is(spec, m.options.Workspace) }
+	err := m.plugins.Add(spec.Name, same, func() (*plugin, error) { return newPlugin(m, spec) })
+	switch err {
+	case roster.ErrClosed:
+		return closedError(spec.Name)
+	case roster.ErrTaken:
+		return tool.Errorf(tool.Conflict, "two plugins are named %q", spec.Name).
 			Suggest("Give one of them another name.")
 	}
-	m.plugins[p.spec.Name] = p
-	m.order = append(m.order, p)
-	return nil
+	return err
 }
 
 // Remove forgets a plugin, and ends it unless another manager has it too.
 // Removing an unknown one does nothing.
-func (m *Manager) Remove(name string) {
-	m.mu.Lock()
-	p := m.plugins[name]
-	if m.closed {
-		p = nil // it is dropped with all others
-	}
-	delete(m.plugins, name)
-	m.order = slices.DeleteFunc(m.order, func(q *plugin) bool { return q == p })
-	m.mu.Unlock()
-	if p != nil {
-		p.drop()
-	}
-}
+func (m *Manager) Remove(name string) { m.plugins.Remove(name) }
 
 // Source gives the plugin's tools to a host. An unknown name gives a source
 // whose Tools fails.
 func (m *Manager) Source(name string) *Source {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return &Source{name: name, plugin: m.plugins[name]}
+	p, _ := m.plugins.Find(name)
+	return &Source{name: name, plugin: p}
 }
 
 // Sources gives the sources of all plugins, in the order in which they were
 // added.
 func (m *Manager) Sources() []*Source {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]*Source, len(m.order))
-	for i, p := range m.order {
-		out[i] = &Source{name: p.spec.Name, plugin: p}
+	var out []*Source
+	for _, p := range m.plugins.All() {
+		out = append(out, &Source{name: p.spec.Name, plugin: p})
 	}
 	return out
 }
 
 // Status tells how each plugin is, sorted by name. It starts none.
 func (m *Manager) Status() []Status {
-	m.mu.Lock()
-	list := slices.Clone(m.order)
-	m.mu.Unlock()
-	out := make([]Status, len(list))
-	for i, p := range list {
-		out[i] = p.status()
+	out := []Status{}
+	for _, p := range m.plugins.All() {
+		out = append(out, p.status())
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Name, b.Name) })
 	return out
@@ -277,10 +236,8 @@ func (m *Manager) Status() []Status {
 // History tells what is remembered of a plugin from this and earlier hosts in
 // this workspace. An unknown one has none.
 func (m *Manager) History(name string) *History {
-	m.mu.Lock()
-	p := m.plugins[name]
-	m.mu.Unlock()
-	if p == nil {
+	p, ok := m.plugins.Find(name)
+	if !ok {
 		return new(History)
 	}
 	return p.tally.history()
@@ -290,22 +247,9 @@ func (m *Manager) History(name string) *History {
 // started, and returns when none of them is left. It takes a few seconds at
 // most. The manager is of no use afterwards.
 func (m *Manager) Close() error {
-	m.mu.Lock()
-	closed, list := m.closed, slices.Clone(m.order)
-	m.closed, m.before = true, nil
-	m.mu.Unlock()
-	if closed {
+	if !m.plugins.Close() {
 		return nil
 	}
-	var all sync.WaitGroup
-	for _, p := range list {
-		if p.unused() {
-			p.drop()
-			continue
-		}
-		all.Go(p.drop)
-	}
-	all.Wait()
 	return m.leave()
 }
 

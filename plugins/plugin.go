@@ -24,7 +24,6 @@ type plugin struct {
 	own     ownTools // of a plugin without a process
 
 	mu          sync.Mutex
-	managers    int       // that have the plugin
 	current     *instance // being started or running
 	launched    identity  // of the program when it was started last
 	description *pluginclient.Description
@@ -46,7 +45,7 @@ type plugin struct {
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
-	p := &plugin{manager: m, spec: spec, managers: 1}
+	p := &plugin{manager: m, spec: spec}
 	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff, Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
 	p.tally = &tally{file: &historyFile{dir: m.options.HistoryDir, workspace: m.options.Workspace.Root, name: spec.Name}}
 	switch {
@@ -276,15 +275,15 @@ func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	return out
 }
 
-// unused reports whether nothing was ever asked of the plugin, so that closing
-// it ends and writes nothing.
-func (p *plugin) unused() bool {
+// Used reports whether the plugin was ever started.
+func (p *plugin) Used() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.starts == 0
+	return p.starts > 0
 }
 
-func (p *plugin) close() {
+// Close ends the process, if there is one, and returns when it has ended.
+func (p *plugin) Close() {
 	p.mu.Lock()
 	p.closed = true
 	in := p.current

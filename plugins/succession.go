@@ -3,8 +3,9 @@ package plugins
 import (
 	"context"
 	"reflect"
-	"slices"
 	"sync"
+
+	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
 // Succeed makes the manager that is to take m's place, with plugins that are
@@ -14,7 +15,7 @@ import (
 // both managers are closed in the end, whichever is used; see HandOver.
 func (m *Manager) Succeed(options Options) *Manager {
 	next := NewManager(options)
-	next.before = m
+	next.plugins.Follow(&m.plugins)
 	next.shared = m.shared
 	next.shared.use()
 	return next
@@ -24,81 +25,26 @@ func (m *Manager) Succeed(options Options) *Manager {
 // one which runs under the same name in the manager before, and gives the
 // first error in the order in which they were added: a *tool.Error.
 func (m *Manager) TryChanged(ctx context.Context) error {
-	m.mu.Lock()
-	before, list := m.before, slices.Clone(m.order)
-	m.mu.Unlock()
-	if before == nil {
-		return nil
-	}
-	errs := make([]error, len(list))
-	var starting sync.WaitGroup
-	for i, p := range list {
-		if old := before.find(p.spec.Name); old != nil && old != p && old.runs() {
-			starting.Go(func() { errs[i] = p.start(ctx) })
-		}
-	}
-	starting.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.plugins.TryChanged((*plugin).runs, func(p *plugin) error { return p.start(ctx) })
 }
 
 // HandOver ends the succession: m forgets the plugins that next has too, which
 // may be nil. It gives the names of those that are left, which were changed or
 // taken out: they run on for the calls they have until Remove or Close.
 func (m *Manager) HandOver(next *Manager) (left []string) {
-	var taken []*plugin
-	if next != nil {
-		next.mu.Lock()
-		next.before = nil
-		taken = slices.Clone(next.order)
-		next.mu.Unlock()
+	if next == nil {
+		return m.plugins.HandOver(nil)
 	}
-	for _, p := range m.list() {
-		if slices.Contains(taken, p) {
-			m.Remove(p.spec.Name)
-		} else {
-			left = append(left, p.spec.Name)
-		}
-	}
-	return left
+	return m.plugins.HandOver(&next.plugins)
 }
 
-// inherit gives the plugin of the manager before that spec stands for too, nil
-// where there is none.
-func (m *Manager) inherit(spec Spec) *plugin {
-	m.mu.Lock()
-	before := m.before
-	m.mu.Unlock()
-	if before == nil || !reflect.DeepEqual(m.options.Workspace, before.options.Workspace) {
-		return nil
-	}
-	if p := before.find(spec.Name); p != nil && sameSpec(p.spec, spec) && p.programUnchanged() && p.share() {
-		return p
-	}
-	return nil
-}
-
-func (m *Manager) find(name string) *plugin {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.plugins[name]
-}
-
-func (m *Manager) list() []*plugin {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.order)
-}
-
-// sameSpec reports whether two specs declare the same. Of ResolveConfig that
-// is told by Config.
-func sameSpec(a, b Spec) bool {
-	a.ResolveConfig, b.ResolveConfig = nil, nil
-	return reflect.DeepEqual(a, b)
+// is reports whether the plugin is the one that spec declares in a workspace,
+// with the program as it is now. The functions ResolveConfig cannot be
+// compared; Config tells them apart.
+func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
+	known := p.spec
+	known.ResolveConfig, spec.ResolveConfig = nil, nil
+	return reflect.DeepEqual(p.manager.options.Workspace, workspace) && reflect.DeepEqual(known, spec) && p.programUnchanged()
 }
 
 // programUnchanged reports whether the program is the one that was started
@@ -111,30 +57,6 @@ func (p *plugin) programUnchanged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts == 0 || p.launched == now && now != (identity{})
-}
-
-// share notes a further manager that has the plugin. It fails when the plugin
-// has ended.
-func (p *plugin) share() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.managers++
-	return true
-}
-
-// drop is the end of one manager's use of the plugin, which ends with the
-// last.
-func (p *plugin) drop() {
-	p.mu.Lock()
-	p.managers--
-	last := p.managers == 0
-	p.mu.Unlock()
-	if last {
-		p.close()
-	}
 }
 
 // runs reports whether the process is there.

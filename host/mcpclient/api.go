@@ -47,7 +47,7 @@ type PromptMessage struct {
 // Names gives the names of the servers, in the order in which they were added.
 func (c *Client) Names() []string {
 	names := []string{}
-	for _, s := range c.all() {
+	for _, s := range c.servers.All() {
 		names = append(names, s.spec.Name)
 	}
 	return names
@@ -56,10 +56,7 @@ func (c *Client) Names() []string {
 // find gives the server of that name. The error is a *tool.Error of code
 // not_found.
 func (c *Client) find(name string) (*server, error) {
-	c.mu.Lock()
-	s := c.servers[name]
-	c.mu.Unlock()
-	if s != nil {
+	if s, ok := c.servers.Find(name); ok {
 		return s, nil
 	}
 	names := c.Names()

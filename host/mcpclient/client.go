@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/host/roster"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -138,12 +140,10 @@ type Client struct {
 	cache   listingCache
 	hiding  atomic.Pointer[strings.Replacer] // takes secrets out; nil when there are none
 
+	servers roster.Roster[*server]
+
 	mu      sync.Mutex
 	secrets []string
-	before  *Client // whose servers may be taken over; nil for none
-	servers map[string]*server
-	order   []*server
-	closed  bool
 }
 
 // New makes a client. It connects to nothing and touches no file.
@@ -155,7 +155,7 @@ func New(options Options) *Client {
 	if options.MaxMessage <= 0 {
 		options.MaxMessage = DefaultMaxMessage
 	}
-	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}, servers: make(map[string]*server)}
+	c := &Client{options: options, logger: logger, cache: listingCache{dir: options.CacheDir}}
 	c.keep(options.Secrets)
 	return c
 }
@@ -187,46 +187,29 @@ func (c *Client) Add(spec Spec) error {
 	if err := spec.check(); err != nil {
 		return err
 	}
-	s := c.inherit(spec)
-	if s == nil {
-		s = newServer(c, spec)
-		if err := s.authorized(); err != nil {
-			return err
-		}
+	same := func(s *server) bool { return reflect.DeepEqual(s.spec, spec) && s.programUnchanged() }
+	err := c.servers.Add(spec.Name, same, func() (*server, error) {
+		s := newServer(c, spec)
+		return s, s.authorized()
+	})
+	switch err {
+	case roster.ErrClosed:
+		return closedError(spec.Name)
+	case roster.ErrTaken:
+		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", spec.Name).Suggest("Give one of them another name.")
 	}
-	if err := c.enrol(s); err != nil {
-		s.drop()
-		return err
-	}
-	return nil
+	return err
 }
 
-func (c *Client) enrol(s *server) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return closedError(s.spec.Name)
-	}
-	if c.servers[s.spec.Name] != nil {
-		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", s.spec.Name).Suggest("Give one of them another name.")
-	}
-	c.servers[s.spec.Name] = s
-	c.order = append(c.order, s)
-	return nil
-}
-
-// all gives the servers in the order in which they were added.
-func (c *Client) all() []*server {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]*server{}, c.order...)
-}
+// Remove forgets a server, and ends it unless another client has it too.
+// Removing an unknown one does nothing.
+func (c *Client) Remove(name string) { c.servers.Remove(name) }
 
 // Sources gives the tools of the servers to a host, in the order in which the
 // servers were added.
 func (c *Client) Sources() []*Source {
 	var sources []*Source
-	for _, s := range c.all() {
+	for _, s := range c.servers.All() {
 		sources = append(sources, &Source{s})
 	}
 	return sources
@@ -247,7 +230,7 @@ func (c *Client) Connect(ctx context.Context) { c.connect(ctx, func(*server) boo
 
 func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bool) {
 	var connecting sync.WaitGroup
-	for _, s := range c.all() {
+	for _, s := range c.servers.All() {
 		if wanted(s) {
 			any = true
 			connecting.Go(func() { _, _ = s.acquire(ctx) })
@@ -261,18 +244,7 @@ func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bo
 // are programs with everything that they started. It returns when none of them
 // is left, within a few seconds. The client is of no use afterwards.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	closed := c.closed
-	c.closed, c.before = true, nil
-	c.mu.Unlock()
-	if closed {
-		return nil
-	}
-	var ending sync.WaitGroup
-	for _, s := range c.all() {
-		ending.Go(s.drop)
-	}
-	ending.Wait()
+	c.servers.Close()
 	return nil
 }
 

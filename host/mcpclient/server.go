@@ -33,7 +33,6 @@ type server struct {
 	oauth  *oauth.Server // nil where no login is made
 
 	mu        sync.Mutex
-	clients   int     // that have the server
 	current   *link   // being opened or open
 	launched  []stamp // of the program when it was started last
 	listing   *listing
@@ -51,7 +50,7 @@ type server struct {
 
 func newServer(c *Client, spec Spec) *server {
 	return &server{
-		client: c, spec: spec, clients: 1, calls: newFlights(),
+		client: c, spec: spec, calls: newFlights(),
 		breaker: backoff.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest},
 	}
 }
@@ -192,7 +191,15 @@ func (s *server) succeeded() {
 	s.lastError = nil
 }
 
-func (s *server) close() {
+// Used reports whether the server was ever connected to.
+func (s *server) Used() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starts > 0
+}
+
+// Close ends the connection, if there is one, and the process behind it.
+func (s *server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	l := s.current

@@ -52,7 +52,7 @@ type Status struct {
 // connects to none.
 func (c *Client) Status() []Status {
 	all := []Status{}
-	for _, s := range c.all() {
+	for _, s := range c.servers.All() {
 		s.known()
 		all = append(all, s.status())
 	}
