@@ -57,9 +57,9 @@ func (s *Store) sqliteFailure(doing string, err error) error {
 	case sqlitelib.SQLITE_READONLY, sqlitelib.SQLITE_PERM, sqlitelib.SQLITE_AUTH:
 		return tool.Errorf(tool.PermissionDenied, "the state file %s is read-only: %w", s.path, err).
 			Suggest("Make the file and its directory writable for this user.")
-	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB:
-		return tool.Errorf(tool.Unavailable, "the state file %s is damaged: %w", s.path, err).
-			Suggest("Move the file away, with the -wal and -shm files beside it, to start with empty state.")
+	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB, sqlitelib.SQLITE_CANTOPEN:
+		return tool.Errorf(tool.Unavailable, "the state file %s is damaged, or a file beside it: %w", s.path, err).
+			Suggest("Move the file away, with the -wal, -shm and -journal files beside it, to start with empty state.")
 	case sqlitelib.SQLITE_FULL:
 		return tool.Errorf(tool.Unavailable, "no space left for the state file %s: %w", s.path, err).
 			Suggest("Free space on that file system and call again; nothing of this change was stored.")

@@ -80,6 +80,7 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	if err := s.prepareFile(); err != nil {
 		return nil, err
 	}
+	refuseSuperJournals()
 	db, err := sql.Open("sqlite", dataSource(s.path))
 	if err != nil {
 		return nil, s.failure("open", err)
