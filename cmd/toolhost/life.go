@@ -28,10 +28,24 @@ func (p *project) openRecord() (*record.Recorder, error) {
 	return record.New(options)
 }
 
+// ignoreState keeps git from showing what toolhost put into .agent where the
+// record, which does so otherwise, lies elsewhere or is older than that.
+func (p *project) ignoreState() {
+	root, err := os.OpenRoot(p.workspace.Root())
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	record.IgnoreInGit(root)
+}
+
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.
 func (p *project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
+	if p.app.flags.artifacts != "" {
+		p.ignoreState() // of the calls before this one
+	}
 	if runsTasks(p.host.Catalog().Toolset().Name) {
 		if err := p.owners.own(call.Session); err != nil {
 			p.app.logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)

@@ -20,6 +20,9 @@ func (p *project) tidy(ctx context.Context) {
 	if err != nil {
 		p.app.logger.DebugContext(ctx, "the undo history was not pruned", "error", err)
 	}
+	if ran || p.app.flags.artifacts != "" {
+		p.ignoreState()
+	}
 	if !ran {
 		return
 	}

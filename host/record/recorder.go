@@ -187,8 +187,8 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	}
 	if !r.options.Single {
 		ignoreInGit(root, r.options.Dir, "*\n")
-		if parent, ours := path.Split(r.options.Dir); ours == "runs" && parent == ".agent/" {
-			ignoreInGit(root, parent, agentIgnored)
+		if r.options.Dir == ".agent/runs" {
+			IgnoreInGit(root)
 		}
 	}
 	return root.OpenRoot(dir)
@@ -197,6 +197,11 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 // agentIgnored are the patterns of what toolhost itself keeps in .agent, beside
 // files of the project such as the Taskfile.
 const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/state.db*\n/tasks/\n/undo/\n"
+
+// IgnoreInGit keeps what toolhost puts into .agent of a workspace out of git's
+// sight, by a .agent/.gitignore. One that is there stays; where there is no
+// .agent, or it cannot be written, nothing is done.
+func IgnoreInGit(workspace *os.Root) { ignoreInGit(workspace, ".agent", agentIgnored) }
 
 // ignoreInGit keeps what patterns name in dir out of the project's history. A
 // file that is there stays, and where none can be written the record works all
