@@ -89,7 +89,7 @@ func (e *editor) description() string {
 		"With an empty old_str it creates the file, and missing directories, with new_str as its content; a file that exists is not overwritten that way. " +
 		e.unescapeHelp() +
 		"Line endings, encoding and file mode stay as they are. When nothing matches, the error shows the nearest lines with whitespace made visible. " +
-		"Returns: a JSON object with message (what was done), actual_replacements (how many occurrences were replaced) and diff (the change as a unified diff)."
+		"Returns: a JSON object with message (what was done), actual_replacements (how many occurrences were replaced) and diff (the change as a unified diff, of a very long one the beginning)."
 }
 
 func (e *editor) unescapeHelp() string {
@@ -142,7 +142,7 @@ const returns = `{
   "properties": {
     "message": {"type": "string", "description": "What was done."},
     "actual_replacements": {"type": "integer", "description": "How many occurrences were replaced; 1 for a new file."},
-    "diff": {"type": "string", "description": "The change as a unified diff with three lines of context."}
+    "diff": {"type": "string", "description": "The change as a unified diff with three lines of context; of a very long one the beginning."}
   },
   "required": ["message", "actual_replacements", "diff"],
   "additionalProperties": false
@@ -158,7 +158,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	if err != nil {
 		return nil, fileedit.InContract(err, r.Path)
 	}
-	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.Diff()}).Affecting(o.Files()...), nil
+	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.ShownDiff()}).Affecting(o.Files()...), nil
 }
 
 // Plan tells what Call would do.

@@ -34,7 +34,7 @@ func (e *editor) Definition() *tool.Definition {
 			"When the first old_string is empty, the file is created, with missing directories, from the first new_string. " +
 			"Line endings, encoding and file mode stay as they are. " +
 			"Returns: a JSON object with message (what was done), actual_replacements (how many occurrences were replaced in all) " +
-			"and diff (the whole change as a unified diff).",
+			"and diff (the whole change as a unified diff, of a very long one the beginning).",
 		Category:    "file",
 		Parameters:  json.RawMessage(parameters),
 		Returns:     json.RawMessage(returns),
@@ -98,7 +98,7 @@ const returns = `{
   "properties": {
     "message": {"type": "string", "description": "What was done."},
     "actual_replacements": {"type": "integer", "description": "How many occurrences were replaced in all; creating the file counts as one."},
-    "diff": {"type": "string", "description": "The whole change as a unified diff with three lines of context."}
+    "diff": {"type": "string", "description": "The whole change as a unified diff with three lines of context; of a very long one the beginning."}
   },
   "required": ["message", "actual_replacements", "diff"],
   "additionalProperties": false
@@ -114,7 +114,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	if err != nil {
 		return nil, fileedit.InContract(err, r.FilePath)
 	}
-	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.Diff()}).Affecting(o.Files()...), nil
+	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.ShownDiff()}).Affecting(o.Files()...), nil
 }
 
 // Plan tells what Call would do.

@@ -84,7 +84,7 @@ func cloc() argv.Spec {
 		Description: "Count lines of code by language: files, blank, comment and code lines. Returns: cloc's table, or JSON, CSV, YAML with --json, --csv, --yaml.",
 		Risk:        tool.ReadOnly, Permissions: reads,
 		Passthrough: &argv.Wrapper{
-			Command: "cloc", Prepend: []string{"--exclude-dir=.agent"}, // the records of toolhost are no code of the project
+			Command: "cloc", Prepend: []string{"--quiet", "--exclude-dir=.agent"}, // no counting aloud; the records of toolhost are no code of the project
 			Options: []argv.Option{
 				flag("--json"), flag("--csv"), flag("--yaml"), flag("--md"), flag("--quiet"), flag("--by-file"), flag("--by-file-by-lang"),
 				flag("--hide-rate"), flag("--sum-one"), flag("--skip-uniqueness"), flag("--no-recurse"), flag("--3"), valued(argv.String, "--by-percent"),

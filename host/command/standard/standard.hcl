@@ -70,7 +70,7 @@ tool "cloc" {
 
   passthrough {
     command = "cloc"
-    prepend = ["--exclude-dir=.agent"]
+    prepend = ["--quiet", "--exclude-dir=.agent"]
     option "--json" {}
     option "--csv" {}
     option "--yaml" {}

@@ -6,7 +6,9 @@ package fileedit
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
@@ -46,6 +48,22 @@ func (o *Outcome) Diff() string {
 		return textedit.Diff(textedit.DevNull, o.Path, nil, o.New, diffContext)
 	}
 	return textedit.Diff(o.Path, o.Path, o.Old, o.New, diffContext)
+}
+
+// maxShown bounds the diff in a result, in bytes. A result goes to a model,
+// which made the change itself and has no use for megabytes of it.
+const maxShown = 32 << 10
+
+// ShownDiff is Diff as a result shows it: of a long one the whole lines at the
+// beginning, and how many are left out.
+func (o *Outcome) ShownDiff() string {
+	diff := o.Diff()
+	if len(diff) <= maxShown {
+		return diff
+	}
+	cut := strings.LastIndexByte(diff[:maxShown], '\n') + 1
+	return fmt.Sprintf("%s[%d more lines of this diff left out; the change is made as a whole, read %s to see it]\n",
+		diff[:cut], strings.Count(diff[cut:], "\n"), o.Path)
 }
 
 // Files lists the file if it changed.

@@ -3,11 +3,13 @@ package fileedit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -134,4 +136,20 @@ func TestInContract(t *testing.T) {
 	err := fileedit.InContract(errors.New("disk on fire"), "f")
 	assert.Equal(t, "EDIT_FILE_WRITE_ERROR: disk on fire (f)", err.Error())
 	assert.Equal(t, tool.Internal, tool.CodeOf(err))
+}
+
+// TestShownDiff bounds what a result shows of a change of many lines.
+func TestShownDiff(t *testing.T) {
+	small := fileedit.Outcome{Path: "a.txt", Old: []byte("a\n"), New: []byte("b\n")}
+	assert.Equal(t, small.Diff(), small.ShownDiff())
+
+	large := fileedit.Outcome{Path: "dir/a.txt", Created: true, New: []byte(strings.Repeat("one line\n", 20_000))}
+	shown := large.ShownDiff()
+	assert.Less(t, len(shown), 33<<10)
+	lines := strings.Split(strings.TrimSuffix(shown, "\n"), "\n")
+	note := lines[len(lines)-1]
+	lines = lines[:len(lines)-1]
+	assert.Equal(t, lines, strings.Split(large.Diff(), "\n")[:len(lines)], "what is shown is shown in whole lines")
+	left := strings.Count(large.Diff(), "\n") - len(lines)
+	assert.Equal(t, fmt.Sprintf("[%d more lines of this diff left out; the change is made as a whole, read dir/a.txt to see it]", left), note)
 }

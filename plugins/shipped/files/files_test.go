@@ -284,7 +284,10 @@ func TestGlobLeavesOutWhatToolhostKeeps(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte("x"), 0o644))
 	}
 	f := reopen(t, root)
-	assert.Equal(t, `[".agent",".agent/Taskfile.yml","a.txt"]`, f.text(t, "glob", `{"pattern":"**/*"}`))
+	assert.Equal(t, `["a.txt"]`, f.text(t, "glob", `{"pattern":"**/*"}`))
+	assert.Equal(t, `["a.txt"]`, f.text(t, "list_files", `{}`), "both say the same")
+	assert.Equal(t, `[".agent/Taskfile.yml"]`, f.text(t, "glob", `{"pattern":".agent/*"}`))
+	assert.Equal(t, `[".agent/Taskfile.yml"]`, f.text(t, "glob", `{"pattern":".agent/**/*.yml"}`))
 	assert.Equal(t, `[".agent/cache/webfetch/x.html"]`, f.text(t, "glob", `{"pattern":".agent/cache/webfetch/*"}`))
 	assert.Equal(t, `[".agent/state.db",".agent/state.db-wal"]`, f.text(t, "glob", `{"pattern":".agent/state.db*"}`))
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ func glob(ws *workspace.Workspace) tool.Tool {
 		Title:    "Find files by name",
 		Category: "search",
 		Description: "Find files and directories whose path matches a pattern: * and ? within a name, ** across directories, " +
-			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so are .git and the records and caches below .agent. " +
+			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so are .git and, unless the pattern begins with it, .agent. " +
 			"Returns: a JSON array of paths relative to the workspace, sorted, or the text \"No matches found\".",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The pattern, relative to the workspace, such as *.go or **/*.md."}},"required":["pattern"],"additionalProperties":false}`),
 		Risk:        tool.ReadOnly,
@@ -32,10 +33,11 @@ func glob(ws *workspace.Workspace) tool.Tool {
 // ownState begins the names of toolhost's database and what lies beside it.
 const ownState = ".agent/state.db"
 
-// ownDirs are where toolhost keeps its own records. A pattern that names one
-// looks into it all the same.
+// ownDirs are left out: the directory of toolhost, as list_files does, and in
+// it where the records are. A pattern that begins with one looks into it all
+// the same.
 func ownDirs() []string {
-	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
+	return []string{".agent", ".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
 }
 
 func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
@@ -59,5 +61,9 @@ func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 	if len(names) == 0 {
 		return tool.Text("No matches found"), nil
 	}
-	return listing(names[:min(len(names), listLimit)], max(0, len(names)-listLimit)), nil
+	shown := first(names)
+	if left := len(names) - len(shown); left > 0 {
+		return listing(shown, fmt.Sprintf("[%d more paths left out; narrow the pattern to see them]", left)), nil
+	}
+	return listing(shown, ""), nil
 }

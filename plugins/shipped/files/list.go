@@ -10,15 +10,13 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-// listLimit is how many entries list_files shows.
-const listLimit = 20000
-
 func listFiles(ws *workspace.Workspace) tool.Tool {
 	return &fileTool{workspace: ws, run: runList, definition: &tool.Definition{
 		Name:     "list_files",
 		Title:    "List files",
 		Category: "file",
 		Description: "List everything below a directory, hidden files too, without .git and .agent. " +
+			"Of a tree that is too large to show, the upper levels are listed. " +
 			"Returns: a JSON array of paths, relative to the listed directory and sorted; those of directories end in a slash.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Path of the directory, relative to the workspace. Left out, it is the workspace itself.","default":""}},"additionalProperties":false}`),
 		Risk:        tool.ReadOnly,
@@ -43,19 +41,15 @@ func runList(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 	if err != nil {
 		return nil, err
 	}
-	names, more := []string{}, 0
+	var found levels
 	err = ws.Walk(ctx, in.Path, workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", ".agent"}}, func(e workspace.Entry) error {
-		if len(names) >= listLimit {
-			more++
-			return nil
-		}
-		names = append(names, relativeTo(dir, e))
+		found.add(relativeTo(dir, e))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return listing(names, more), nil
+	return found.result(), nil
 }
 
 // listedDir gives the form in which Walk names what is below dir.
@@ -80,13 +74,4 @@ func relativeTo(dir string, e workspace.Entry) string {
 		name += "/"
 	}
 	return name
-}
-
-func listing(names []string, more int) *tool.Result {
-	r := tool.Text(string(tool.MustMarshal(names)))
-	if more > 0 {
-		r.Truncated = true
-		r.Contents = append(r.Contents, tool.Textf("[%d more entries left out; list a directory further down to see them]", more).Contents...)
-	}
-	return r
 }

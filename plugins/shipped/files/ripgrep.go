@@ -32,6 +32,7 @@ func ripgrep(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
 			"Files that .gitignore excludes, hidden and binary ones are passed over unless an option says otherwise. " +
 			"Options come in args, written as for a shell, and so do the files and directories to search. " +
 			"Options that run programs or read outside the workspace are refused. " +
+			"Of a line of more than 2000 bytes the beginning is shown; --max-columns=0 shows all of it. " +
 			"Returns: the matching lines as path:line:text, ordered by path, or the text \"No matches found\".",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The regular expression to search for, in Rust syntax."},"args":{"type":"string","description":"Options and paths for ripgrep, such as: --ignore-case -g '*.go' src","default":""}},"required":["pattern"],"additionalProperties":false}`),
 		Risk:        tool.ReadOnly,
@@ -83,6 +84,7 @@ func ripgrepArgs(ctx context.Context, ws *workspace.Workspace, in ripgrepInput) 
 	}
 	args := []string{
 		"--no-config", "--no-ignore-global", "--color=never", "--no-heading", "--line-number", "--sort=path",
+		"--max-columns=2000", "--max-columns-preview", // one line of a minified file would push all others out
 		"--regexp=" + in.Pattern,
 	}
 	return append(args, run.Argv[1:]...), nil

@@ -45,7 +45,7 @@ func fileEdit(deps Deps) tool.Tool {
 		facts: `"replacements":{"type":"integer","description":"How many occurrences were replaced."},` +
 			`"occurrences":{"type":"integer","description":"How many there were."},` +
 			`"lines":{"type":"array","items":{"type":"integer"},"description":"The lines on which the replaced ones began."},` +
-			`"diff":{"type":"string","description":"The change as a unified diff."}`,
+			`"diff":{"type":"string","description":"The change as a unified diff, of a very long one the beginning."}`,
 		aliases: aliases{
 			{"file_path", "path", nil},
 			{"search_pattern", "old_text", nil}, {"old_string", "old_text", nil},
@@ -88,7 +88,7 @@ func runFileEdit(ctx context.Context, deps Deps, _ *tool.Call, p fileEditParams)
 	return &outcome{
 		output:   fmt.Sprintf("Replaced %s in %s, %s", textedit.Occurrences(r.Count), p.Path, textedit.AtLines(r.Lines)),
 		files:    done.Files(),
-		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines, "diff": done.Diff()},
+		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines, "diff": done.ShownDiff()},
 	}, nil
 }
 
