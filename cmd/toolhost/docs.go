@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/docpages"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -57,7 +58,7 @@ func (a *app) writePages(dir string, pages map[string][]byte, check bool) error 
 		changed++
 		if check {
 			fmt.Fprintln(a.out, path)
-		} else if err := replaceFile(path, pages[name]); err != nil {
+		} else if err := atomicfile.Update(path, pages[name]); err != nil {
 			return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Name another directory with --out.")
 		}
 	}

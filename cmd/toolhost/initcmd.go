@@ -42,7 +42,7 @@ func (a *app) initialize(force bool) error {
 		return err
 	}
 	text := config.Template(standard.Source())
-	if err := replaceFile(path, text); err != nil {
+	if err := atomicfile.Update(path, text); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
 	}
 	a.approveOwn(path, text)
@@ -65,17 +65,4 @@ func (a *app) approveOwn(path string, text []byte) {
 	if err := trust.Open(dir).Approve(absolute, hex.EncodeToString(sum[:])); err != nil {
 		a.logger.Warn("the new file is not approved yet", "error", err)
 	}
-}
-
-// replaceFile writes a file of the operator's own in one step, keeping its
-// mode.
-func replaceFile(path string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
-	}
-	return atomicfile.Write(path, data, mode)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/builtin/multiedit"
 	"github.com/toolhost/toolhost/builtin/todo"
 	"github.com/toolhost/toolhost/builtin/webfetch"
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
@@ -44,7 +45,7 @@ type parts struct {
 	changed   bool // workspace is not the project's own, but of these parts
 
 	upstream *mcpclient.Client // nil without mcp blocks
-	plugins  *resolver         // nil for a fixed contract
+	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
 }
 
 func (p *parts) close() {
@@ -178,7 +179,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if m.toolset.Name == "agent" {
 		return nil
 	}
-	if m.plugins, err = p.app.newResolver(cfg); err != nil {
+	if m.lock, err = p.app.openLock(cfg); err != nil {
 		return err
 	}
 	common := p.commonSettings(cfg)
@@ -189,7 +190,7 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 			return err
 		}
 		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow}
-		m.plugins.resolve(*plugin, &spec)
+		m.lock.Resolve(*plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}

@@ -39,8 +39,8 @@ func (p *project) pluginStates() []pluginState {
 	for _, s := range p.parts.manager.Status() {
 		h := p.parts.manager.History(s.Name)
 		state := pluginState{Status: s, Live: h.Live}
-		if i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.parts.plugins != nil {
-			state.Lock = p.parts.plugins.lockState(p.config.Plugins[i])
+		if i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.parts.lock != nil {
+			state.Lock = p.parts.lock.State(p.config.Plugins[i])
 		}
 		switch {
 		case s.State != plugins.Idle:

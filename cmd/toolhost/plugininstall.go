@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -167,7 +169,7 @@ func (a *app) listInstalled(asJSON bool) error {
 
 // declare adds a plugin to agent.hcl, unless it is there, and to the lock.
 func (a *app) declare(cfg *config.Config, path string, found *install.Installed, constraint string) error {
-	lock, diags := config.ReadLock(config.LockPath(path))
+	lock, diags := pluginlock.Open(path)
 	if diags.HasErrors() {
 		return a.report(diags)
 	}
@@ -179,16 +181,16 @@ func (a *app) declare(cfg *config.Config, path string, found *install.Installed,
 			return nil
 		case c.Source == found.Name && c.Installed():
 			declared = true
-			lock.Set(lockEntry(c.Name, found, c.Version, portable(found.From, path), lock.Find(c.Name)))
+			lock.Set(c.Name, found, c.Version)
 		}
 	}
 	if !declared {
 		if err := a.addBlock(cfg, path, found.Name, constraint); err != nil {
 			return err
 		}
-		lock.Set(lockEntry(found.Name, found, constraint, portable(found.From, path), lock.Find(found.Name)))
+		lock.Set(found.Name, found, constraint)
 	}
-	return writeLock(path, lock)
+	return lock.Write()
 }
 
 // addBlock declares a plugin. A file that was approved, or that there was none
@@ -204,7 +206,7 @@ func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error 
 	}
 	text := config.AddPlugin(old, name, name, constraint)
 	approved := len(old) == 0 || a.approved(cfg)
-	if err := replaceFile(path, text); err != nil {
+	if err := atomicfile.Update(path, text); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make it writable, or use --no-add.")
 	}
 	if approved {
@@ -229,7 +231,7 @@ func (a *app) approved(cfg *config.Config) bool {
 
 // installLocked installs what the lock file names and is missing.
 func (a *app) installLocked(ctx context.Context, flags installFlags) error {
-	cfg, path, err := a.ownConfig()
+	cfg, _, err := a.ownConfig()
 	if err != nil {
 		return err
 	}
@@ -237,24 +239,24 @@ func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.newResolver(cfg)
+	lock, err := a.openLock(cfg)
 	if err != nil {
 		return err
 	}
 	for _, c := range cfg.Plugins {
-		locked := r.lock.Find(c.Name)
 		if !c.Installed() {
 			continue
 		}
-		if _, err := r.installed(c, locked); err == nil {
+		if _, err := lock.Installed(c); err == nil {
 			fmt.Fprintf(a.out, "%s is installed.\n", c.Name)
 			continue
 		}
+		locked := lock.Entry(c.Name)
 		if locked == nil || locked.From == "" {
 			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.", "nothing says where plugin %s comes from", c.Name)
 		}
 		found, err := in.Install(ctx, install.Request{
-			Source: origin(locked.From, path), Version: locked.Version, Key: locked.Key, Name: c.Source,
+			Source: lock.Origin(locked), Version: locked.Version, Key: locked.Key, Name: c.Source,
 			Program: locked.SHA256[install.Platform()], SkipTests: flags.skipTests,
 		})
 		if err != nil {

@@ -3,23 +3,25 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/versions"
-	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/install"
 )
 
 // owned is what commands about the lock work on.
 type owned struct {
-	cfg      *config.Config
-	path     string
-	resolver *resolver
+	cfg  *config.Config
+	path string
+	lock *pluginlock.Lock
 }
 
 func (a *app) owned() (*owned, error) {
@@ -30,8 +32,20 @@ func (a *app) owned() (*owned, error) {
 	if cfg.Path == "" {
 		return nil, usagef("Run toolhost plugin install SOURCE.", "there is no agent.hcl here or above, so there are no plugins")
 	}
-	r, err := a.newResolver(cfg)
-	return &owned{cfg, path, r}, err
+	lock, err := a.openLock(cfg)
+	return &owned{cfg, path, lock}, err
+}
+
+// openLock opens the lock of a configuration. Without plugins it reads nothing.
+func (a *app) openLock(cfg *config.Config) (*pluginlock.Lock, error) {
+	if len(cfg.Plugins) == 0 {
+		return pluginlock.New(cfg.Path), nil
+	}
+	lock, diags := pluginlock.Open(cfg.Path)
+	if diags.HasErrors() {
+		return nil, a.report(diags)
+	}
+	return lock, nil
 }
 
 // chosen are the plugins of those names, all with none.
@@ -81,7 +95,7 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 		return err
 	}
 	for _, c := range list {
-		locked := o.resolver.lock.Find(c.Name)
+		locked := o.lock.Entry(c.Name)
 		switch {
 		case !c.Installed():
 			continue // toolhost plugin lock is for programs of one's own
@@ -95,15 +109,15 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 			return err
 		}
 		found, err := in.Install(ctx, install.Request{
-			Source: origin(locked.From, o.path), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source, SkipTests: skipTests,
+			Source: o.lock.Origin(locked), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source, SkipTests: skipTests,
 		})
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, locked.Version, found.Version)
-		o.resolver.lock.Set(lockEntry(c.Name, found, c.Version, locked.From, locked))
+		o.lock.Update(c.Name, found, c.Version)
 	}
-	return writeLock(o.path, o.resolver.lock)
+	return o.lock.Write()
 }
 
 func (a *app) pluginRemoveCommand() *cobra.Command {
@@ -168,54 +182,25 @@ func (a *app) lock(ctx context.Context, names, platforms []string) error {
 		return err
 	}
 	for _, c := range list {
-		entry, err := o.entry(ctx, in, c, platforms)
+		entry, err := o.pin(ctx, in, c, platforms)
 		if err != nil {
 			return err
 		}
-		o.resolver.lock.Set(entry)
 		fmt.Fprintf(a.out, "%s %s %s\n", c.Name, entry.Version, entry.SHA256[install.Platform()])
 	}
-	for _, old := range slices.Clone(o.resolver.lock.Plugins) {
-		if !slices.ContainsFunc(o.cfg.Plugins, func(c config.Plugin) bool { return c.Name == old.Name }) {
-			o.resolver.lock.Remove(old.Name)
-		}
-	}
-	return writeLock(o.path, o.resolver.lock)
+	o.lock.Keep(o.cfg.Plugins)
+	return o.lock.Write()
 }
 
-// entry locks one plugin as it is now.
-func (o *owned) entry(ctx context.Context, in *install.Installer, c config.Plugin, platforms []string) (config.LockedPlugin, error) {
-	old := o.resolver.lock.Find(c.Name)
-	if !c.Installed() {
-		sum, err := plugins.Checksum(c.Source)
-		if err != nil {
-			return config.LockedPlugin{}, err
-		}
-		entry := config.LockedPlugin{Name: c.Name, SHA256: make(map[string]string)}
-		if old != nil && old.Version == "" {
-			entry.SHA256 = old.SHA256
-		}
-		entry.SHA256[install.Platform()] = sum
-		return entry, nil
+// pin locks one plugin as it is now, for further platforms too.
+func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin, platforms []string) (config.LockedPlugin, error) {
+	entry, found, err := o.lock.Pin(c)
+	if err != nil || found == nil || len(platforms) == 0 {
+		return entry, err
 	}
-	found, err := o.resolver.installed(c, old)
-	if tool.CodeOf(err) == tool.Conflict || tool.CodeOf(err) == tool.NotFound {
-		found, err = o.resolver.installed(c, nil)
-	}
-	if err != nil {
-		return config.LockedPlugin{}, err
-	}
-	entry := lockEntry(c.Name, found, c.Version, portable(found.From, o.path), old)
-	if len(platforms) > 0 {
-		sums, err := in.Checksums(ctx, found.From, found.Version, found.Program, platforms)
-		if err != nil {
-			return config.LockedPlugin{}, err
-		}
-		for platform, sum := range sums {
-			entry.SHA256[platform] = sum
-		}
-	}
-	return entry, nil
+	sums, err := in.Checksums(ctx, found.From, found.Version, found.Program, platforms)
+	maps.Copy(entry.SHA256, sums)
+	return entry, err
 }
 
 // verified is a plugin in the JSON of toolhost plugin verify.
@@ -281,46 +266,32 @@ func (a *app) showVerified(all []verified) {
 
 func (o *owned) verify(c config.Plugin) verified {
 	v := verified{Name: c.Name}
-	err := o.mismatch(c, &v)
-	if err == nil {
-		v.OK, v.Detail = true, "as locked"
-		if v.Signature != nil {
-			v.Detail += "; " + v.Signature.String()
-		}
+	var err error
+	if v.Signature, err = o.lock.Verify(c); err != nil {
+		e := tool.AsError(err)
+		v.Detail, v.Next = e.Message, e.Suggestion
 		return v
 	}
-	e := tool.AsError(err)
-	v.Detail, v.Next = e.Message, e.Suggestion
+	v.OK, v.Detail = true, "as locked"
+	if v.Signature != nil {
+		v.Detail += "; " + v.Signature.String()
+	}
 	return v
 }
 
-// mismatch says what about a plugin is not as it was locked.
-func (o *owned) mismatch(c config.Plugin, v *verified) error {
-	spec := plugins.Spec{Name: c.Name, Path: c.Source, SHA256: c.SHA256}
-	o.resolver.resolve(c, &spec)
-	if spec.Problem != nil {
-		return spec.Problem
-	}
-	if c.Installed() {
-		found, err := o.resolver.installed(c, o.resolver.lock.Find(c.Name))
-		if err != nil {
-			return err
-		}
-		v.Signature = &found.Signature
-		if err := found.Verify(); err != nil {
-			return err
-		}
-	}
-	if o.resolver.lock.Find(c.Name) == nil && c.SHA256 == "" {
-		return tool.Errorf(tool.Unavailable, "is not locked").Suggest("Run toolhost plugin lock %s.", c.Name)
-	}
-	sum, err := plugins.Checksum(spec.Path)
+// ownConfig is the project's agent.hcl for commands that change it or its lock,
+// approved or not. The path need not exist yet.
+func (a *app) ownConfig() (*config.Config, string, error) {
+	path, err := a.configPath()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	if !strings.EqualFold(sum, spec.SHA256) {
-		return tool.Errorf(tool.Blocked, "its SHA-256 is %s, and %s was locked", sum, strings.ToLower(spec.SHA256)).
-			Suggest("If you replaced it on purpose, run toolhost plugin lock %s; otherwise find out who did.", c.Name)
+	if path == "" {
+		return new(config.Config), filepath.Join(firstOf(a.flags.workspace, "."), config.FileName), nil
 	}
-	return nil
+	cfg, err := a.readConfigFile(path)
+	return cfg, path, err
 }
+
+// note tells the user something beside the result.
+func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }

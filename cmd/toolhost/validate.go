@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -113,7 +114,7 @@ func (a *app) format(args []string, check bool) error {
 		fmt.Fprintln(a.out, path)
 		return &exitError{code: exitFailed}
 	}
-	if err := replaceFile(path, out); err != nil {
+	if err := atomicfile.Update(path, out); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
 	}
 	fmt.Fprintln(a.out, path)
