@@ -136,5 +136,7 @@ func TestTestRunner(t *testing.T) {
 		g := goProject(t).ok("test_runner", args{"path": "TestGood", "coverage": true})
 		assert.EqualValues(t, 100, g.Metadata["coverage"].(args)["percent"])
 	})
-	t.Run("no tests", func(t *testing.T) { newBench(t).failsWith("", "test_runner", nil) })
+	t.Run("no tests", func(t *testing.T) {
+		newBench(t).failsWith("No test framework was recognized in the workspace", "test_runner", nil)
+	})
 }

@@ -67,6 +67,11 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 		o = &outcome{}
 	}
 	o.note(renamed)
+	if o.warning != "" {
+		told := *err
+		told.Message = strings.TrimRight(err.Message, "\n") + "\nWarning: " + o.warning
+		err = &told
+	}
 	o.set("error_code", err.Code)
 	o.set("suggestion", err.Suggestion)
 	for key, value := range err.Details {

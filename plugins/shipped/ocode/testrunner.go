@@ -74,6 +74,9 @@ func runTestRunner(ctx context.Context, deps Deps, call *tool.Call, p testRunner
 	report, err := testrun.New(deps.Workspace, options).Run(ctx, request, scratch, func(_, line string) {
 		call.Progress(ctx, tool.Progress{Message: line})
 	})
+	if tool.CodeOf(err) == tool.NotFound {
+		return nil, err // no tests, rather than no file
+	}
 	if err != nil {
 		return nil, pathError(err, p.Path)
 	}

@@ -15,20 +15,9 @@ import (
 // the project.
 func (j *job) locate() error {
 	j.dir, j.target = ".", j.Path
-	start := "."
-	if j.Path != "" && !looksLikePattern(j.Path) {
-		rel, err := j.workspace.Rel(j.Path)
-		if err != nil {
-			return err
-		}
-		if info, err := j.workspace.Stat(j.Path); err == nil {
-			j.exists, j.isDir, j.target = true, info.IsDir(), rel
-			if start = rel; !j.isDir {
-				start = path.Dir(rel)
-			}
-		} else if tool.CodeOf(err) != tool.NotFound {
-			return err
-		}
+	start, err := j.start()
+	if err != nil {
+		return err
 	}
 	for dir := start; ; dir = path.Dir(dir) {
 		found := j.frameworks(dir)
@@ -44,11 +33,44 @@ func (j *job) locate() error {
 		return nil
 	}
 	where := "the workspace"
-	if j.exists {
-		where = j.Path + " and the directories above it"
+	if start != "." {
+		where = start + " and the directories above it"
 	}
 	return tool.Errorf(tool.NotFound, "no test framework was recognized in %s", where).
 		Suggest("Name one in framework, or add what marks it: pytest.ini, conftest.py or test_*.py, a package.json that needs jest or mocha, Cargo.toml, go.mod.")
+}
+
+// start reads the path, and gives the directory in which the search for the
+// project begins. For a name or pattern of tests it is the directory that the
+// pattern begins with, if there is one: that of pkg/test_a.py::test_x is pkg.
+func (j *job) start() (string, error) {
+	if j.Path == "" {
+		return ".", nil
+	}
+	whole := strings.TrimPrefix(j.Path, "./")
+	for name := fileOf(whole); ; name = path.Dir(name) {
+		info, err := j.workspace.Stat(name)
+		switch tool.CodeOf(err) {
+		case "":
+		case tool.PathOutsideWorkspace, tool.PermissionDenied:
+			return "", err
+		default: // no file, but perhaps a name that only the framework knows
+			if name == path.Dir(name) {
+				return ".", nil
+			}
+			continue
+		}
+		rel, err := j.workspace.Rel(name)
+		if err != nil || rel == "." && name != whole {
+			return ".", err
+		}
+		j.begins, j.exists, j.isDir = true, name == whole, info.IsDir()
+		j.target = rel + strings.TrimPrefix(whole, name)
+		if !j.isDir {
+			return path.Dir(rel), nil
+		}
+		return rel, nil
+	}
 }
 
 // looksLikePattern reports whether a path is a name or pattern of tests
@@ -60,13 +82,13 @@ func looksLikePattern(s string) bool {
 // settle takes a project in which one of the wanted frameworks was found.
 func (j *job) settle(dir string, found []Framework) {
 	j.dir = dir
-	if j.exists {
+	if j.begins {
 		j.target, _ = relativeTo(j.target, dir)
 	}
 	if j.Framework != "" {
 		return
 	}
-	if j.Framework = forFile(j.target, found); j.Framework == "" {
+	if j.Framework = forFile(fileOf(j.target), found); j.Framework == "" {
 		j.Framework = found[0]
 	}
 	for _, other := range found {
@@ -74,6 +96,12 @@ func (j *job) settle(dir string, found []Framework) {
 			j.report.warn("the project has tests of %s too; name it in framework to run those", other)
 		}
 	}
+}
+
+// fileOf is the file of a test that is named as pytest does.
+func fileOf(target string) string {
+	file, _, _ := strings.Cut(target, "::")
+	return file
 }
 
 // forFile is the framework that fits a file's ending.

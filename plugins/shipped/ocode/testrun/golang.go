@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -57,7 +58,7 @@ func (g *goTest) command(j *job) ([]string, error) {
 	}
 	target := strings.TrimSuffix(j.target, "/...")
 	switch {
-	case target == "" || target == ".":
+	case target == "" || target == "." || target == "...":
 		return append(argv, "./..."), nil
 	case j.exists && j.isDir:
 		return append(argv, "./"+target+"/..."), nil
@@ -171,7 +172,7 @@ func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 	if key.test == "" {
 		if result.action == "fail" && !below.failed {
 			r.Failed++
-			r.fail(j.goFailure(key.pkg, g.buildOutput(key.pkg)+result.output.String()))
+			r.fail(j.goFailure(key, g.buildOutput(key.pkg)+result.output.String()))
 		}
 		return
 	}
@@ -185,7 +186,7 @@ func (g *goTest) count(j *job, key goKey, below family, r *Report) {
 		r.Skipped++
 	default: // also one that was running when the process died
 		r.Failed++
-		r.fail(j.goFailure(key.pkg+"."+key.test, result.output.String()))
+		r.fail(j.goFailure(key, result.output.String()))
 	}
 }
 
@@ -219,21 +220,50 @@ func (g *goTest) families() map[goKey]family {
 }
 
 var goPosition = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*([\w./-]+\.go):(\d+)`)
+	return regexp.MustCompile(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 })
 
-// goFailure reads the place of a failure from the first line that has one.
-// go test names files by their base name, within the package.
-func (j *job) goFailure(name, output string) Failure {
-	f := Failure{Name: name, Message: strings.TrimSpace(dropMarks(output))}
-	if match := goPosition().FindStringSubmatch(output); match != nil {
-		f.Line, _ = strconv.Atoi(match[2])
-		f.File = match[1]
-		if strings.Contains(match[1], "/") {
-			f.File = j.inWorkspace(match[1])
+// goFailure reads the place of a failure from the first line that has one in
+// the workspace: before those of a panic come the runtime's own. go test
+// names files by their base name, within the package.
+func (j *job) goFailure(key goKey, output string) Failure {
+	f := Failure{Name: key.pkg, Message: strings.TrimSpace(dropMarks(output))}
+	if key.test != "" {
+		f.Name += "." + key.test
+	}
+	for _, match := range goPosition().FindAllStringSubmatch(output, -1) {
+		file := match[1]
+		if strings.Contains(file, "/") {
+			file = j.inWorkspace(file)
+		} else {
+			file = j.inPackage(key.pkg, file)
 		}
+		if filepath.IsAbs(file) {
+			continue
+		}
+		f.File = file
+		f.Line, _ = strconv.Atoi(match[2])
+		break
 	}
 	return f
+}
+
+var goModule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
+})
+
+// inPackage names a file of a package relative to the workspace.
+func (j *job) inPackage(pkg, file string) string {
+	data, _, err := j.workspace.ReadFile(path.Join(j.dir, "go.mod"), configLimit)
+	if err != nil {
+		return file
+	}
+	if match := goModule().FindSubmatch(data); match != nil {
+		if below, ok := strings.CutPrefix(pkg, string(match[1])); ok {
+			return path.Join(j.dir, below, file)
+		}
+	}
+	return file
 }
 
 // dropMarks leaves out the lines by which go test frames a test.

@@ -6,7 +6,11 @@ import (
 	"encoding/xml"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
@@ -176,10 +180,7 @@ func (unittest) command(j *job) ([]string, error) {
 		return nil, err
 	}
 	argv := []string{program, "-c", unittestScript, filepath.Join(j.scratch, "report.json"), filepath.Join(j.scratch, "coverage.json"), yes(j.Coverage)}
-	if j.Verbose {
-		argv = append(argv, "-v")
-	}
-	switch {
+	switch file, member, named := strings.Cut(j.target, "::"); {
 	case j.target == "" || j.target == ".":
 		argv = append(argv, "discover")
 	case j.exists && j.isDir:
@@ -188,13 +189,33 @@ func (unittest) command(j *job) ([]string, error) {
 			argv = argv[:len(argv)-2]
 		}
 	case j.exists:
-		argv = append(argv, strings.ReplaceAll(strings.TrimSuffix(j.target, ".py"), "/", "."))
+		argv = append(argv, moduleName(j.target))
+	case named && j.has(j.dir, file): // as pytest names a test
+		argv = append(argv, moduleName(file)+"."+strings.ReplaceAll(member, "::", "."))
 	case looksLikePattern(j.target):
 		argv = append(argv, "discover", "-k", j.target)
 	default:
 		argv = append(argv, j.target)
 	}
+	if j.Verbose {
+		argv = append(argv, "-v") // behind discover, which has to come first
+	}
 	return argv, nil
+}
+
+// moduleName is what Python imports a file as.
+func moduleName(file string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(file, ".py"), "/", ".")
+}
+
+// byHand is the command that does the same without the report.
+func byHand(argv []string) []string {
+	script := slices.Index(argv, unittestScript)
+	if script < 0 {
+		return argv
+	}
+	const ownArguments = 3
+	return slices.Concat(argv[:script-1], []string{"-m", "unittest"}, argv[script+1+ownArguments:])
 }
 
 func yes(b bool) string {
@@ -204,7 +225,23 @@ func yes(b bool) string {
 	return "no"
 }
 
-func (unittest) read(j *job, ended *proc.Result, r *Report) bool {
+var pythonFrame = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*File "(.+)", line (\d+)`)
+})
+
+// blame gives a failure the last place of its traceback that lies in the
+// workspace, as one of a file that cannot be imported has no other.
+func (j *job) blame(f *Failure) {
+	for _, frame := range pythonFrame().FindAllStringSubmatch(f.Message, -1) {
+		if file := j.inWorkspace(frame[1]); !filepath.IsAbs(file) {
+			f.File = file
+			f.Line, _ = strconv.Atoi(frame[2])
+		}
+	}
+}
+
+func (unittest) read(j *job, _ *proc.Result, r *Report) bool {
+	r.Command = byHand(r.Command)
 	data, err := j.readScratch("report.json")
 	var report struct {
 		Passed   int
@@ -217,13 +254,12 @@ func (unittest) read(j *job, ended *proc.Result, r *Report) bool {
 	}
 	r.Passed, r.Skipped, r.Failed = report.Passed, report.Skipped, len(report.Failures)
 	for _, f := range report.Failures {
-		f.File = j.inWorkspace(f.File)
+		if f.File = j.inWorkspace(f.File); f.File == "" || filepath.IsAbs(f.File) {
+			j.blame(&f)
+		}
 		r.fail(f)
 	}
 	r.Warnings = append(r.Warnings, report.Warnings...)
-	if r.Passed+r.Failed+r.Skipped == 0 && ended.ExitCode == 0 {
-		r.warn("unittest found no tests")
-	}
 	if j.Coverage && len(report.Warnings) == 0 {
 		r.Coverage = j.pythonCoverage()
 	}

@@ -150,8 +150,9 @@ type job struct {
 	// dir is the directory of the project, slash path relative to the
 	// workspace; target is Path relative to it, "" for all tests.
 	dir, target string
-	// exists is set when target is a file or directory.
-	exists, isDir bool
+	// exists is set when target is a file or directory, begins when it at
+	// least begins with the name of one.
+	exists, isDir, begins bool
 	// scratch is where the framework writes its report, absolute.
 	scratch string
 	report  *Report
@@ -238,8 +239,11 @@ func (j *job) run(a adapter, argv []string, spill string) (*Report, error) {
 	r.Framework, r.Command, r.Dir = j.Framework, argv, j.dir
 	r.ExitCode, r.TimedOut, r.Duration = ended.ExitCode, ended.TimedOut, ended.Duration
 	j.keepOutput(ended)
-	if !a.read(j, ended, r) && !r.TimedOut {
+	switch counted := a.read(j, ended, r); {
+	case !counted && !r.TimedOut:
 		r.warn("%s left no report, so there are no counts", j.Framework)
+	case r.OK() && r.Passed+r.Skipped == 0:
+		r.warn("%s found no tests", j.Framework)
 	}
 	return r, nil
 }
