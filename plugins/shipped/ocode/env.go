@@ -3,6 +3,7 @@ package ocode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -18,6 +19,9 @@ const (
 	envFile = ".env"
 	// envFileMode is that of a new .env: it tends to hold secrets.
 	envFileMode = 0o600
+	// maxVariable is what Linux lets a variable have, in bytes: its name, =,
+	// its value and a NUL (execve(2), MAX_ARG_STRLEN).
+	maxVariable = 128 << 10
 )
 
 type envParams struct {
@@ -94,6 +98,9 @@ func (p envParams) check(deps Deps) error {
 		return invalid("Use letters, digits and underscores, not beginning with a digit.", "Invalid variable name: %q", p.Name)
 	case p.Action == "set" && p.Value == nil:
 		return invalid("Give the value; an empty one is fine.", "Value is required for action set")
+	case p.Value != nil && len(p.Name)+len("=")+len(*p.Value) >= maxVariable:
+		return tool.Errorf(tool.TooLarge, "Invalid value of %s: it has %d bytes, and no program takes a variable of %d or more", p.Name, len(*p.Value), maxVariable).
+			Suggest("Put it into a file, and the file's path into the variable.")
 	case p.Value != nil && strings.ContainsRune(*p.Value, 0):
 		return invalid("Give a value without it.", "Invalid value of %s: it contains a NUL byte", p.Name)
 	}
@@ -149,6 +156,10 @@ func readEnvFile(ws *workspace.Workspace) (map[string]string, error) {
 }
 
 func envFileError(err error) error {
+	if errors.Is(err, dotenv.ErrValue) {
+		return tool.Errorf(tool.InvalidArgument, "Invalid value for %s: %w", envFile, err).
+			Suggest("Leave persistent out to set it for this session alone, or give it another form: a line break together with a backslash at the end cannot be written.")
+	}
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s: %w", envFile, err).
 		Suggest("Write lines of the form NAME=value into it, with quotes around values that hold blanks.")
 }
@@ -191,7 +202,7 @@ func (p envParams) list(ctx context.Context, deps Deps, call *tool.Call) (*outco
 	}
 	if hidden > 0 {
 		o.set("hidden", hidden)
-		o.output += fmt.Sprintf("\n(%d values that may be secrets are hidden; action get shows one)", hidden)
+		o.output += fmt.Sprintf("\n(hidden, as they may be secret: %d; action get shows one)", hidden)
 	}
 	return o, nil
 }

@@ -191,6 +191,17 @@ func TestEnv(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	})
+	t.Run("values that cannot be kept", func(t *testing.T) {
+		b := newBench(t)
+		g := b.failsWith("Invalid value for .env: ", "env", args{"action": "set", "name": "A", "value": "two\nlines\\", "persistent": true})
+		assert.Contains(t, g.Metadata["suggestion"], "Leave persistent out")
+		assert.NoFileExists(t, b.path(".env"))
+		g = b.failsWith("Invalid value of A: it has 131070 bytes", "env", args{"action": "set", "name": "A", "value": strings.Repeat("x", 131070)})
+		assert.Equal(t, "too_large", g.Metadata["error_code"])
+		b.ok("env", args{"action": "set", "name": "A", "value": strings.Repeat("x", 131069)})
+		posix(t)
+		assert.Equal(t, "131069\n", b.ok("bash", args{"command": "echo ${#A}"}).Output, "what is accepted can be used")
+	})
 	t.Run("a file that does not parse", func(t *testing.T) {
 		b := newBench(t)
 		b.write(".env", "A='unclosed\n")

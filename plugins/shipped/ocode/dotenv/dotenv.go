@@ -4,6 +4,7 @@ package dotenv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -90,13 +91,30 @@ func closingQuote(text string, open int) int {
 	return -1
 }
 
+// ErrValue is wrapped by the error of Set for a value that no line of a file
+// can hold.
+var ErrValue = errors.New("the value cannot be written so that it reads the same")
+
 // Set gives a variable a value: in the last line that sets it, else in a new
-// line at the end. What stands behind the value as a comment stays.
+// line at the end. What stands behind the value as a comment stays. The value
+// is written in the first form in which it reads the same.
 func Set(text []byte, name, value string) ([]byte, error) {
-	old := string(text)
+	if _, err := Read(text); err != nil {
+		return nil, err
+	}
+	for _, form := range forms(value) {
+		out := assign(string(text), name, form)
+		if vars, err := Read([]byte(out)); err == nil && vars[name] == value {
+			return []byte(out), nil
+		}
+	}
+	return nil, ErrValue
+}
+
+// assign puts the line that sets name into a file.
+func assign(old, name, form string) (out string) {
 	ending := endingOf(old)
-	line := name + "=" + quote(value)
-	var out string
+	line := name + "=" + form
 	if e, ok := last(entries(old), name); ok {
 		if e.export {
 			line = "export " + line
@@ -112,7 +130,7 @@ func Set(text []byte, name, value string) ([]byte, error) {
 		}
 		out = old + line + ending
 	}
-	return []byte(out), verify([]byte(out), name, &value)
+	return out
 }
 
 // Delete removes all lines that set a variable. ok is false when there is
@@ -130,20 +148,11 @@ func Delete(text []byte, name string) (out []byte, ok bool, err error) {
 		return text, false, nil
 	}
 	out = []byte(kept + old[at:])
-	return out, true, verify(out, name, nil)
-}
-
-// verify makes sure that whoever loads the file finds what was meant.
-func verify(text []byte, name string, want *string) error {
-	vars, err := Read(text)
-	if err != nil {
-		return err
+	vars, err := Read(out)
+	if _, left := vars[name]; err == nil && left {
+		err = fmt.Errorf("a line that sets %s is not understood", name)
 	}
-	got, ok := vars[name]
-	if want == nil && !ok || want != nil && ok && got == *want {
-		return nil
-	}
-	return fmt.Errorf("the value of %s cannot be written so that it reads the same", name)
+	return out, true, err
 }
 
 func last(list []entry, name string) (found entry, ok bool) {
@@ -165,14 +174,21 @@ func endingOf(text string) string {
 
 var plainValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]*$`) })
 
-// quote writes a value: bare where it is plain, in single quotes where those
-// keep it as it is, else in double quotes.
-func quote(value string) string {
-	switch {
-	case plainValue().MatchString(value):
-		return value
-	case !strings.ContainsAny(value, "'\\\n\r"):
-		return "'" + value + "'"
+// forms are the ways to write a value: bare where it is plain, in single
+// quotes where those keep it as it is, else in double quotes. A backslash at
+// its end escapes the quote behind it, for many who read such files, so that
+// such a value is best bare.
+func forms(value string) []string {
+	if plainValue().MatchString(value) {
+		return []string{value}
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
+	var list []string
+	if !strings.ContainsAny(value, "'\\\n\r") {
+		list = append(list, "'"+value+"'")
+	}
+	list = append(list, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\r", `\r`).Replace(value)+`"`)
+	if !strings.ContainsAny(value, "\n\r") {
+		list = append(list, value)
+	}
+	return list
 }
