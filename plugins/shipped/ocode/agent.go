@@ -3,6 +3,7 @@ package ocode
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -114,6 +115,9 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 		return nil, invalid("Leave agent_type out, or leave agent_id out to have a new agent made.", "Agent %s is a %s, not a %s", a.ID, a.Type, p.Type)
 	}
 	task, err := a.start(ctx, deps, call, p.Task)
+	if err != nil && p.ID == "" {
+		err = errors.Join(err, a.forget(ctx, call)) // one that nobody was told of
+	}
 	if err != nil {
 		return nil, err
 	}

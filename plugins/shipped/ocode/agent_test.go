@@ -129,7 +129,7 @@ func TestAgent(t *testing.T) {
 		b.ok("agent", args{"action": "delegate", "agent_type": "reviewer", "task": "look\nclosely"})
 		b.ended("reviewer-1")
 		g := b.ok("agent", args{"action": "list"})
-		assert.Equal(t, "coder-1 (coder): idle\nreviewer-1 (reviewer): completed, look [... 1 more lines]", g.Output)
+		assert.Equal(t, "coder-1 (coder): idle\nreviewer-1 (reviewer): completed, look [... 1 more line]", g.Output)
 		assert.Len(t, g.Metadata["agents"], 2)
 		assert.Len(t, g.Metadata["agent_types"], 5)
 	})
@@ -142,6 +142,14 @@ func TestAgent(t *testing.T) {
 			b.fails("Agent_id is required for action "+action, "agent", args{"action": action})
 			b.fails("Agent not found: x-1", "agent", args{"action": action, "agent_id": "x-1"})
 		}
+	})
+	t.Run("action delegate to a program that cannot be started", func(t *testing.T) {
+		b := newBenchWith(t, ocode.Deps{Agents: subagent.Agents{{Command: []string{"no-such-program"}}}})
+		b.failsWith("", "agent", args{"action": "delegate", "task": "x"})
+		assert.Equal(t, "No agents", b.ok("agent", args{"action": "list"}).Output, "nobody was told of the new one")
+		b.ok("agent", args{"action": "create"})
+		b.failsWith("", "agent", args{"action": "delegate", "agent_id": "general-2", "task": "x"})
+		assert.Contains(t, b.ok("agent", args{"action": "list"}).Output, "general-2 (general): idle")
 	})
 	t.Run("none configured", func(t *testing.T) {
 		g := newBench(t).fails("No agent is configured for type coder", "agent", args{"action": "create", "agent_type": "coder"})

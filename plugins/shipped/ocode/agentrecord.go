@@ -84,6 +84,10 @@ func (a *agentRecord) save(ctx context.Context, call *tool.Call) error {
 	return call.State(tool.SessionScope).Set(ctx, agentPrefix+a.ID, tool.MustMarshal(a))
 }
 
+func (a *agentRecord) forget(ctx context.Context, call *tool.Call) error {
+	return call.State(tool.SessionScope).Delete(ctx, agentPrefix+a.ID)
+}
+
 func loadAgent(ctx context.Context, call *tool.Call, id string) (*agentRecord, error) {
 	raw, ok, err := call.State(tool.SessionScope).Get(ctx, agentPrefix+id)
 	if err != nil {

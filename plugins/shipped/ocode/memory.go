@@ -36,6 +36,8 @@ type remembered struct {
 	Value    string    `json:"value"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
+	// Bytes is the size of a value that is shown in part; else 0.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // memoryKey is the state key of a memory. Both names are escaped, so that no
@@ -115,7 +117,7 @@ func recallKeys(ctx context.Context, state tool.State, scope tool.Scope, keys []
 		if !ok || !named || json.Unmarshal(raw, &m) != nil {
 			continue // gone meanwhile, or none of ours
 		}
-		found = append(found, remembered{key, category, string(scope), m.Value, m.Created, m.Updated})
+		found = append(found, remembered{Key: key, Category: category, Type: string(scope), Value: m.Value, Created: m.Created, Updated: m.Updated})
 	}
 	return found, nil
 }

@@ -121,8 +121,13 @@ func TestMemoryRead(t *testing.T) {
 		for _, key := range []string{"a", "b", "c"} {
 			b.ok("memory_write", args{"key": key, "value": strings.Repeat(key, 700<<10)})
 		}
-		g := b.warns("1 of 3 memories are shown", "memory_read", nil)
-		assert.EqualValues(t, 3, g.Metadata["count"])
+		b.ok("memory_write", args{"key": "d", "value": "small"})
+		g := b.warns("2 of the values in metadata are cut", "memory_read", nil)
+		assert.EqualValues(t, 4, g.Metadata["count"])
+		assert.Contains(t, g.Output, "\n[general] d: small", "a large one hides no other")
+		for i, bytes := range []any{nil, 700.0 * 1024, 700.0 * 1024, nil} {
+			assert.Equal(t, bytes, g.Metadata["memories"].([]any)[i].(args)["bytes"], i)
+		}
 		assert.Len(t, b.ok("memory_read", args{"key": "c"}).Output, 700<<10)
 	})
 }
@@ -154,7 +159,7 @@ func TestThink(t *testing.T) {
 			g := newBench(t).ok("think", args{"task": "Move?", "context": "Now.", "approach": approach})
 			assert.Equal(t, headings, g.Metadata["sections"])
 			assert.Equal(t, false, g.Metadata["used_model"])
-			assert.True(t, strings.HasPrefix(g.Output, "There is no language model to reason with"), "it says so")
+			assert.True(t, strings.HasPrefix(g.Output, "No language model has reasoned about this: "), "it says so")
 			for _, h := range headings {
 				assert.Contains(t, g.Output, "\n## "+h.(string)+"\n")
 			}
@@ -162,6 +167,13 @@ func TestThink(t *testing.T) {
 		})
 	}
 	t.Run("task empty", func(t *testing.T) { newBench(t).fails("Task is required", "think", args{"task": " "}) })
+	t.Run("a model that says nothing", func(t *testing.T) {
+		b := newBench(t)
+		b.host.OnSample = func(sdk.SampleRequest) (*sdk.SampleResponse, error) { return &sdk.SampleResponse{Text: " \n"}, nil }
+		g := b.ok("think", args{"task": "x"})
+		assert.Equal(t, false, g.Metadata["used_model"])
+		assert.Contains(t, g.Output, "the language model gave an empty answer")
+	})
 	t.Run("a model that fails", func(t *testing.T) {
 		b := newBench(t)
 		b.host.OnSample = func(sdk.SampleRequest) (*sdk.SampleResponse, error) {

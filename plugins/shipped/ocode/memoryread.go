@@ -47,7 +47,7 @@ func memoryRead(deps Deps) tool.Tool {
 			{Name: "memory_type", Type: "string", Default: "persistent", Enum: registry.Strings("persistent", "session", "all"), Description: "Which memory to look in."},
 		},
 		facts: `"count":{"type":"integer","description":"How many memories there are."},` +
-			`"memories":{"type":"array","items":{"type":"object"},"description":"Each with key, category, memory_type, value, created and updated."}`,
+			`"memories":{"type":"array","items":{"type":"object"},"description":"Each with key, category, memory_type, value, created and updated; bytes is the size of a value that is cut."}`,
 		run: runMemoryRead,
 	})
 }
@@ -96,6 +96,10 @@ func (p memoryReadParams) report(all []remembered) *outcome {
 		o.truncated = true
 		o.warn(fmt.Sprintf("%d of %d memories are shown; name a category or a key to see the others", len(shown), len(all)))
 	}
+	if cut := shorten(shown, p.Key != ""); cut > 0 {
+		o.truncated = true
+		o.warn(fmt.Sprintf("%d of the values in metadata are cut; name the key and category of one to see it whole", cut))
+	}
 	o.set("memories", append([]remembered{}, shown...))
 	return o
 }
@@ -105,13 +109,31 @@ func listed(all []remembered) (lines []string, shown []remembered) {
 	room := memoryShown
 	for _, m := range all {
 		line := fmt.Sprintf("[%s] %s: %s", m.Category, m.Key, oneLine(m.Value))
-		room -= len(line) + len(m.Value)
-		if room < 0 && len(lines) > 0 {
+		if room -= len(line); room < 0 {
 			break
 		}
 		lines, shown = append(lines, line), append(shown, m)
 	}
 	return lines, shown
+}
+
+// shorten cuts the values for which there is no room, so that a large one
+// hides none of the others, and tells how many it has cut. A single one that
+// was asked for stays whole.
+func shorten(shown []remembered, asked bool) (cut int) {
+	if asked && len(shown) == 1 {
+		return 0
+	}
+	room := memoryShown
+	for i := range shown {
+		m := &shown[i]
+		if len(m.Value) > memoryLine && len(m.Value) > room {
+			m.Value, m.Bytes = excerpt.Head(m.Value, memoryLine), len(m.Value)
+			cut++
+		}
+		room -= len(m.Value)
+	}
+	return cut
 }
 
 // oneLine shows the beginning of a value, and how much more there is.
@@ -122,7 +144,10 @@ func oneLine(value string) string {
 		return fmt.Sprintf("%s [... %d more bytes]", cut, len(value)-len(cut))
 	}
 	if more && rest != "" {
-		return fmt.Sprintf("%s [... %d more lines]", first, strings.Count(strings.TrimSuffix(rest, "\n"), "\n")+1)
+		if lines := strings.Count(strings.TrimSuffix(rest, "\n"), "\n") + 1; lines > 1 {
+			return fmt.Sprintf("%s [... %d more lines]", first, lines)
+		}
+		return first + " [... 1 more line]"
 	}
 	return first
 }

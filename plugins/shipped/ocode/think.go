@@ -94,6 +94,9 @@ func runThink(ctx context.Context, _ Deps, call *tool.Call, p thinkParams) (*out
 	}
 	o := &outcome{metadata: facts{"approach": p.Approach, "used_model": false, "sections": p.headings()}}
 	answer, err := call.Sample(ctx, tool.SampleRequest{System: p.system(), Prompt: p.prompt(), MaxTokens: thinkTokens})
+	if err == nil && strings.TrimSpace(answer.Text) == "" {
+		err = tool.Errorf(tool.Unavailable, "the language model gave an empty answer")
+	}
 	switch {
 	case err == nil:
 		o.set("used_model", true)
@@ -138,7 +141,7 @@ func (p thinkParams) prompt() string {
 // frame is the approach to be filled in, with why no model has done so.
 func (p thinkParams) frame(reason string) string {
 	var b strings.Builder
-	b.WriteString("There is no language model to reason with (" + reason + "), so this is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
+	b.WriteString("No language model has reasoned about this: " + reason + ". This is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
 	if strings.TrimSpace(p.Context) != "" {
 		b.WriteString("\nContext: " + p.Context + "\n")
 	}
