@@ -276,7 +276,7 @@ func (f *finder) link(name string) error {
 	}
 	if f.links++; f.links > maxLinks {
 		return tool.Errorf(tool.InvalidArgument, "%s leads through more than %d symbolic links", f.given, maxLinks).
-			Suggest("Look for a link that points to itself, and use the real path.")
+			Suggest("Look for a link that points to itself, and use the real path.").With("path", f.given)
 	}
 	target, err := f.here().Readlink(name)
 	if err != nil {

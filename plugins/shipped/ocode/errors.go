@@ -19,7 +19,8 @@ func pathError(err error, path string) error {
 	case tool.IsDirectory:
 		own = tool.Errorf(e.Code, "Is a directory: %s", path)
 	case tool.NotADirectory:
-		own = tool.Errorf(e.Code, "Not a directory: %s", path)
+		return tool.Errorf(e.Code, "Not a directory: %s", path).With("path", path).
+			Suggest("It is a file, or leads through one: name a directory, or correct the path.")
 	case tool.AlreadyExists:
 		own = tool.Errorf(e.Code, "File already exists: %s", path)
 	case tool.BinaryFile:

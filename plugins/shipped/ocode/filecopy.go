@@ -2,6 +2,7 @@ package ocode
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -48,7 +49,7 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 		return nil, invalid("Choose a destination outside of it.", "A directory cannot be copied into itself: %s", p.Source)
 	}
 	if _, err := ws.Lstat(target); err == nil {
-		return nil, pathError(tool.Errorf(tool.AlreadyExists, "exists").Suggest("Choose another destination, or remove what is there."), target)
+		return nil, inTheWay(target)
 	}
 	changes, dirs, err := p.collect(ctx, ws, from, target)
 	if err != nil {
@@ -74,7 +75,9 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from, target string) (changes []workspace.Change, dirs []string, err error) {
 	left := int64(copyBytes)
 	dirs = []string{target}
-	err = ws.Walk(ctx, from, workspace.WalkOptions{Hidden: true}, func(e workspace.Entry) error {
+	var unread error
+	skipped := func(_ string, err error) { unread = errors.Join(unread, err) }
+	err = ws.Walk(ctx, from, workspace.WalkOptions{Hidden: true, OnSkip: skipped}, func(e workspace.Entry) error {
 		to := path.Join(target, strings.TrimPrefix(filepath.ToSlash(e.Path), from+"/"))
 		switch {
 		case e.Dir:
@@ -93,6 +96,9 @@ func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, fro
 		changes = append(changes, change)
 		return nil
 	})
+	if err == nil {
+		err = unread
+	}
 	if err != nil {
 		return nil, nil, pathError(err, p.blamed(err))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit"
@@ -110,7 +111,8 @@ func (p fileEditParams) failure(err error) error {
 	case tool.NoMatch, tool.NotUnique:
 		return p.notFound(err, e)
 	case tool.NoChange:
-		return invalid(e.Suggestion, "Nothing to change in %s: %s", p.Path, e.Message)
+		return tool.Errorf(e.Code, "Nothing to change in %s: %s", p.Path, strings.TrimPrefix(e.Message, "nothing would change: ")).
+			Suggest("%s", e.Suggestion).With("path", p.Path)
 	}
 	return pathError(err, p.Path)
 }

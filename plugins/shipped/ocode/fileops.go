@@ -128,7 +128,13 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 	if err != nil {
 		return nil, err
 	}
-	_, missing := ws.Lstat(to)
+	if strings.HasPrefix(target, from+"/") || from == "." {
+		return nil, invalid("Choose a destination outside of it.", "A directory cannot be moved into itself: %s", p.Source)
+	}
+	there, missing := ws.Lstat(to)
+	if missing == nil && there.IsDir() {
+		return nil, inTheWay(target)
+	}
 	if dir := path.Dir(filepath.ToSlash(target)); missing != nil && dir != "." {
 		if _, err := ws.Mkdir(dir, true); err != nil {
 			return nil, pathError(err, p.Destination)
@@ -138,6 +144,11 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 		return nil, pathError(err, p.blamed(err))
 	}
 	return p.done("Moved", from, target, missing == nil, nil, from, target), nil
+}
+
+// inTheWay tells of what is where something should go.
+func inTheWay(target string) error {
+	return pathError(tool.Errorf(tool.AlreadyExists, "exists").Suggest("Choose another destination, or remove what is there."), target)
 }
 
 // names gives source and target relative to the workspace.

@@ -165,6 +165,10 @@ func TestFileWrite(t *testing.T) {
 		require.NoError(t, os.Mkdir(b.path("dir"), 0o755))
 		b.fails("Path not allowed: ../x is outside the workspace", "file_write", args{"path": "../x", "content": ""})
 		b.fails("Is a directory: dir", "file_write", args{"path": "dir", "content": ""})
+		b.fails("Is a directory: new/", "file_write", args{"path": "new/", "content": ""})
+		b.write("file", "x")
+		g := b.fails("Not a directory: file/x", "file_write", args{"path": "file/x", "content": ""})
+		assert.Contains(t, g.Metadata["suggestion"], "leads through one")
 		b.failsWith("Path not allowed: ", "file_write", args{"path": ".git/config", "content": ""})
 		b.failsWith("Path not allowed: ", "file_write", args{"path": "agent.hcl", "content": ""})
 	})
@@ -220,7 +224,8 @@ func TestFileEdit(t *testing.T) {
 	t.Run("new_text the same", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "x\n")
-		b.failsWith("Nothing to change in a.txt", "file_edit", args{"path": "a.txt", "old_text": "x", "new_text": "x"})
+		g := b.fails("Nothing to change in a.txt: the text to find and its replacement are the same", "file_edit", args{"path": "a.txt", "old_text": "x", "new_text": "x"})
+		assert.Equal(t, "no_change", g.Metadata["error_code"])
 	})
 	t.Run("path", func(t *testing.T) {
 		b := newBench(t)
@@ -276,6 +281,20 @@ func TestFileOps(t *testing.T) {
 		assert.Equal(t, []string{"a.txt", "there/a.txt"}, g.files)
 		b.ok("file_ops", args{"operation": "move", "source": "there", "destination": "far/away"})
 		assert.Equal(t, "hi\n", b.read("far/away/a.txt"))
+	})
+	t.Run("what is in the way", func(t *testing.T) {
+		b := newBench(t)
+		b.write("d/a.txt", "new")
+		b.write("there/d/a.txt", "old")
+		for _, operation := range []string{"copy", "move"} {
+			g := b.fails("File already exists: there/d", "file_ops", args{"operation": operation, "source": "d", "destination": "there"})
+			assert.Equal(t, "Choose another destination, or remove what is there.", g.Metadata["suggestion"])
+			g = b.failsWith("A directory cannot be ", "file_ops", args{"operation": operation, "source": "d", "destination": "d/in/it"})
+			assert.Equal(t, "Choose a destination outside of it.", g.Metadata["suggestion"])
+			b.failsWith("Not a directory: d/a.txt/x", "file_ops", args{"operation": operation, "source": "d", "destination": "d/a.txt/x"})
+		}
+		assert.Equal(t, "old", b.read("there/d/a.txt"))
+		assert.NoDirExists(t, b.path("d/in"))
 	})
 	t.Run("operation remove", func(t *testing.T) {
 		b := newBench(t)

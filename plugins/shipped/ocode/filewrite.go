@@ -50,7 +50,18 @@ func fileWrite(deps Deps) tool.Tool {
 	})
 }
 
+// check refuses the name of a directory that is not there.
+func (p fileWriteParams) check() error {
+	if strings.HasSuffix(p.Path, "/") {
+		return tool.Errorf(tool.IsDirectory, "Is a directory: %s", p.Path).Suggest("Name a file, without a slash at the end.").With("path", p.Path)
+	}
+	return nil
+}
+
 func runFileWrite(_ context.Context, deps Deps, _ *tool.Call, p fileWriteParams) (*outcome, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	created, err := deps.Workspace.WriteFile(p.Path, []byte(p.Content), workspace.WriteOptions{Parents: p.CreateDirs})
 	if err != nil {
 		return nil, p.failure(err)
@@ -60,10 +71,17 @@ func runFileWrite(_ context.Context, deps Deps, _ *tool.Call, p fileWriteParams)
 		return nil, err
 	}
 	return &outcome{
-		output:   fmt.Sprintf("Successfully wrote %d bytes to %s", len(p.Content), p.Path),
+		output:   fmt.Sprintf("Successfully wrote %s to %s", bytesOf(len(p.Content)), p.Path),
 		metadata: facts{"path": rel, "bytes_written": len(p.Content), "created": created},
 		files:    []string{rel},
 	}, nil
+}
+
+func bytesOf(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 func (p fileWriteParams) failure(err error) error {
@@ -76,6 +94,9 @@ func (p fileWriteParams) failure(err error) error {
 
 func planFileWrite(_ context.Context, deps Deps, p fileWriteParams) (*tool.Plan, error) {
 	ws := deps.Workspace
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	if _, err := ws.Check(p.Path, workspace.Write); err != nil {
 		return nil, pathError(err, p.Path)
 	}

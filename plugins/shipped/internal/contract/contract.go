@@ -54,10 +54,14 @@ func invalid(name string, violations []schema.Violation) *tool.Error {
 }
 
 // Worded gives any error a message that begins with a capital, in valid UTF-8,
-// and a next step, as the contracts' own errors have.
+// and a next step, as the contracts' own errors have. A path that the message
+// begins with stays as it is.
 func Worded(err error) *tool.Error {
 	e := *tool.AsError(err)
-	e.Message = strings.ToValidUTF8(Capital(e.Message), "\uFFFD")
+	if named, _ := e.Details["path"].(string); named == "" || !strings.HasPrefix(e.Message, named+" ") {
+		e.Message = Capital(e.Message)
+	}
+	e.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
 	if e.Suggestion == "" {
 		e.Suggestion = "Look at the parameters and try again."
 	}

@@ -63,6 +63,12 @@ func TestWorded(t *testing.T) {
 	assert.True(t, errors.Is(contract.Worded(context.Canceled), context.Canceled))
 }
 
+func TestPathThatAMessageBeginsWith(t *testing.T) {
+	about := tool.Errorf(tool.Unsupported, "pipe is a named pipe")
+	assert.Equal(t, "pipe is a named pipe", contract.Worded(about.With("path", "pipe")).Message)
+	assert.Equal(t, "Pipe is a named pipe", contract.Worded(tool.Errorf(tool.Unsupported, "pipe is a named pipe").With("path", "pi")).Message)
+}
+
 func TestCapital(t *testing.T) {
 	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über", "": "", "Done": "Done"} {
 		assert.Equal(t, want, contract.Capital(text))
