@@ -20,7 +20,6 @@ func (p *Policy) full(plan *launch.Plan, g grants) {
 	v := newView(g, p.Network)
 	v.show(plan.Path)
 	plan.View = v.changes()
-	plan.Read = []string{"/"}
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}

@@ -79,7 +79,7 @@ func (p *Plan) landlock(s *script) error {
 		s.try(unix.SYS_CLOSE, p.Ruleset)
 		return nil
 	}
-	attr, size, err := rulesetFor(LandlockABI())
+	attr, size, err := p.handles(LandlockABI())
 	if err != nil {
 		return err
 	}
@@ -130,12 +130,18 @@ func (p *Plan) grants(handled uint64) (grants []grant) {
 	return grants
 }
 
-// rulesetFor gives what a ruleset handles, and the size of that.
-func rulesetFor(abi int) (attr rulesetAttr, size uintptr, err error) {
+// handles gives what a ruleset of the plan handles, and the size of that.
+func (p *Plan) handles(abi int) (attr rulesetAttr, size uintptr, err error) {
 	if abi < MinimumABI {
 		return attr, 0, failure("this kernel has no Landlock, or one that is too old", syscall.ENOSYS)
 	}
 	attr.fs = fsHandled(abi)
+	if p.Namespaces {
+		// All of the view may be read, and mounts keep files from being cut.
+		// Were Landlock to handle either, the kernel would look at every
+		// directory above each file that is opened.
+		attr.fs &^= fsRead | fsTruncate
+	}
 	if abi < ScopeABI {
 		return attr, unsafe.Offsetof(attr.scoped), nil
 	}
@@ -146,7 +152,7 @@ func rulesetFor(abi int) (attr rulesetAttr, size uintptr, err error) {
 // NewRuleset makes a Landlock ruleset of what the plan grants, and gives its
 // descriptor.
 func (p *Plan) NewRuleset() (int, error) {
-	attr, size, err := rulesetFor(LandlockABI())
+	attr, size, err := p.handles(LandlockABI())
 	if err != nil {
 		return -1, err
 	}

@@ -25,7 +25,8 @@ type Plan struct {
 	View []Change
 	// Read, Write and Device are what Landlock grants: reading and executing
 	// below, everything below, and reading and writing of device files. List
-	// grants listing directories everywhere.
+	// grants listing directories everywhere. With Namespaces, what the view
+	// shows may be read and executed without a grant.
 	Read, Write, Device []string
 	List                bool
 	// Ruleset is the descriptor of a Landlock ruleset that the host has made,

@@ -132,15 +132,20 @@ func loopback() error {
 // files are acts on files outside. Each has a file of its own there.
 func (s Scene) files() acts {
 	return acts{
-		"outside_write":    func() error { return openAs(s.out("write"), os.O_WRONLY) },
-		"outside_append":   func() error { return openAs(s.out("append"), os.O_WRONLY|os.O_APPEND) },
-		"outside_truncate": func() error { return unix.Truncate(s.out("truncate"), 0) },
-		"outside_create":   func() error { return openAs(s.out("created"), os.O_WRONLY|os.O_CREATE) },
-		"outside_mkdir":    func() error { return os.Mkdir(s.out("made"), 0o755) },
-		"outside_unlink":   func() error { return unix.Unlink(s.out("unlink")) },
-		"outside_rmdir":    func() error { return unix.Rmdir(s.out("rmdir")) },
-		"outside_rename":   func() error { return os.Rename(s.out("rename"), s.out("renamed")) },
-		"outside_move_in":  func() error { return os.Rename(s.out("move"), s.in("from-outside")) },
+		"outside_write":  func() error { return openAs(s.out("write"), os.O_WRONLY) },
+		"outside_append": func() error { return openAs(s.out("append"), os.O_WRONLY|os.O_APPEND) },
+		"outside_truncate": func() error {
+			if unix.Truncate(s.out("truncate"), 0) == nil {
+				return nil
+			}
+			return openAs(s.out("truncate"), os.O_RDONLY|os.O_TRUNC)
+		},
+		"outside_create":  func() error { return openAs(s.out("created"), os.O_WRONLY|os.O_CREATE) },
+		"outside_mkdir":   func() error { return os.Mkdir(s.out("made"), 0o755) },
+		"outside_unlink":  func() error { return unix.Unlink(s.out("unlink")) },
+		"outside_rmdir":   func() error { return unix.Rmdir(s.out("rmdir")) },
+		"outside_rename":  func() error { return os.Rename(s.out("rename"), s.out("renamed")) },
+		"outside_move_in": func() error { return os.Rename(s.out("move"), s.in("from-outside")) },
 		"outside_move_out": func() error {
 			if err := os.WriteFile(s.in("leaving"), nil, 0o600); err != nil {
 				return err
