@@ -83,6 +83,7 @@ func editCases() []contractCase {
 			has: []string{"EDIT_EXPECTED_OCCURRENCE_MISMATCH: ", "1 and 3", "(a)"}},
 		{name: "N and all are replaced", tool: "edit_file", files: texts{"a": "x x x"}, params: `{"path":"a","old_str":"x","new_str":"z","expected_replacements":3}`,
 			after: texts{"a": "z z z"}, has: []string{`"actual_replacements":3`, "(3 replacement(s))"}},
+		{name: "N as another number of the same value", tool: "edit_file", files: texts{"a": "x x"}, params: `{"path":"a","old_str":"x","new_str":"z","expected_replacements":2.0}`, after: texts{"a": "z z"}},
 		{name: "not N", tool: "edit_file", files: texts{"a": "x x x"}, params: `{"path":"a","old_str":"x","new_str":"z","expected_replacements":2}`, fails: true, has: []string{"EDIT_EXPECTED_OCCURRENCE_MISMATCH: "}},
 		{name: "no occurrence shows the nearest lines", tool: "edit_file", files: texts{"a": "func main() {\n\treturn\n}\n"}, params: `{"path":"a","old_str":"func main() {\n    return","new_str":"z"}`, fails: true,
 			has: []string{"EDIT_NO_OCCURRENCE_FOUND: ", "(a)", "func"}},
@@ -148,6 +149,7 @@ func searchCases() []contractCase {
 		{name: "refuses -f outside", tool: "rg", needs: "rg", params: `{"pattern":"x","args":"-f /etc/passwd"}`, fails: true, has: []string{"outside"}},
 		{name: "refuses a path outside", tool: "rg", needs: "rg", params: `{"pattern":"x","args":"/etc"}`, fails: true, has: []string{"outside"}},
 		{name: "an invalid expression", tool: "rg", needs: "rg", files: texts{"a": "x"}, params: `{"pattern":"("}`, fails: true, has: []string{"unclosed group"}},
+		{name: "a glob without quotes reaches rg", tool: "rg", needs: "rg", files: texts{"a.go": "hit\n", "b.go": "no\n", "c.txt": "hit\n"}, params: `{"pattern":"hit","args":"-g *.go"}`, text: "a.go:1:hit\n"},
 		{name: "quotes in args", tool: "rg", needs: "rg", files: texts{"a b/x.go": "hit\n", "y.txt": "hit\n"}, params: `{"pattern":"hit","args":"-g '*.go' 'a b'"}`, text: "a b/x.go:1:hit\n"},
 
 		{name: "the example", tool: "glob", files: texts{"b.go": "", "a.go": "", "c.txt": "", "d/e.go": ""}, params: `{"pattern":"*.go"}`, text: `["a.go","b.go"]`},
@@ -190,6 +192,7 @@ func passthroughCases() []contractCase {
 		{name: "stderr with exit 0 comes under a heading", tool: "head", files: texts{"a": "x\n"}, params: `{"args":"-n 1 a"}`, text: "x\n"},
 		{name: "quotes and escapes", tool: "head", files: texts{"a b": "1\n", "c d": "2\n"}, params: `{"args":"-q 'a b' c\\ d"}`, text: "1\n2\n"},
 		{name: "a pipe", tool: "head", params: `{"args":"a | wc"}`, fails: true, has: []string{"pipe"}},
+		{name: "a brace expansion", tool: "mkdir", params: `{"args":"-p src/{a,b}"}`, fails: true, has: []string{"brace expansion"}, after: texts{"src": "<none>"}},
 		{name: "a separator", tool: "head", params: `{"args":"a; id"}`, fails: true, has: []string{";"}},
 		{name: "a conjunction", tool: "head", params: `{"args":"a && id"}`, fails: true, has: []string{"&&"}},
 		{name: "a redirection", tool: "head", params: `{"args":"a > b"}`, fails: true, has: []string{"redirection"}, after: texts{"b": "<none>"}},

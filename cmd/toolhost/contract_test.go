@@ -240,3 +240,31 @@ func TestContractAgentListsExactlyItsTools(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Contains(t, serve(t, dir).offered(), "extra", "without --toolset the project's own tools are there")
 }
+
+// TestContractCliagentCreateFileOverMCP sends files of up to the 10 MB that
+// the contract allows, and of one byte more.
+func TestContractCliagentCreateFileOverMCP(t *testing.T) {
+	const limit = 10 << 20
+	for name, c := range map[string]struct {
+		size    int
+		content string // as JSON
+	}{
+		"at the limit":              {limit, strings.Repeat("x", limit)},
+		"escaped, at the limit":     {limit, strings.Repeat(`\u00fc`, limit/2)},
+		"one byte beyond the limit": {limit + 1, strings.Repeat("x", limit+1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := serve(t, dir, "--toolset", "cliagent").call("create_file", `{"path":"f","content":"`+c.content+`"}`)
+			info, err := os.Stat(filepath.Join(dir, "f"))
+			if c.size > limit {
+				assert.True(t, r.IsError)
+				assert.ErrorIs(t, err, os.ErrNotExist)
+				return
+			}
+			assert.Equal(t, "Created file: f (10485760 bytes)", r.text())
+			require.NoError(t, err)
+			assert.EqualValues(t, c.size, info.Size())
+		})
+	}
+}

@@ -51,6 +51,9 @@ func (p *parse) checkOperands() error {
 	return nil
 }
 
+// arePaths reports whether any operand is a path.
+func (o Operands) arePaths() bool { return o.Type == "" || o.Type.IsPath() || o.Last.IsPath() }
+
 func operands(n int) string {
 	if n == 1 {
 		return "1 operand"
@@ -172,29 +175,35 @@ func (p *parse) operandError(format string, args ...any) *tool.Error {
 
 // openly passes on what is not forbidden, in the order given, and checks
 // whatever looks like a path.
-func (p *parse) openly(args []arg) (*Run, error) {
+func (p *parse) openly(words []Word) (*Run, error) {
 	options := true
-	for _, a := range args {
-		text := a.text
-		switch {
-		case options && !a.match && text == "--":
-			options = false
-		case options && !a.match && len(text) > 1 && text[0] == '-':
-			if err := p.openOption(text); err != nil {
-				return nil, err
-			}
-		default:
-			if a.match && options && strings.HasPrefix(text, "-") {
+	for _, word := range words {
+		matches, err := p.matches(word)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range matches {
+			if options && strings.HasPrefix(text, "-") {
 				text = "./" + text
-			}
-			if p.wrapper.Operands.Type == Remove {
-				text = trimSlash(text)
 			}
 			if err := p.openOperand(text); err != nil {
 				return nil, err
 			}
 		}
-		p.run.Argv = append(p.run.Argv, text)
+		switch text := word.Text; {
+		case len(matches) > 0:
+		case options && text == "--":
+			options = false
+			p.run.Argv = append(p.run.Argv, text)
+		case options && len(text) > 1 && text[0] == '-':
+			err = p.openOption(text)
+			p.run.Argv = append(p.run.Argv, text)
+		default:
+			err = p.openOperand(text)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := p.checkCount(); err != nil {
 		return nil, err
@@ -244,7 +253,13 @@ func (p *parse) clustered(text string) error {
 }
 
 func (p *parse) openOperand(text string) error {
-	p.operands = append(p.operands, text)
+	if p.wrapper.Operands.Type == Remove {
+		text = trimSlash(text)
+	}
+	p.run.Argv = append(p.run.Argv, text)
+	if err := p.take(text); err != nil {
+		return err
+	}
 	declared := p.wrapper.Operands.Type
 	switch {
 	case declared.IsPath():

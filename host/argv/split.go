@@ -23,6 +23,9 @@ type Word struct {
 	// Pattern is set when the word has unquoted glob characters: the glob, in
 	// which every quoted character is escaped by a backslash.
 	Pattern string
+	// Braces is the column of a word with an unquoted {a,b} or {1..3}, and 0
+	// for others. To a POSIX shell these are plain characters.
+	Braces int
 }
 
 // prefix makes the first word of the args an argument, so that it is neither a
@@ -153,6 +156,13 @@ func readWord(w *syntax.Word) (Word, error) {
 	word := Word{Text: text.String()}
 	if glob {
 		word.Pattern = pattern.String()
+	}
+	if syntax.SplitBraces(w) {
+		for _, part := range w.Parts {
+			if _, expands := part.(*syntax.BraceExp); expands {
+				word.Braces = column(w.Pos())
+			}
+		}
 	}
 	return word, nil
 }

@@ -86,14 +86,10 @@ func (w *Wrapper) Resolve(args string, paths Paths) (*Run, error) {
 		return nil, err
 	}
 	p := parse{wrapper: w, paths: paths, run: &Run{Argv: append([]string{w.Command}, w.Prepend...)}}
-	texts, err := p.expand(words)
-	if err != nil {
-		return nil, err
-	}
 	if w.open() {
-		return p.openly(texts)
+		return p.openly(words)
 	}
-	return p.strictly(texts)
+	return p.strictly(words)
 }
 
 // open reports whether options that are not declared may pass.
@@ -109,61 +105,34 @@ type parse struct {
 	operands []string
 }
 
-// arg is a word after globs are expanded. An expanded one is always an
-// operand: a file named -rf is no option.
-type arg struct {
-	text  string
-	match bool
-}
-
-// expand replaces globs by what they match; one that matches nothing stays as
-// it is written, as in a shell.
-func (p *parse) expand(words []Word) ([]arg, error) {
-	var args []arg
-	for _, word := range words {
-		var matches []string
-		if word.Pattern != "" && p.paths != nil {
-			var err error
-			if matches, err = p.paths.Glob(word.Pattern); err != nil {
-				return nil, err
-			}
-		}
-		if len(matches) == 0 {
-			args = append(args, arg{text: word.Text})
-		}
-		for _, m := range matches {
-			args = append(args, arg{m, true})
-		}
-		if len(args) > maxWords {
-			return nil, tool.Errorf(tool.TooLarge, "args has more than %d words", maxWords).
-				Suggest("Use a narrower glob, or split the work into several calls.")
-		}
+// matches gives what the glob in a word matches: nothing for a plain word.
+func (p *parse) matches(word Word) ([]string, error) {
+	if word.Pattern == "" || p.paths == nil {
+		return nil, nil
 	}
-	return args, nil
+	return p.paths.Glob(word.Pattern)
 }
 
 // strictly takes declared options only. The result is put into one form:
 // options under their full names, then --, then the operands, so that the
 // program can read it in no other way than it was checked.
-func (p *parse) strictly(args []arg) (*Run, error) {
-	for len(args) > 0 {
-		a := args[0]
-		args = args[1:]
+func (p *parse) strictly(words []Word) (*Run, error) {
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
 		var err error
-		switch {
-		case a.match || a.text == "-" || !strings.HasPrefix(a.text, "-"):
-			p.operands = append(p.operands, a.text)
-		case a.text == "--":
-			for _, rest := range args {
-				p.operands = append(p.operands, rest.text)
+		switch text := word.Text; {
+		case text == "--":
+			for _, rest := range words {
+				if err = p.operand(rest); err != nil {
+					return nil, err
+				}
 			}
-			args = nil
-		case strings.HasPrefix(a.text, "--"):
-			args, err = p.long(a.text, args)
-		case p.wrapper.Number && isCount(a.text[1:]):
-			p.run.Argv = append(p.run.Argv, "-n", a.text[1:])
+			words = nil
+		case text == "-" || !strings.HasPrefix(text, "-"):
+			err = p.operand(word)
 		default:
-			args, err = p.cluster(a.text, args)
+			words, err = p.dashed(word, words)
 		}
 		if err != nil {
 			return nil, err
@@ -176,13 +145,57 @@ func (p *parse) strictly(args []arg) (*Run, error) {
 	return p.run, nil
 }
 
+// operand takes a word, or what its glob matches: one that matches nothing
+// stays as it is written, as in a shell.
+func (p *parse) operand(word Word) error {
+	if word.Braces > 0 && p.wrapper.Operands.arePaths() {
+		return refused("a brace expansion ({a,b})", word.Braces, "Write each name out. "+quoteIt)
+	}
+	matches, err := p.matches(word)
+	if err != nil {
+		return err
+	}
+	if len(matches) == 0 {
+		matches = []string{word.Text}
+	}
+	return p.take(matches...)
+}
+
+func (p *parse) take(operands ...string) error {
+	if p.operands = append(p.operands, operands...); len(p.operands) > maxWords {
+		return tool.Errorf(tool.TooLarge, "args has more than %d words", maxWords).
+			Suggest("Use a narrower glob, or split the work into several calls.")
+	}
+	return nil
+}
+
+// dashed takes a word that begins with a dash. What a glob matches is always
+// an operand: a file named -rf is no option.
+func (p *parse) dashed(word Word, rest []Word) ([]Word, error) {
+	matches, err := p.matches(word)
+	if err != nil {
+		return nil, err
+	}
+	switch text := word.Text; {
+	case len(matches) > 0:
+		return rest, p.take(matches...)
+	case strings.HasPrefix(text, "--"):
+		return p.long(text, rest)
+	case p.wrapper.Number && isCount(text[1:]):
+		p.run.Argv = append(p.run.Argv, "-n", text[1:])
+		return rest, nil
+	default:
+		return p.cluster(text, rest)
+	}
+}
+
 func isCount(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // long takes --name, --name=value or --name value. As with getopt_long, a
 // name may be cut short as long as it is unambiguous.
-func (p *parse) long(text string, rest []arg) ([]arg, error) {
+func (p *parse) long(text string, rest []Word) ([]Word, error) {
 	name, value, attached := strings.Cut(text, "=")
 	option, full, err := p.wrapper.findLong(name)
 	if err != nil {
@@ -199,7 +212,7 @@ func (p *parse) long(text string, rest []arg) ([]arg, error) {
 		p.run.Argv = append(p.run.Argv, full)
 		return rest, nil
 	case !attached:
-		if value, rest, err = p.wrapper.next(full, rest); err != nil {
+		if value, rest, err = p.next(full, option.Value, rest); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +224,7 @@ func (p *parse) long(text string, rest []arg) ([]arg, error) {
 }
 
 // cluster takes -x, -xyz, -nVALUE or -n VALUE.
-func (p *parse) cluster(text string, rest []arg) ([]arg, error) {
+func (p *parse) cluster(text string, rest []Word) ([]Word, error) {
 	letters := []rune(text[1:])
 	for i, letter := range letters {
 		name := "-" + string(letter)
@@ -229,7 +242,7 @@ func (p *parse) cluster(text string, rest []arg) ([]arg, error) {
 			return rest, nil
 		}
 		if value == "" {
-			if value, rest, err = p.wrapper.next(name, rest); err != nil {
+			if value, rest, err = p.next(name, option.Value, rest); err != nil {
 				return nil, err
 			}
 		}
@@ -246,11 +259,21 @@ func (p *parse) cluster(text string, rest []arg) ([]arg, error) {
 	return rest, nil
 }
 
-func (w *Wrapper) next(name string, rest []arg) (string, []arg, error) {
+// next takes the word behind an option as its value. A glob is expanded only
+// where the value is a path; in rg -g *.go it is rg that has to see the glob.
+func (p *parse) next(name string, kind Kind, rest []Word) (string, []Word, error) {
 	if len(rest) == 0 {
-		return "", nil, w.optionError(name, "needs a value")
+		return "", nil, p.wrapper.optionError(name, "needs a value")
 	}
-	return rest[0].text, rest[1:], nil
+	word, rest := rest[0], rest[1:]
+	if !kind.IsPath() {
+		return word.Text, rest, nil
+	}
+	matches, err := p.matches(word)
+	if err != nil || len(matches) == 0 {
+		return word.Text, rest, err
+	}
+	return matches[0], rest, p.take(matches[1:]...)
 }
 
 func (w *Wrapper) optionError(name, what string) *tool.Error {
@@ -278,7 +301,7 @@ func (w *Wrapper) find(name string) (Option, error) {
 		return o, nil
 	}
 	what := "is not among those that may be used"
-	if near := schema.Nearest(name, w.names()); near != "" {
+	if near := schema.Nearest(name, w.usable()); near != "" {
 		what += "; did you mean " + near + "?"
 	}
 	return Option{}, w.optionError(name, what)
@@ -313,6 +336,17 @@ func (w *Wrapper) names() []string {
 		names = append(names, o.Names...)
 	}
 	return names
+}
+
+// usable are the names of the options that are not refused.
+func (w *Wrapper) usable() []string {
+	var names []string
+	for _, o := range w.Options {
+		if o.Refuse == "" {
+			names = append(names, o.Names...)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(w.Forbid, name) })
 }
 
 // help names the options that may be used.

@@ -22,8 +22,9 @@ import (
 // answers; whoever hangs up waits for nothing.
 const lastAnswers = 200 * time.Millisecond
 
-// MaxMessage bounds one message that a client may send over stdio, in bytes.
-const MaxMessage = 8 << 20
+// MaxMessage bounds one message that a client may send, in bytes. Tools take
+// texts of up to 10 MB, and JSON may spell two bytes of them in six.
+const MaxMessage = 32 << 20
 
 // lineTransport carries newline-delimited JSON-RPC. Unlike the SDK's own
 // transport it outlives a broken or oversized message, which it answers with

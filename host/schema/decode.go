@@ -31,8 +31,9 @@ func (v Violation) String() string {
 
 // Decode reads a parameter object, fills in the defaults of what is missing
 // and checks it. Null is the same as missing for a property that need not be
-// given and may not be null. It gives the object as JSON and decoded (numbers as
-// json.Number), or all violations. Empty raw and null count as {}.
+// given and may not be null. An integer that is written as 3.0 or 3e0, as JSON
+// Schema allows and programs with one kind of number do, becomes 3. It gives the
+// object as JSON and decoded (numbers as json.Number), or all violations. Empty raw and null count as {}.
 func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, []Violation) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -57,6 +58,9 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	}
 	if len(v.found) > 0 {
 		return nil, nil, v.found
+	}
+	if plainIntegers(s.root, args) {
+		raw = mustMarshal(args)
 	}
 	return raw, args, nil
 }

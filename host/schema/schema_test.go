@@ -62,6 +62,27 @@ func TestDecodeAccepts(t *testing.T) {
 	}
 }
 
+func TestDecodeWritesIntegersPlainly(t *testing.T) {
+	s := compile(t, `{"type":"object","$defs":{"n":{"type":"integer"}},"properties":{
+	  "n":{"type":"integer"}, "ref":{"$ref":"#/$defs/n"}, "maybe":{"type":["integer","null"]}, "x":{"type":"number"}, "any":{},
+	  "list":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}}}`)
+	for in, want := range map[string]string{
+		`{"n":3.0}`:                     `{"n":3}`,
+		`{"n":-1e2}`:                    `{"n":-100}`,
+		`{"n":7}`:                       `{"n":7}`,
+		`{"ref":2.00}`:                  `{"ref":2}`,
+		`{"maybe":5E0}`:                 `{"maybe":5}`,
+		`{"list":[{"n":1},{"n":2.0}]}`:  `{"list":[{"n":1},{"n":2}]}`,
+		`{"x":3.0,"any":1.0}`:           `{"x":3.0,"any":1.0}`,
+		`{"n":1e300}`:                   `{"n":1e300}`,
+		`{"n":4.0,"other":"<a> & 1.0"}`: `{"n":4,"other":"<a> & 1.0"}`,
+	} {
+		raw, _, violations := s.Decode(json.RawMessage(in))
+		require.Empty(t, violations, in)
+		assert.Equal(t, want, string(raw))
+	}
+}
+
 func TestDecodeEmptyIsAnEmptyObject(t *testing.T) {
 	s := compile(t, `{"type":"object","properties":{"a":{"type":"string","default":"x"}}}`)
 	for _, in := range []string{"", "null", "{}", "{ }"} {

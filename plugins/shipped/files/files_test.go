@@ -154,6 +154,10 @@ func TestListFiles(t *testing.T) {
 	assert.Equal(t, `["tool.go"]`, f.text(t, "list_files", `{"path":"agent"}`))
 	assert.Equal(t, `["x.go","y/","y/z.go"]`, f.text(t, "list_files", `{"path":"./a/"}`))
 	assert.Equal(t, `[]`, f.text(t, "list_files", `{"path":"empty"}`))
+	require.NoError(t, os.Symlink("a", filepath.Join(f.root, "link")))
+	assert.Equal(t, `["x.go","y/","y/z.go"]`, f.text(t, "list_files", `{"path":"link"}`))
+	assert.Equal(t, `["z.go"]`, f.text(t, "list_files", `{"path":"link/y"}`))
+	require.NoError(t, os.Remove(filepath.Join(f.root, "link")))
 	first := f.text(t, "list_files", `{"path":""}`)
 	assert.Equal(t, first, f.text(t, "list_files", `{}`))
 

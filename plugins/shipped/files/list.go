@@ -52,7 +52,8 @@ func runList(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 	return found.result(), nil
 }
 
-// listedDir gives the form in which Walk names what is below dir.
+// listedDir gives the form in which Walk names what is below dir: its real
+// path.
 func listedDir(ws *workspace.Workspace, dir string) (string, error) {
 	info, err := ws.Stat(dir)
 	if err != nil {
@@ -62,7 +63,11 @@ func listedDir(ws *workspace.Workspace, dir string) (string, error) {
 		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).
 			Suggest("Use read_file to see what is in it.").With("path", dir)
 	}
-	return ws.Rel(dir)
+	real, err := ws.Check(dir, workspace.Read)
+	if err != nil {
+		return "", err
+	}
+	return ws.Rel(real)
 }
 
 func relativeTo(dir string, e workspace.Entry) string {

@@ -21,7 +21,11 @@ func TestRipgrep(t *testing.T) {
 	f.write(t, "b.go", "an ERROR\nfine\n")
 	f.write(t, "a/x.txt", "no error here\nsecond\nerror again\n")
 	f.write(t, "-e", "dashes --error\n")
+	f.write(t, "c.go", "nothing of it\n")
 	for params, want := range map[string]string{
+		`{"pattern":"ERR","args":"-g *.go --color never"}`:          "b.go:1:an ERROR\n",
+		`{"pattern":"ERR","args":"--glob *.{c,go} --color=never"}`:  "b.go:1:an ERROR\n",
+		`{"pattern":"ERR","args":"-l *.go"}`:                        "b.go\n",
 		`{"pattern":"error"}`:                                       "-e:1:dashes --error\na/x.txt:1:no error here\na/x.txt:3:error again\n",
 		`{"pattern":"error","args":"--ignore-case b.go"}`:           "1:an ERROR\n",
 		`{"pattern":"error","args":"-i -g '*.go'"}`:                 "b.go:1:an ERROR\n",
@@ -37,6 +41,10 @@ func TestRipgrep(t *testing.T) {
 	}
 	f.fails(t, tool.InvalidArgument, "search pattern cannot be empty", "rg", `{"pattern":""}`)
 	f.fails(t, tool.CommandFailed, "exit code 2", "rg", `{"pattern":"("}`)
+	f.fails(t, tool.InvalidArgument, "use glob or list_files", "rg", `{"pattern":"x","args":"--files"}`)
+	f.fails(t, tool.InvalidArgument, "--type-list", "rg", `{"pattern":"x","args":"--type-list"}`)
+	_, err := f.call(t, "rg", `{"pattern":"x","args":"--folow"}`)
+	assert.NotContains(t, err.Error(), "did you mean --follow", "it would be refused")
 }
 
 func TestRipgrepRefusesWhatLeadsOut(t *testing.T) {

@@ -117,6 +117,8 @@ func refusedOptions() []argv.Option {
 		{Names: []string{"--hostname-bin"}, Value: argv.String, Refuse: "it runs a program"},
 		{Names: []string{"--search-zip", "-z"}, Refuse: "it runs programs to unpack files"},
 		{Names: []string{"--follow", "-L"}, Refuse: "symbolic links may lead out of the workspace"},
+		{Names: []string{"--files"}, Refuse: "it lists files and searches for no pattern; use glob or list_files"},
+		{Names: []string{"--type-list"}, Refuse: "it searches for no pattern"},
 	}
 }
 
@@ -134,7 +136,7 @@ func switches() [][]string {
 		{"-u", "--unrestricted"}, {"-.", "--hidden"}, {"--no-hidden"}, {"--no-ignore"}, {"--no-ignore-dot"},
 		{"--no-ignore-exclude"}, {"--no-ignore-files"}, {"--no-ignore-parent"}, {"--no-ignore-vcs"},
 		{"--ignore-file-case-insensitive"}, {"--glob-case-insensitive"}, {"--no-require-git"},
-		{"--one-file-system"}, {"--no-messages"}, {"--no-context-separator"}, {"--files"}, {"--type-list"},
+		{"--one-file-system"}, {"--no-messages"}, {"--no-context-separator"},
 	}
 }
 
@@ -144,6 +146,7 @@ func textOptions() [][]string {
 		{"--type-add"}, {"--type-clear"}, {"-r", "--replace"}, {"-E", "--encoding"}, {"--engine"},
 		{"--sort"}, {"--sortr"}, {"--context-separator"}, {"--field-match-separator"},
 		{"--field-context-separator"}, {"--max-filesize"}, {"--path-separator"},
+		{"--color"},
 	}
 }
 
