@@ -190,7 +190,7 @@ func newScene(t *testing.T, dir string) scene {
 	}
 	for _, name := range []string{
 		"write", "append", "truncate", "unlink", "rename", "move", "link", "by-symlink", "chmod", "chown", "utimes", "setxattr",
-		"fchmod", "proc-fd", "futimens", "chmod-symlink", "chmod-race",
+		"fchmod", "flags", "lease", "proc-fd", "futimens", "chmod-symlink", "chmod-race",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(s.Outside, name), []byte("canary"), 0o644))
 	}

@@ -96,6 +96,8 @@ func files() []Act {
 		no("outside_chmod_symlink", "change it through a symlink in the workspace", Anyone),
 		no("outside_chmod_race", "change it through a name that turns into a symlink meanwhile", Anyone),
 		no("outside_futimens", "change the times of a file outside that it has opened for reading", Anyone),
+		no("outside_flags", "change the flags of a file outside that it has opened for reading", Anyone),
+		no("outside_lease", "take a lease on a file outside", Anyone),
 		no("outside_chown", "change the owner of a file outside", Anyone),
 		no("outside_utimes", "change the times of a file outside", Anyone),
 		no("outside_setxattr", "set an extended attribute of a file outside", Anyone),
@@ -132,6 +134,9 @@ func secrets() []Act {
 func processes() []Act {
 	return []Act{
 		no("signal", "signal a process outside", Anyone),
+		no("process_limits", "change the resource limits of a process outside", Anyone),
+		no("process_priority", "change the priority of a process outside", Anyone),
+		no("process_processors", "change which processors a process outside may use", Anyone),
 		no("ptrace", "trace a process outside", RootUser),
 		no("ptrace_child", "trace a child of its own", Anyone),
 		no("process_vm", "read the memory of a process outside", RootUser),

@@ -22,7 +22,7 @@ func (p *Policy) full(plan *launch.Plan, g grants) {
 	plan.View = v.changes()
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
-	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}
+	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
 }
 
 // temporary are the directories that are private to a confined process.

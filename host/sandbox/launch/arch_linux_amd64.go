@@ -110,4 +110,13 @@ const (
 	sysSemctl          = 66
 	sysMqOpen          = 240
 	sysMqUnlink        = 241
+	sysSchedAffinity   = 203
+	sysSchedScheduler  = 144
+	sysSchedParam      = 142
+	sysSchedAttr       = 314
+	sysMigratePages    = 256
+	sysPrlimit64       = 302
+	sysSetpriority     = 141
+	sysIoprioSet       = 251
+	sysFcntl           = 72
 )

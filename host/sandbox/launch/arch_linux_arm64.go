@@ -110,4 +110,13 @@ const (
 	sysSemctl          = 191
 	sysMqOpen          = 180
 	sysMqUnlink        = 181
+	sysSchedAffinity   = 122
+	sysSchedScheduler  = 119
+	sysSchedParam      = 118
+	sysSchedAttr       = 274
+	sysMigratePages    = 238
+	sysPrlimit64       = 261
+	sysSetpriority     = 140
+	sysIoprioSet       = 30
+	sysFcntl           = 25
 )

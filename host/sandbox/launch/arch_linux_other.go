@@ -112,4 +112,13 @@ const (
 	sysSemctl          = absent - 104
 	sysMqOpen          = absent - 105
 	sysMqUnlink        = absent - 106
+	sysSchedAffinity   = absent - 107
+	sysSchedScheduler  = absent - 108
+	sysSchedParam      = absent - 109
+	sysSchedAttr       = absent - 110
+	sysMigratePages    = absent - 111
+	sysPrlimit64       = absent - 112
+	sysSetpriority     = absent - 113
+	sysIoprioSet       = absent - 114
+	sysFcntl           = absent - 115
 )

@@ -93,6 +93,9 @@ type Filter struct {
 	// of files, where the view confines that. Otherwise a supervisor looks at
 	// each such call.
 	Attributes bool
+	// Others allows changing the limits and priorities of other processes,
+	// where a PID namespace leaves none outside to be named.
+	Others bool
 	// SysV allows System V shared memory, semaphores and message queues, and
 	// POSIX message queues.
 	SysV bool

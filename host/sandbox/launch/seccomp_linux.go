@@ -117,6 +117,10 @@ func (f Filter) rules() rules {
 	p.refuseMachine()
 	p.refuseProcesses()
 	p.attributes(f.Attributes)
+	p.requests(f.Attributes)
+	if !f.Others {
+		p.others()
+	}
 	p.creation()
 	if !f.SysV {
 		p.refuse(syscall.EPERM, sysShmget, sysShmat, sysShmctl, sysMsgget, sysMsgsnd, sysMsgrcv, sysMsgctl,
@@ -172,8 +176,6 @@ func (p *rules) refuseProcesses() {
 	p.refuseBits(sysUnshare, 0, newNamespaces|newTime)
 	p.add(sysPersonality, loadArg(0), jumpEqual(0), ret(retAllow),
 		jumpEqual(personalityAs), ret(retAllow), ret(refuse(syscall.EPERM)))
-	p.add(sysIoctl, loadArg(1), jumpEqual(tiocsti), ret(refuse(syscall.EPERM)),
-		jumpEqual(tioclinux), ret(refuse(syscall.EPERM)), ret(retAllow))
 }
 
 // attributes lets modes, owners, times and extended attributes be changed, or

@@ -17,6 +17,11 @@ func judge(t *testing.T, p program, arch uint32, nr int, args ...uint32) uint32 
 	for i, arg := range args {
 		data[offArgs+8*uint32(i)] = arg
 	}
+	return run(t, p, data)
+}
+
+func run(t *testing.T, p program, data map[uint32]uint32) uint32 {
+	t.Helper()
 	var a uint32
 	for pc := 0; pc < len(p); pc++ {
 		in := p[pc]
@@ -51,7 +56,7 @@ func judge(t *testing.T, p program, arch uint32, nr int, args ...uint32) uint32 
 }
 
 func TestFilter(t *testing.T) {
-	none, all := Filter{}, Filter{Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}
+	none, all := Filter{}, Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
 	eperm, eacces, enosys := refuse(syscall.EPERM), refuse(syscall.EACCES), refuse(syscall.ENOSYS)
 	const create = unix.O_CREAT | unix.O_WRONLY
 	tests := []struct {
@@ -80,6 +85,26 @@ func TestFilter(t *testing.T) {
 		{"ioctl tcgets", unix.SYS_IOCTL, []uint32{0, unix.TCGETS}, retAllow, retAllow},
 		{"ioctl tiocsti", unix.SYS_IOCTL, []uint32{0, unix.TIOCSTI}, eperm, eperm},
 		{"ioctl tioclinux", unix.SYS_IOCTL, []uint32{0, unix.TIOCLINUX}, eperm, eperm},
+		{"ioctl flags are read", unix.SYS_IOCTL, []uint32{3, unix.FS_IOC_GETFLAGS}, retAllow, retAllow},
+		{"ioctl flags", unix.SYS_IOCTL, []uint32{3, unix.FS_IOC_SETFLAGS}, eperm, retAllow},
+		{"ioctl verity", unix.SYS_IOCTL, []uint32{3, unix.FS_IOC_ENABLE_VERITY}, eperm, retAllow},
+		{"ioctl project", unix.SYS_IOCTL, []uint32{3, 0x401c5820}, eperm, retAllow},
+		{"ioctl fiemap", unix.SYS_IOCTL, []uint32{3, 0xc020660b}, retAllow, retAllow},
+		{"ioctl reflink", unix.SYS_IOCTL, []uint32{3, unix.FICLONE}, retAllow, retAllow},
+		{"ioctl btrfs snapshot", unix.SYS_IOCTL, []uint32{3, 0x50009417}, eperm, eperm},
+		{"ioctl fionbio", unix.SYS_IOCTL, []uint32{3, 0x5421}, retAllow, retAllow},
+		{"fcntl flags", unix.SYS_FCNTL, []uint32{3, unix.F_SETFL}, retAllow, retAllow},
+		{"fcntl lease", unix.SYS_FCNTL, []uint32{3, unix.F_SETLEASE}, eperm, eperm},
+		{"prlimit of its own", unix.SYS_PRLIMIT64, []uint32{0, 0, 4096}, retAllow, retAllow},
+		{"prlimit asks", unix.SYS_PRLIMIT64, []uint32{7, 0, 0, 4096}, retAllow, retAllow},
+		{"prlimit of another", unix.SYS_PRLIMIT64, []uint32{7, 0, 4096}, eperm, retAllow},
+		{"nice", unix.SYS_SETPRIORITY, []uint32{unix.PRIO_PROCESS, 0, 10}, retAllow, retAllow},
+		{"nice of another", unix.SYS_SETPRIORITY, []uint32{unix.PRIO_PROCESS, 7, 10}, eperm, retAllow},
+		{"nice of a user", unix.SYS_SETPRIORITY, []uint32{unix.PRIO_USER, 0, 10}, eperm, retAllow},
+		{"affinity", unix.SYS_SCHED_SETAFFINITY, []uint32{0}, retAllow, retAllow},
+		{"affinity of another", unix.SYS_SCHED_SETAFFINITY, []uint32{7}, eperm, retAllow},
+		{"ionice", unix.SYS_IOPRIO_SET, []uint32{1, 0}, retAllow, retAllow},
+		{"ionice of a user", unix.SYS_IOPRIO_SET, []uint32{3, 0}, eperm, retAllow},
 		{"fchmod", unix.SYS_FCHMOD, []uint32{3, 0o755}, retAsk, retAllow},
 		{"fchmod setuid", unix.SYS_FCHMOD, []uint32{3, 0o4755}, retAsk, eperm},
 		{"fchmodat setgid", unix.SYS_FCHMODAT, []uint32{3, 0, 0o2755}, retAsk, eperm},
@@ -110,6 +135,8 @@ func TestFilter(t *testing.T) {
 		assert.Equal(t, test.none, judge(t, none.compile(), auditArch, test.nr, test.args...), "%s, nothing granted", test.name)
 		assert.Equal(t, test.all, judge(t, all.compile(), auditArch, test.nr, test.args...), "%s, all granted", test.name)
 	}
+	highWord := map[uint32]uint32{offNr: uint32(sysPrlimit64), offArch: auditArch, offArgs: 7, offArgs + 20: 1}
+	assert.Equal(t, eperm, run(t, none.compile(), highWord), "limits at an address whose low word is 0")
 	const i386 = 0x40000003
 	assert.EqualValues(t, retKill, judge(t, all.compile(), i386, 21), "a call by another architecture's numbers")
 }
@@ -127,7 +154,7 @@ func TestBytes(t *testing.T) {
 // TestFilterDoesNothingTwice keeps each system call to one rule: of two, it
 // would depend on where the search splits which one counts.
 func TestFilterDoesNothingTwice(t *testing.T) {
-	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, SysV: true}} {
+	for _, f := range []Filter{{}, {Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}} {
 		seen := make(map[int]bool)
 		for _, r := range f.rules() {
 			assert.False(t, seen[r.nr], "system call %d", r.nr)

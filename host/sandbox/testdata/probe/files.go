@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -204,6 +205,25 @@ func (s Scene) attributes() acts {
 		"outside_futimens": func() error {
 			return s.withOpen("futimens", func(fd int) error {
 				return call(unix.SYS_UTIMENSAT, uintptr(fd), 0, 0, 0)
+			})
+		},
+		"outside_flags": func() error {
+			return s.withOpen("flags", func(fd int) error {
+				flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+				if errors.Is(err, unix.ENOTTY) || errors.Is(err, unix.EOPNOTSUPP) {
+					return errAbsent // the file system has none
+				}
+				if err != nil {
+					return err
+				}
+				const noDump = 0x40
+				return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|noDump)
+			})
+		},
+		"outside_lease": func() error {
+			return s.withOpen("lease", func(fd int) error {
+				_, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK)
+				return err
 			})
 		},
 		"outside_chmod_symlink": func() error {

@@ -17,7 +17,22 @@ import (
 
 func (s Scene) processes() acts {
 	return acts{
-		"signal":       func() error { return unix.Kill(s.Pid, 0) },
+		"signal": func() error { return unix.Kill(s.Pid, 0) },
+		"process_limits": func() error {
+			var limit unix.Rlimit
+			if err := unix.Prlimit(s.Pid, unix.RLIMIT_CORE, nil, &limit); err != nil {
+				return err
+			}
+			return unix.Prlimit(s.Pid, unix.RLIMIT_CORE, &limit, nil)
+		},
+		"process_priority": func() error { return unix.Setpriority(unix.PRIO_PROCESS, s.Pid, 10) },
+		"process_processors": func() error {
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(s.Pid, &set); err != nil {
+				return err
+			}
+			return unix.SchedSetaffinity(s.Pid, &set)
+		},
 		"ptrace":       func() error { return trace(s.Pid) },
 		"ptrace_child": traceChild,
 		"process_vm": func() error {
