@@ -10,8 +10,38 @@ type fileHits struct {
 	path  string
 	count int
 	// lines are the matches in mode Lines, or the first of them when more
-	// cannot be among the results.
+	// cannot be among the results, without the first skip of the file.
 	lines []Match
+	size  int // of lines
+	skip  int
+}
+
+// wants reports whether the match that was counted last can be among the
+// results.
+func (f *fileHits) wants(q Query) bool {
+	return f.count > f.skip && len(f.lines) < wanted(q) && !q.full(f.size)
+}
+
+func (f *fileHits) add(m Match) {
+	f.lines = append(f.lines, m)
+	f.size += m.size()
+}
+
+// full reports whether results of a size are as many as may be.
+func (q *Query) full(size int) bool { return q.MaxBytes > 0 && size >= q.MaxBytes }
+
+// resultSize is about what a result takes besides its texts.
+const resultSize = 64
+
+// size is about what a match takes as JSON, in bytes.
+func (m *Match) size() int {
+	size := resultSize + len(m.Path) + len(m.Text)
+	for _, lines := range [][]string{m.Before, m.After} {
+		for _, line := range lines {
+			size += len(line) + len(`"",`)
+		}
+	}
+	return size
 }
 
 // hits is what an engine found.
@@ -39,27 +69,38 @@ func (h *hits) matches(q Query) *Matches {
 }
 
 func (h *hits) takeLines(m *Matches, q Query) {
-	skip, room := q.Offset, wanted(q)-q.Offset
+	skip, most, size := q.Offset, wanted(q)-q.Offset, 0
 	m.Lines = []Match{}
+	full := false
 	for _, f := range h.files {
 		m.Total += f.count
-		lines := f.lines
 		if skip >= f.count {
 			skip -= f.count
 			continue
 		}
-		lines, skip = lines[min(skip, len(lines)):], 0
-		lines = lines[:min(len(lines), room-len(m.Lines))]
-		m.Lines = append(m.Lines, lines...)
+		lines := f.lines[min(skip-f.skip, len(f.lines)):]
+		skip = 0
+		for i := 0; i < len(lines) && len(m.Lines) < most && !full; i++ {
+			size += lines[i].size()
+			if full = len(m.Lines) > 0 && q.full(size-1); !full {
+				m.Lines = append(m.Lines, lines[i])
+			}
+		}
 	}
 	m.Truncated = m.Total > q.Offset+len(m.Lines)
+	m.Full = q.MaxBytes > 0 && m.Truncated && len(m.Lines) < most
 }
 
 func (h *hits) takeFiles(m *Matches, q Query) {
 	m.Files = []File{}
+	size := 0
 	for i, f := range h.files {
 		m.Total += f.count
-		if i < q.Offset || i >= wanted(q) {
+		if i < q.Offset || i >= wanted(q) || m.Full {
+			continue
+		}
+		size += resultSize + len(f.path)
+		if m.Full = len(m.Files) > 0 && q.full(size-1); m.Full {
 			continue
 		}
 		file := File{Path: f.path, Lines: f.count}
@@ -83,14 +124,28 @@ func wanted(q Query) int {
 	return q.Offset + q.Max
 }
 
-// prune forgets lines that cannot be among the results, keeping the counts,
-// when there are many more than needed. files are in order of path.
-func prune(files []fileHits, most int) (kept int) {
+// kept is how many lines, and of what size, are held until the results can be
+// cut out.
+type kept struct{ lines, size int }
+
+func (k *kept) add(f *fileHits) {
+	k.lines += len(f.lines)
+	k.size += f.size
+}
+
+// many reports whether more is held than is needed, by a factor.
+func (k *kept) many(q Query, factor int) bool {
+	return k.lines/factor > wanted(q) || q.full(k.size/factor)
+}
+
+// prune forgets lines that cannot be among the results, keeping the counts.
+// files are in order of path.
+func (k *kept) prune(files []fileHits, q Query) {
+	*k = kept{}
 	for i := range files {
-		if kept >= most {
-			files[i].lines = nil
+		if k.lines >= wanted(q) || q.full(k.size) {
+			files[i].lines, files[i].size = nil, 0
 		}
-		kept += len(files[i].lines)
+		k.add(&files[i])
 	}
-	return kept
 }

@@ -135,7 +135,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("./a\x003\r\n"), 2)
 	f.Fuzz(func(t *testing.T, output []byte, n int) {
 		q := Query{Mode: Mode(n & 1), Before: n & 3, After: n >> 2 & 3, Max: n & 7}
-		m := parse(output, q).matches(q)
+		m := parse(output, q, nil).matches(q)
 		for _, line := range m.Lines {
 			assert.True(t, utf8.ValidString(line.Text))
 		}

@@ -15,13 +15,14 @@ const binaryWarning = ": WARNING: stopped searching binary file after match"
 // in mode Lines the number, ':' for a match or '-' for context, and the text;
 // in the other modes the count.
 type parser struct {
-	query Query
-	hits  *hits
+	query   Query
+	pattern *pattern
+	hits    *hits
 
 	name  string    // of the file that the lines are from, as printed
 	lines []rawLine // of that file
 	part  string    // the beginning of a name with line breaks in it
-	kept  int       // lines in hits
+	kept  kept      // in hits
 }
 
 // rawLine is one printed line of a file.
@@ -32,8 +33,8 @@ type rawLine struct {
 }
 
 // parse reads the whole output. It may end anywhere, when ripgrep was stopped.
-func parse(output []byte, q Query) *hits {
-	p := &parser{query: q, hits: &hits{}}
+func parse(output []byte, q Query, what *pattern) *hits {
+	p := &parser{query: q, pattern: what, hits: &hits{}}
 	output, p.hits.searched = cutStatistics(output)
 	for len(output) > 0 {
 		line, rest, whole := bytes.Cut(output, []byte{'\n'})
@@ -124,8 +125,8 @@ func (p *parser) endFile() {
 			continue
 		}
 		f.count++
-		if len(f.lines) < wanted(p.query) {
-			f.lines = append(f.lines, p.match(f.path, i))
+		if f.wants(p.query) {
+			f.add(p.match(f.path, i))
 		}
 	}
 	p.name, p.lines = "", p.lines[:0]
@@ -133,26 +134,25 @@ func (p *parser) endFile() {
 		return // cut off before the match
 	}
 	p.hits.files = append(p.hits.files, f)
-	p.kept += len(f.lines)
-	if most := wanted(p.query); p.kept/4 > most {
+	if p.kept.add(&f); p.kept.many(p.query, 4) {
 		p.hits.sort()
-		p.kept = prune(p.hits.files, most)
+		p.kept.prune(p.hits.files, p.query)
 	}
 }
 
 // match makes the result for the i-th line, from the lines printed around it.
 func (p *parser) match(path string, i int) Match {
 	line := p.lines[i]
-	m := Match{Path: path, Line: line.number, Text: show(line.text)}
+	m := Match{Path: path, Line: line.number, Text: p.query.shownMatch(line.text, p.pattern)}
 	first := i
 	for first > 0 && i-first < p.query.Before && p.lines[first-1].number == p.lines[first].number-1 {
 		first--
 	}
 	for _, before := range p.lines[first:i] {
-		m.Before = append(m.Before, show(before.text))
+		m.Before = append(m.Before, p.query.shown(before.text))
 	}
 	for j := i + 1; j < len(p.lines) && j-i <= p.query.After && p.lines[j].number == p.lines[j-1].number+1; j++ {
-		m.After = append(m.After, show(p.lines[j].text))
+		m.After = append(m.After, p.query.shown(p.lines[j].text))
 	}
 	return m
 }

@@ -60,9 +60,16 @@ func invalid(pattern string, err error) error {
 			reason += ": " + syntaxErr.Expr
 		}
 	}
-	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).
-		Suggest("Put a backslash before characters that are meant as they are, or search for a literal text.").With("reason", reason)
+	next := "Put a backslash before characters that are meant as they are, or search for a literal text."
+	if found := beyondRE2.FindString(pattern); found != "" {
+		reason = found + " is not supported"
+		next = "Patterns have no look-ahead, look-behind or back-reference (RE2 syntax): search for more, and choose among what is found."
+	}
+	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).Suggest("%s", next).With("reason", reason)
 }
+
+// beyondRE2 finds what other engines know and this syntax lacks.
+var beyondRE2 = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]`)
 
 // withinLine changes a tree into one that never matches a line break, and for
 // which the text begins and ends with the line. Groups capture nothing.

@@ -65,7 +65,7 @@ func (s *Searcher) ripgrep(ctx context.Context, rg string, j *job) (*hits, error
 	if result.Stdout.Omitted > 0 || failed && !timedOut {
 		return nil, errFallback
 	}
-	h := parse(result.Stdout.Head, j.Query)
+	h := parse(result.Stdout.Head, j.Query, j.pattern)
 	h.timedOut, h.engine = timedOut, Ripgrep
 	return h, nil
 }

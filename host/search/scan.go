@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -75,8 +74,8 @@ func (in *input) search(found *fileHits) {
 		if in.query.Mode == Files {
 			return
 		}
-		if in.query.Mode == Lines && len(found.lines) < wanted(in.query) {
-			found.lines = append(found.lines, in.match(found.path, start, end))
+		if in.query.Mode == Lines && found.wants(in.query) {
+			found.add(in.match(found.path, start, end))
 		}
 	}
 }
@@ -148,7 +147,7 @@ func (in *input) match(path string, start, end int) Match {
 	in.line += bytes.Count(in.text[in.counted:start], []byte{'\n'})
 	in.counted = start
 	return Match{
-		Path: path, Line: in.line + 1, Text: show(in.text[start:end]),
+		Path: path, Line: in.line + 1, Text: in.query.shownMatch(in.text[start:end], in.pattern),
 		Before: in.before(start, in.query.Before), After: in.after(end, in.query.After),
 	}
 }
@@ -158,7 +157,7 @@ func (in *input) before(start, n int) []string {
 	for len(lines) < n && start > 0 {
 		end := start - 1
 		start = in.startOf(end)
-		lines = append(lines, show(in.text[start:end]))
+		lines = append(lines, in.query.shown(in.text[start:end]))
 	}
 	slices.Reverse(lines)
 	return lines
@@ -169,14 +168,9 @@ func (in *input) after(end, n int) []string {
 	for len(lines) < n && end+1 < len(in.text) {
 		start := end + 1
 		end = in.endOf(start)
-		lines = append(lines, show(in.text[start:end]))
+		lines = append(lines, in.query.shown(in.text[start:end]))
 	}
 	return lines
 }
 
 func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
-
-// show is a line as results have it.
-func show(line []byte) string {
-	return strings.ToValidUTF8(string(trimCR(line)), string(utf8.RuneError))
-}

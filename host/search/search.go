@@ -107,6 +107,14 @@ type Query struct {
 	// Max bounds how many results are returned, after Offset were left out.
 	// They are still counted. 0 is no bound.
 	Max, Offset int
+	// MaxBytes bounds the results that are returned, by about what they take
+	// as JSON. The first is returned whatever its size, and all are counted.
+	// 0 is no bound.
+	MaxBytes int
+	// MaxLine bounds the lines that are returned, in bytes. Of a longer one a
+	// part is, in a match the part that matches, with what is left out said in
+	// brackets. 0 is no bound.
+	MaxLine int
 	// Timeout ends the search with what was found until then; 0 is no bound.
 	Timeout time.Duration
 }
@@ -144,6 +152,8 @@ type Matches struct {
 	FilesMatched, FilesSearched int
 	// Truncated is true when there are more results behind those returned.
 	Truncated bool
+	// Full is true when Query.MaxBytes, not Query.Max, ended them.
+	Full bool
 	// TimedOut is true when time was up before all was searched.
 	TimedOut bool
 	// Engine is what did the search.
@@ -180,7 +190,11 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, q.Timeout, errTimeUp)
 		defer cancel()
 	}
-	hits, err := s.search(ctx, &job{q, p, f, target})
+	find := s.search
+	if q.MaxBytes > 0 && q.Offset > 0 && q.Mode == Lines {
+		find = s.page
+	}
+	hits, err := find(ctx, &job{q, p, f, target})
 	if err != nil {
 		return nil, err
 	}

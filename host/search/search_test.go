@@ -330,3 +330,18 @@ func TestGlob(t *testing.T) {
 	_, err = s.Glob(t.Context(), search.GlobQuery{Pattern: "[a"})
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }
+
+func TestPatternBeyondRE2(t *testing.T) {
+	for pattern, reason := range map[string]string{
+		`foo(?=bar)`: "(?= is not supported", `foo(?!bar)`: "(?! is not supported",
+		`(?<=a)b`: "(?<= is not supported", `(?<!a)b`: "(?<! is not supported", `(a)\1`: `\1 is not supported`,
+		`(`: "missing closing )",
+	} {
+		_, err := search.New(open(t, nil), search.Options{}).Grep(t.Context(), search.Query{Pattern: pattern})
+		require.Error(t, err, pattern)
+		e := tool.AsError(err)
+		assert.Equal(t, tool.InvalidArgument, e.Code)
+		assert.Equal(t, reason, e.Details["reason"])
+		assert.Equal(t, reason != "missing closing )", strings.Contains(e.Suggestion, "RE2 syntax"), e.Suggestion)
+	}
+}

@@ -15,7 +15,8 @@ type worker struct {
 
 	found    []fileHits // in order of path
 	searched int
-	kept     int // lines in found
+	kept     kept // in found
+	skip     int  // matches of each file that are counted only
 }
 
 func (w *worker) searchAll(ctx context.Context, names []string) {
@@ -38,7 +39,7 @@ func (w *worker) searchFile(name string, f source, size int64) {
 	if err != nil {
 		return
 	}
-	found := fileHits{path: name}
+	found := fileHits{path: name, skip: w.skip}
 	if rest == nil {
 		in := &input{text: decode(data), query: w.job.Query, pattern: w.job.pattern, stop: w.stop}
 		in.search(&found)
@@ -50,9 +51,8 @@ func (w *worker) searchFile(name string, f source, size int64) {
 		return
 	}
 	w.found = append(w.found, found)
-	w.kept += len(found.lines)
-	if most := wanted(w.job.Query); w.kept/2 > most {
-		w.kept = prune(w.found, most)
+	if w.kept.add(&found); w.kept.many(w.job.Query, 3) {
+		w.kept.prune(w.found, w.job.Query)
 	}
 }
 

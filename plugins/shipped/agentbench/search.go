@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -17,8 +17,10 @@ import (
 const (
 	defaultMaxResults   = 50
 	defaultContextLines = 2
-	// matchLineMax bounds a line that search shows, in bytes.
+	// matchLineMax bounds a line that search shows, in bytes, and matchesMax
+	// all that it shows.
 	matchLineMax = 4 << 10
+	matchesMax   = contentMax
 )
 
 // match is a line that matches.
@@ -38,7 +40,7 @@ func searchTool(deps *Deps) tool.Tool {
 		Description: "Search the files of the workspace for a text or a regular expression, in any case. " +
 			"Files that .gitignore excludes, hidden ones and binary ones are passed over. " +
 			"Returns: matches with file, line, content and the lines around it, ordered by file and line; " +
-			"total_matches counts all, truncated is true when there are more than max_results.",
+			"total_matches counts all, truncated is true when there are more than max_results, or than an answer can hold.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"query":{"type":"string","description":"Text to look for, or a regular expression when is_regex is true."},` +
 			`"glob":{"type":"string","description":"Pattern of the files to search, such as **/*.py."},` +
@@ -92,7 +94,7 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	}
 	q := search.Query{
 		Pattern: in.Query, Literal: !in.Regex, IgnoreCase: true, Hidden: namesHidden(glob),
-		Before: in.Context, After: in.Context, Max: in.Max,
+		Before: in.Context, After: in.Context, Max: in.Max, MaxBytes: matchesMax, MaxLine: matchLineMax,
 	}
 	if glob != "" {
 		q.Globs = []string{glob}
@@ -106,9 +108,13 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	}
 	data := searchData{Matches: make([]match, len(found.Lines)), Total: found.Total, Truncated: found.Truncated}
 	for i, m := range found.Lines {
-		data.Matches[i] = match{m.Path, m.Line, shownLine(m.Text), shownLines(m.Before), shownLines(m.After)}
+		data.Matches[i] = match{m.Path, m.Line, m.Text, append([]string{}, m.Before...), append([]string{}, m.After...)}
 	}
-	if data.Truncated {
+	switch {
+	case found.Full:
+		data.Hint = fmt.Sprintf("%d matches are left out, because an answer holds no more than %d MiB; narrow the query or the glob to see them.",
+			found.Total-len(found.Lines), matchesMax>>20)
+	case data.Truncated:
 		data.Hint = "Raise max_results, or narrow the query or the glob, to see the rest."
 	}
 	out := &outcome{data: data, truncated: data.Truncated}
@@ -157,20 +163,4 @@ func searchGlob(ws *workspace.Workspace, glob string) (string, error) {
 		bare = "!" + bare
 	}
 	return bare, nil
-}
-
-func shownLines(lines []string) []string {
-	out := make([]string, len(lines))
-	for i, line := range lines {
-		out[i] = shownLine(line)
-	}
-	return out
-}
-
-// shownLine is a line as search shows it: cut when it is very long.
-func shownLine(line string) string {
-	if len(line) <= matchLineMax {
-		return line
-	}
-	return excerpt.Head(line, matchLineMax) + " [... the line is longer; see it with read_file ...]"
 }

@@ -208,7 +208,27 @@ func TestSearchLongLine(t *testing.T) {
 	got := f.search(t, `{"query":"x"}`)
 	require.Len(t, got, 1)
 	assert.Less(t, len(got[0]), 5000)
-	assert.Contains(t, got[0], "the line is longer")
+	assert.True(t, strings.HasSuffix(got[0], "üx"), "what matches is shown")
+	assert.Contains(t, got[0], "f:1:[... 5906 bytes] ü")
+}
+
+// TestSearchAnswerIsBounded asks for more than an answer can hold: "large
+// outputs are truncated", and truncated and total_matches say so.
+func TestSearchAnswerIsBounded(t *testing.T) {
+	const lines = 120_000
+	f := newFixture(t)
+	f.write(t, "a", strings.Repeat("needle\n", lines))
+	for _, context := range []int{0, 10} {
+		e := f.call(t, "search", map[string]any{"query": "needle", "max_results": 1_000_000_000, "context_lines": context})
+		require.Equal(t, "success", e.Status)
+		shown := len(e.Data["matches"].([]any))
+		assert.Greater(t, shown, 1000)
+		assert.Less(t, len(e.result.Structured), 16<<20)
+		assert.Equal(t, true, e.Data["truncated"])
+		assert.EqualValues(t, lines, e.Data["total_matches"])
+		assert.Contains(t, e.Data["hint"], fmt.Sprintf("%d matches are left out", lines-shown))
+		assert.Contains(t, e.Data["hint"], "narrow")
+	}
 }
 
 // searchingWith is a fixture on the same files with another engine.

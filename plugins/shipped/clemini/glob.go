@@ -3,6 +3,7 @@ package clemini
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -51,6 +52,18 @@ type globResult struct {
 	Count     int      `json:"count"`
 	Total     int      `json:"total_found"`
 	Truncated bool     `json:"truncated"`
+	Context   *hint    `json:"context,omitempty"`
+}
+
+// hint says in a success how to get what it leaves out.
+type hint struct {
+	Hint string `json:"hint"`
+}
+
+// more is the hint of a list that ended because an answer holds no more; next
+// is the offset of the rest.
+func more(next int, instead string) *hint {
+	return &hint{fmt.Sprintf("An answer holds no more than %d MiB. %s with offset %d.", maxMatches>>20, instead, next)}
 }
 
 // ownDirs are where toolhost keeps its records. A pattern that names one looks
@@ -79,8 +92,12 @@ func runGlob(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error)
 		return strings.HasPrefix(name, ownState) && !strings.HasPrefix(pattern, ownState)
 	})
 	files := in.sorted(deps.Workspace, names)
-	shown := page(files, int(in.Offset), int(in.Limit))
+	asked := page(files, int(in.Offset), int(in.Limit))
+	shown := fitting(asked)
 	r := globResult{Matches: shown, Count: len(shown), Total: len(files), Truncated: int(in.Offset)+len(shown) < len(files)}
+	if len(shown) < len(asked) {
+		r.Context = more(int(in.Offset)+len(shown), "Narrow the pattern, or go on")
+	}
 	return &outcome{data: r, truncated: r.Truncated}, nil
 }
 
@@ -157,6 +174,17 @@ func (in globInput) sorted(ws *workspace.Workspace, names []string) []string {
 		out[i] = f.name
 	}
 	return out
+}
+
+// fitting gives the first names, as many as an answer holds.
+func fitting(names []string) []string {
+	size := 0
+	for i, name := range names {
+		if size += len(name) + len(`"",`); size > maxMatches {
+			return names[:i]
+		}
+	}
+	return names
 }
 
 // page cuts out the part of a list that was asked for. A limit of 0 is none.

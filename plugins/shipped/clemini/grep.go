@@ -2,14 +2,21 @@ package clemini
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxMatchLine bounds a line that grep shows, in bytes.
-const maxMatchLine = 2 << 10
+const (
+	// maxMatchLine bounds a line that grep shows, and maxMatches all that it
+	// shows, in bytes.
+	maxMatchLine = 2 << 10
+	maxMatches   = 8 << 20
+	// maxAround bounds the lines before a match, and those after it.
+	maxAround = 1000
+)
 
 func grep(deps *Deps) tool.Tool {
 	return &contractTool{deps: deps, work: runGrep, definition: &tool.Definition{
@@ -58,10 +65,11 @@ type grepInput struct {
 }
 
 type grepResult struct {
-	Matches   any  `json:"matches"`
-	Count     int  `json:"count"`
-	Total     int  `json:"total_found"`
-	Truncated bool `json:"truncated,omitempty"`
+	Matches   any   `json:"matches"`
+	Count     int   `json:"count"`
+	Total     int   `json:"total_found"`
+	Truncated bool  `json:"truncated,omitempty"`
+	Context   *hint `json:"context,omitempty"`
 }
 
 type grepLine struct {
@@ -102,6 +110,7 @@ func (in grepInput) query() search.Query {
 	q := search.Query{
 		Pattern: in.Pattern, IgnoreCase: in.IgnoreCase, Dir: in.Directory, Hidden: true,
 		Before: int(in.Context), After: int(in.Context), Max: int(in.Limit), Offset: int(in.Offset),
+		MaxBytes: maxMatches, MaxLine: maxMatchLine,
 	}
 	if !strings.HasPrefix(strings.TrimPrefix(in.Directory, "./"), ".agent/") {
 		q.SkipDirs = ownDirs()
@@ -112,6 +121,7 @@ func (in grepInput) query() search.Query {
 	if in.After != nil {
 		q.After = int(*in.After)
 	}
+	q.Before, q.After = min(q.Before, maxAround), min(q.After, maxAround)
 	if in.FilePattern != "" && in.FilePattern != "**/*" {
 		q.Globs = []string{in.FilePattern}
 	}
@@ -145,9 +155,16 @@ func (in grepInput) result(found *search.Matches, before, after bool) grepResult
 	default:
 		lines := []grepLine{}
 		for _, m := range found.Lines {
-			lines = append(lines, grepLine{m.Path, m.Line, shortened(m.Text, maxMatchLine), around(m.Before, before), around(m.After, after)})
+			lines = append(lines, grepLine{m.Path, m.Line, m.Text, around(m.Before, before), around(m.After, after)})
+			r.Truncated = r.Truncated || len(m.Before) == maxAround || len(m.After) == maxAround
 		}
 		r.Matches, r.Count = lines, len(lines)
+	}
+	switch next := int(in.Offset) + r.Count; {
+	case found.Full:
+		r.Context = more(next, "Narrow the pattern or the files, or go on")
+	case r.Truncated && !found.Truncated:
+		r.Context = &hint{fmt.Sprintf("No more than %d lines are given before and after a match; read_file shows the rest.", maxAround)}
 	}
 	return r
 }
@@ -157,9 +174,6 @@ func around(lines []string, wanted bool) *[]string {
 	if !wanted {
 		return nil
 	}
-	shown := []string{}
-	for _, line := range lines {
-		shown = append(shown, shortened(strings.TrimSuffix(line, "\r"), maxMatchLine))
-	}
-	return &shown
+	lines = append([]string{}, lines...)
+	return &lines
 }

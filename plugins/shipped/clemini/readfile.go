@@ -46,10 +46,10 @@ type readInput struct {
 }
 
 type readResult struct {
-	Contents  string            `json:"contents"`
-	Total     int               `json:"total_lines"`
-	Truncated bool              `json:"truncated,omitempty"`
-	Context   map[string]string `json:"context,omitempty"`
+	Contents  string `json:"contents"`
+	Total     int    `json:"total_lines"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Context   *hint  `json:"context,omitempty"`
 }
 
 func runRead(_ context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
@@ -102,7 +102,7 @@ func (in readInput) part(lines []string) (*outcome, error) {
 	}
 	r := readResult{Contents: b.String(), Total: len(lines), Truncated: next < len(lines)}
 	if r.Truncated {
-		r.Context = map[string]string{"hint": fmt.Sprintf("%d more lines follow; read on with offset %d.", len(lines)-next, next+1)}
+		r.Context = &hint{fmt.Sprintf("%d more lines follow; read on with offset %d.", len(lines)-next, next+1)}
 	}
 	return &outcome{data: r, truncated: r.Truncated}, nil
 }

@@ -1,6 +1,7 @@
 package clemini_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -138,4 +139,63 @@ func TestLongMatchesAreCut(t *testing.T) {
 	content := got["matches"].([]any)[0].(map[string]any)["content"].(string)
 	assert.Less(t, len(content), 3000)
 	assert.Contains(t, content, "more bytes in this line]")
+}
+
+// TestGrepAnswerIsBounded pages through more than an answer can hold, without
+// head_limit: truncated and the hint say how to go on, and nothing is lost.
+func TestGrepAnswerIsBounded(t *testing.T) {
+	const lines = 250_000
+	b := newBench(t, "a.txt", strings.Repeat("needle\n", lines), "b.txt", "needle\n")
+	for offset, pages := 0, 1; ; pages++ {
+		object, result := b.call("grep", args{"pattern": "needle", "offset": offset})
+		assert.Less(t, len(result.Structured), 16<<20)
+		matches := object["matches"].([]any)
+		assert.EqualValues(t, len(matches), object["count"])
+		assert.EqualValues(t, lines+1, object["total_found"])
+		first, last := matches[0].(map[string]any), matches[len(matches)-1].(map[string]any)
+		if assert.EqualValues(t, offset%lines+1, first["line"]); object["truncated"] == nil {
+			assert.NotContains(t, object, "context")
+			assert.Equal(t, "b.txt", last["file"])
+			assert.Greater(t, pages, 1)
+			break
+		}
+		offset += len(matches)
+		assert.EqualValues(t, offset, last["line"])
+		assert.Contains(t, object["context"].(map[string]any)["hint"], fmt.Sprintf("go on with offset %d.", offset))
+	}
+}
+
+func TestGrepContextIsBounded(t *testing.T) {
+	b := newBench(t, "a.txt", strings.Repeat("line\n", 3000)+"needle\nlast\n")
+	object := b.ok("grep", args{"pattern": "needle", "context": 1_000_000_000_000})
+	match := object["matches"].([]any)[0].(map[string]any)
+	assert.Len(t, match["before"], 1000)
+	assert.Equal(t, []any{"last"}, match["after"])
+	assert.Equal(t, true, object["truncated"])
+	assert.Contains(t, object["context"].(map[string]any)["hint"], "1000 lines")
+	assert.NotContains(t, b.ok("grep", args{"pattern": "needle", "context": 999}), "truncated")
+}
+
+func TestGlobAnswerIsBounded(t *testing.T) {
+	b := newBench(t)
+	const count = 3000
+	long := strings.Repeat("d", 200)
+	dir := strings.Repeat(long+"/", 15)
+	require.NoError(t, os.MkdirAll(b.path(dir), 0o755))
+	for i := range count {
+		b.write(dir+fmt.Sprintf("%04d", i), "")
+	}
+	found := []any{}
+	for {
+		object := b.ok("glob", args{"pattern": "**", "offset": len(found)})
+		assert.EqualValues(t, count, object["total_found"])
+		found = append(found, object["matches"].([]any)...)
+		if object["truncated"] == false {
+			break
+		}
+		assert.Contains(t, object["context"].(map[string]any)["hint"], fmt.Sprintf("go on with offset %d.", len(found)))
+	}
+	require.Len(t, found, count)
+	assert.Equal(t, dir+"0000", found[0])
+	assert.Equal(t, dir+"2999", found[count-1])
 }
