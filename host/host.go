@@ -134,9 +134,6 @@ func (h *Host) Reload(ctx context.Context, sources []Source, toolset Toolset) er
 	if err != nil {
 		return err
 	}
-	for _, p := range catalog.Problems() {
-		h.logger.WarnContext(ctx, "a source gives no tools", "source", p.Source, "error", p.Err)
-	}
 	h.catalog.Store(catalog)
 	return nil
 }

@@ -88,8 +88,8 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err != nil {
 		return err
 	}
-	if outcome.Err != nil {
-		a.pointAtTrust(name, outcome.Err)
+	if outcome.Err != nil && a.pointAtTrust(name, outcome.Err) && !outcome.Envelope {
+		outcome.Result = host.ErrorResult(outcome.Err)
 	}
 	if err := a.printOutcome(outcome, flags, p.host.Root()); err != nil {
 		return err

@@ -84,6 +84,9 @@ func (a *app) describeParameters(raw json.RawMessage) {
 			Description string          `json:"description"`
 			Default     json.RawMessage `json:"default"`
 			Enum        []any           `json:"enum"`
+			Items       struct {
+				Type any `json:"type"`
+			} `json:"items"`
 		} `json:"properties"`
 		Required []string `json:"required"`
 	}
@@ -95,7 +98,10 @@ func (a *app) describeParameters(raw json.RawMessage) {
 	fmt.Fprintln(a.out, "\nParameters:")
 	for _, name := range sortedNames(schema.Properties) {
 		property := schema.Properties[name]
-		facts := []string{fmt.Sprint(firstOf(typeText(property.Type), "any"))}
+		facts := []string{firstOf(typeText(property.Type), "any")}
+		if items := typeText(property.Items.Type); items != "" {
+			facts[0] += " of " + items
+		}
 		if slices.Contains(schema.Required, name) {
 			facts = append(facts, "required")
 		}
@@ -103,9 +109,12 @@ func (a *app) describeParameters(raw json.RawMessage) {
 			facts = append(facts, "default "+compact(property.Default))
 		}
 		if len(property.Enum) > 0 {
-			facts = append(facts, "one of "+strings.Trim(fmt.Sprint(property.Enum), "[]"))
+			facts = append(facts, "one of "+joined(property.Enum, ", "))
 		}
-		fmt.Fprintf(a.out, "  %s  %s\n      %s\n", a.painter.bold(harmless(name)), a.painter.dim("("+harmless(strings.Join(facts, ", "))+")"), harmless(property.Description))
+		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(harmless(name)), a.painter.dim("("+harmless(strings.Join(facts, ", "))+")"))
+		if property.Description != "" {
+			fmt.Fprintf(a.out, "      %s\n", harmless(property.Description))
+		}
 	}
 }
 
@@ -113,5 +122,16 @@ func typeText(t any) string {
 	if t == nil {
 		return ""
 	}
+	if several, ok := t.([]any); ok {
+		return joined(several, " or ")
+	}
 	return fmt.Sprint(t)
+}
+
+func joined(values []any, by string) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, by)
 }

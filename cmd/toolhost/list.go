@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,7 +65,8 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 }
 
 func (a *app) listHuman(catalog *host.Catalog) error {
-	out := bufio.NewWriter(a.out)
+	var text bytes.Buffer
+	out := bufio.NewWriter(&text)
 	rows := make([][4]string, 1, 1+len(catalog.Entries()))
 	rows[0] = [4]string{"NAME", "SOURCE", "RISK", "DESCRIPTION"}
 	for _, e := range catalog.Entries() {
@@ -73,6 +75,9 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	}
 	writeRows(out, rows)
 	if err := errors.Join(listOffers(out, catalog), out.Flush()); err != nil {
+		return err
+	}
+	if err := writeFitting(a.out, text.Bytes(), terminalWidth(a.out)); err != nil {
 		return err
 	}
 	a.listUnavailable(catalog)

@@ -4,11 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 func TestRowsAreWrittenAsByATabwriter(t *testing.T) {
@@ -25,4 +31,40 @@ func TestRowsAreWrittenAsByATabwriter(t *testing.T) {
 	writeRows(out, rows)
 	require.NoError(t, out.Flush())
 	assert.Equal(t, want.String(), got.String())
+}
+
+// TestLinesFitATerminal cuts what is too long for a line, by characters and
+// not by bytes, and leaves everything else.
+func TestLinesFitATerminal(t *testing.T) {
+	for _, c := range []struct {
+		width      int
+		text, want string
+	}{
+		{0, "a long line\nb  \n", "a long line\nb  \n"},
+		{7, "a long line\nshort\n", "a long…\nshort\n"},
+		{7, "1234567\n12345678\n\n", "1234567\n123456…\n\n"},
+		{4, "äöüß\näöüßx", "äöüß\näöü…"},
+		{5, "abc       \n", "abc\n"},
+		{1, "ab\n", "…\n"},
+	} {
+		var got bytes.Buffer
+		require.NoError(t, writeFitting(&got, []byte(c.text), c.width))
+		assert.Equal(t, c.want, got.String(), "%q at %d", c.text, c.width)
+	}
+}
+
+// TestListOnANarrowTerminal keeps each tool on one line.
+func TestListOnANarrowTerminal(t *testing.T) {
+	testneed.Program(t, "script")
+	testneed.Program(t, "stty")
+	cmd := exec.Command("script", "-qefc", "stty cols 60; exec toolhost list", os.DevNull)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(environment(t.TempDir()), "TERM=xterm", "SHELL=/bin/sh", "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.Output()
+	require.NoError(t, err, string(out))
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), "\r", "")), "\n")
+	assert.Greater(t, len(lines), 20)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 60, line)
+	}
 }

@@ -29,6 +29,7 @@ func (a *app) reload(ctx context.Context, p *project, server *mcpserve.Server) {
 		return
 	}
 	p.forgetRefused(ctx)
+	p.warnOfProblems(ctx)
 	server.Refresh()
 	a.logger.InfoContext(ctx, "agent.hcl was read again")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"time"
@@ -67,6 +68,9 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 		return err
 	}
 	defer offer.project.close()
+	if isTerminal(a.in) {
+		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
+	}
 	return offer.server.ServeStdio(ctx, a.in, a.out)
 }
 
@@ -93,6 +97,7 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 		return nil, err
 	}
 	p.ownSessions()
+	p.warnOfProblems(ctx)
 	server := mcpserve.New(p.host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded, Search: search,
 	})
@@ -103,6 +108,14 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	go watch(ctx, p.loginFiles, func() { p.loggedIn(ctx) })
 	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
+}
+
+// warnOfProblems logs which sources give no tools, for the operator of a
+// server. Other commands say it where it matters to them.
+func (p *project) warnOfProblems(ctx context.Context) {
+	for _, problem := range p.host.Catalog().Problems() {
+		p.app.logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
+	}
 }
 
 // sessionEnded releases what was kept for a session.

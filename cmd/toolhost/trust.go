@@ -126,12 +126,14 @@ func (a *app) tellInert(cfg *config.Config) {
 
 // pointAtTrust has the error about an unknown tool say how it comes to be, where
 // a file that is not approved declares it.
-func (a *app) pointAtTrust(name string, err error) {
+func (a *app) pointAtTrust(name string, err error) bool {
 	e, ok := errors.AsType[*tool.Error](err)
 	if !ok || e.Code != tool.NotFound || a.inert == nil {
-		return
+		return false
 	}
-	if slices.ContainsFunc(a.inert.Tools, func(t argv.Spec) bool { return t.Name == name }) {
+	declared := slices.ContainsFunc(a.inert.Tools, func(t argv.Spec) bool { return t.Name == name })
+	if declared {
 		e.Suggestion = a.inert.Path + " declares it and is not approved. See what it does with toolhost trust --show, and approve it with toolhost trust."
 	}
+	return declared
 }
