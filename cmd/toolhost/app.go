@@ -98,6 +98,8 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.flags.trust, "trust", false, "let an agent.hcl that is not approved take effect, for this run")
 	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
+	completeFlag(root, "log-level", "debug", "info", "warn", "error")
+	completeFlag(root, "color", "auto", "always", "never")
 	root.AddCommand(
 		a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.serveCommand(),
 		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand(),
@@ -149,4 +151,5 @@ func (a *app) artifactsFlag(c *cobra.Command) {
 // toolsetFlag adds --toolset to a command that offers tools.
 func (a *app) toolsetFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.toolset, "toolset", "", "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl")
+	a.completeToolset(c)
 }

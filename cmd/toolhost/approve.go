@@ -104,6 +104,8 @@ Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
 its session, once, within %s; "always" adds a rule that allows it for good.
 It works on a terminal only.`, spoken(approval.GrantTime)),
+		Example: `  toolhost approve
+  toolhost approve k3f9`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

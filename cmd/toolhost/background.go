@@ -28,7 +28,9 @@ func (a *app) psCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ps",
 		Short: "List the background tasks that run in this workspace",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost ps
+  toolhost ps --all --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {
@@ -74,9 +76,10 @@ func (a *app) printTasks(tasks []background.Task) error {
 
 func (a *app) killCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "kill ID...",
-		Short: "End background tasks, with everything they started",
-		Args:  cobra.MinimumNArgs(1),
+		Use:     "kill ID...",
+		Short:   "End background tasks, with everything they started",
+		Example: `  toolhost kill njk6u5vd3x`,
+		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, ids []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {

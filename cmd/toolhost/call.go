@@ -41,7 +41,7 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
   toolhost call write_file path=a.txt content=hi
   toolhost call edit_file --params '{"path":"a.txt","old_str":"hi","new_str":"ho"}' --dry-run`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTool,
+		ValidArgsFunction: a.completeCall,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.call(c, flags, args[0], args[1:])
 		},
@@ -178,21 +178,4 @@ func readLimited(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxParams+1))
-}
-
-// completeTool completes the name of a tool in the shell.
-func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || a.setUp() != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	p, err := a.open(c.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer p.close()
-	var names []string
-	for _, e := range p.host.Catalog().Entries() {
-		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -15,8 +15,10 @@ import (
 func (a *app) describeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:               "describe TOOL",
-		Short:             "Show a tool's parameters, result and examples",
+		Use:   "describe TOOL",
+		Short: "Show a tool's parameters, result and examples",
+		Example: `  toolhost describe edit_file
+  toolhost describe bash --toolset clemini`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTool,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -22,6 +22,8 @@ func (a *app) docsCommand() *cobra.Command {
 		Long: `Write a Markdown page for each tool, from its definition, and README.md as their
 index. The same tools always give the same text; --check only tells whether the
 pages are as they would be written. Pages of tools that are gone stay.`,
+		Example: `  toolhost docs
+  toolhost docs --out docs/tools --check`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())

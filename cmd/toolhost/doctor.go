@@ -37,7 +37,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what works here, what is missing and what for",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost doctor
+  toolhost doctor --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			findings := a.examine(c.Context())
 			if asJSON {

@@ -14,7 +14,9 @@ func (a *app) eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show what ran: the record of a session, one JSON object a line",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost events --last 10
+  toolhost events --session cli --follow`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := record.ValidSession(session); err != nil {
 				return usage(err)

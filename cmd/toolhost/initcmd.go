@@ -24,7 +24,10 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
 		Long:  "Write an agent.hcl for this project: the standard tools, ready to be changed, and an example of everything else as comments.",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost init
+  toolhost init --workspace ../other
+  toolhost init --force`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.initialize(force)
 		},

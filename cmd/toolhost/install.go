@@ -74,8 +74,10 @@ func (a *app) warnOfToolset() {
 func (a *app) uninstallCommand() *cobra.Command {
 	var flags clientFlags
 	c := &cobra.Command{
-		Use:       "uninstall CLIENT",
-		Short:     "Take toolhost out of an MCP client's configuration",
+		Use:   "uninstall CLIENT",
+		Short: "Take toolhost out of an MCP client's configuration",
+		Example: `  toolhost uninstall cursor
+  toolhost uninstall vscode --project`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: clientIDs(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.uninstall(args[0], flags) },

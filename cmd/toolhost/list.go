@@ -30,7 +30,10 @@ func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the tools: name, source, risk, one line each",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost list
+  toolhost list --toolset clemini
+  toolhost list --json`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.upstream = upstreamWhole
 			p, err := a.open(c.Context())

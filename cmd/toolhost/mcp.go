@@ -38,10 +38,11 @@ type mcpState struct {
 func (a *app) mcpListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the MCP servers of this project and whether you are logged in",
-		Long:  "List the MCP servers of this project and whether you are logged in. None is started or asked: toolhost doctor does that.",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the MCP servers of this project and whether you are logged in",
+		Long:    "List the MCP servers of this project and whether you are logged in. None is started or asked: toolhost doctor does that.",
+		Example: `  toolhost mcp list`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {

@@ -34,8 +34,12 @@ and is renewed by itself for as long as the authorization server allows.
 
 On a machine without a browser use --no-browser: open the page anywhere, and
 paste the address that it led to in the end, though nothing answers there.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.mcpLogin(c.Context(), args[0], flags) },
+		Example: `  toolhost mcp login tracker
+  toolhost mcp login tracker --no-browser
+  toolhost mcp login tracker --scope write`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeDeclared(loginNames),
+		RunE:              func(c *cobra.Command, args []string) error { return a.mcpLogin(c.Context(), args[0], flags) },
 	}
 	f := c.Flags()
 	f.BoolVar(&flags.noBrowser, "no-browser", false, "only print the page's address, and read the one that it led to")
@@ -143,10 +147,12 @@ func openBrowser(page string) bool {
 
 func (a *app) mcpLogoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "logout NAME",
-		Short: "Log out of an MCP server of this project",
-		Long:  "Log out of an MCP server of this project: the login is forgotten here, and ended at the authorization server where that takes part.",
-		Args:  cobra.ExactArgs(1),
+		Use:               "logout NAME",
+		Short:             "Log out of an MCP server of this project",
+		Long:              "Log out of an MCP server of this project: the login is forgotten here, and ended at the authorization server where that takes part.",
+		Example:           `  toolhost mcp logout tracker`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeDeclared(loginNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := a.openServers(c.Context())
 			if err != nil {

@@ -62,7 +62,9 @@ func (a *app) pluginListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the plugins of this project, their state and what last went wrong",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost plugin list
+  toolhost plugin list --installed`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if installed {
 				return a.listInstalled(asJSON)

@@ -24,6 +24,8 @@ The module takes the SDK in the version of this toolhost. With --sdk it takes th
 of a checkout instead, through a replace line in its go.mod, and nothing is
 downloaded: for a toolhost that was built from a checkout, or an SDK that you
 change as well.`,
+		Example: `  toolhost plugin new hello
+  toolhost plugin new hello --sdk ~/src/toolhost`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			options.Name = args[0]
@@ -72,6 +74,8 @@ func (a *app) pluginTestCommand() *cobra.Command {
 The program is run several times, unconfined, in an empty directory. The examples
 of its tools are called: of those that only read, unless --all says otherwise.
 The exit code is 0 when nothing failed, else 1.`,
+		Example: `  toolhost plugin test ./toolhost-plugin-hello
+  toolhost plugin test --all --plugin-config '{"units":"metric"}' ./main.js`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			options.Path, options.Args = args[0], args[1:]

@@ -28,9 +28,11 @@ type described struct {
 func (a *app) pluginDescribeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "describe NAME",
-		Short: "Show a plugin's tools, what they ask for, what they are granted, and the configuration",
-		Args:  cobra.ExactArgs(1),
+		Use:               "describe NAME",
+		Short:             "Show a plugin's tools, what they ask for, what they are granted, and the configuration",
+		Example:           `  toolhost plugin describe weather`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeDeclared(pluginNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {

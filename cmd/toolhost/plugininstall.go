@@ -43,6 +43,10 @@ in. Before it is kept, the program is run once, confined, to say what it offers.
 
 Without a source, the plugins that agent.lock.hcl names are installed from where
 they came from, and have to be the same.`,
+		Example: `  toolhost plugin install ./hello
+  toolhost plugin install weather_1.2.0_linux_amd64.tar.gz --key weather.pub
+  toolhost plugin install 'https://example.org/weather_{version}_{os}_{arch}.tar.gz' --version '~> 1.2'
+  toolhost plugin install`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

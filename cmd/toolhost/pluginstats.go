@@ -30,7 +30,8 @@ func (a *app) pluginStatsCommand() *cobra.Command {
 memory, over all runs of toolhost in this workspace. The median and the 95th
 percentile are bounds: at most twice what they stand for. Durations in JSON are
 nanoseconds, memory is bytes.`,
-		Args: cobra.NoArgs,
+		Example: `  toolhost plugin stats`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {

@@ -74,7 +74,10 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 
 A plugin comes from where it came from before. A key that signed it before has to
 have signed the new version too.`,
-		RunE: func(c *cobra.Command, args []string) error { return a.update(c.Context(), args, version, skipTests) },
+		Example: `  toolhost plugin update
+  toolhost plugin update weather --version 1.3.0`,
+		ValidArgsFunction: a.completeDeclared(pluginNames),
+		RunE:              func(c *cobra.Command, args []string) error { return a.update(c.Context(), args, version, skipTests) },
 	}
 	c.Flags().StringVar(&version, "version", "", "the version to take; needed where it is part of an address")
 	c.Flags().BoolVar(&skipTests, "skip-tests", false, "do not run the tests of a Go module")
@@ -124,7 +127,9 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove NAME[@VERSION]",
 		Short: "Remove an installed plugin of this user, in all versions or in one",
-		Args:  cobra.ExactArgs(1),
+		Example: `  toolhost plugin remove weather
+  toolhost plugin remove weather@1.2.0`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name, version, _ := strings.Cut(args[0], "@")
 			dir, err := install.Dir()
@@ -162,7 +167,10 @@ func (a *app) pluginLockCommand() *cobra.Command {
 
 From then on only those programs are run. With --platform the checksums for other
 machines are added, of plugins whose source has them; nothing of these is run.`,
-		RunE: func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms) },
+		Example: `  toolhost plugin lock
+  toolhost plugin lock weather --platform darwin_arm64`,
+		ValidArgsFunction: a.completeDeclared(pluginNames),
+		RunE:              func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms) },
 	}
 	c.Flags().StringArrayVar(&platforms, "platform", nil, "a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
 	return c
@@ -220,7 +228,9 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		Long: `Compare the plugins with agent.lock.hcl and with what was installed.
 
 The exit code is 0 when every plugin is locked and the program that was locked.`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },
+		Example:           `  toolhost plugin verify`,
+		ValidArgsFunction: a.completeDeclared(pluginNames),
+		RunE:              func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c

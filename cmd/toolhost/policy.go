@@ -129,7 +129,10 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain TOOL [key=value ...]",
 		Short: "Say whether a call would be allowed, and by which rule",
-		Args:  cobra.MinimumNArgs(1),
+		Example: `  toolhost explain write_file path=a.txt content=hi
+  toolhost explain rm args="-r build" --json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeCall,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := a.open(c.Context())
 			if err != nil {
@@ -186,9 +189,10 @@ func (a *app) withRules(c *cobra.Command, do func(*policy.Remembered) error) err
 func (a *app) rulesListCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the remembered rules",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the remembered rules",
+		Example: `  toolhost rules list`,
+		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withRules(c, func(r *policy.Remembered) error {
 				rules, err := r.List()
@@ -259,7 +263,9 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
 	f.StringVar(&rule.Params, "params", "", "a regular expression on the parameters as compact JSON with sorted keys")
 	f.StringVar(&rule.Command, "command", "", "words of a command; a last * stands for any more")
+	completeFlag(c, "action", "allow", "ask", "deny")
 	f.StringVar(&risk, "risk", "", "read_only, safe_write or dangerous")
+	completeFlag(c, "risk", "read_only", "safe_write", "dangerous")
 	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")
 	f.StringVar(&rule.Reason, "reason", "", "what those are told whom the rule stops")
 	f.DurationVar(&lasts, "for", 0, "how long the rule lasts; 0 is for good")
@@ -269,9 +275,11 @@ func (a *app) rulesAddCommand() *cobra.Command {
 
 func (a *app) rulesRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Remove a remembered rule",
-		Args:  cobra.ExactArgs(1),
+		Use:               "remove NAME",
+		Short:             "Remove a remembered rule",
+		Example:           `  toolhost rules remove tests`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRule,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withRules(c, func(r *policy.Remembered) error {
 				if err := r.Remove(args[0]); err != nil {

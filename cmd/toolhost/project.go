@@ -264,11 +264,7 @@ func (p *project) selectToolset(cfg *config.Config) (host.Toolset, error) {
 			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Search: set.Search, Resources: set.Resources, Prompts: set.Prompts}, nil
 		}
 	}
-	known := append([]string{"agent"}, contracts()...)
-	for _, set := range cfg.Toolsets {
-		known = append(known, set.Name)
-	}
-	return host.Toolset{}, usagef("Known toolsets: "+strings.Join(known, ", ")+".", "there is no toolset %q", name)
+	return host.Toolset{}, usagef("Known toolsets: "+strings.Join(toolsetNames(cfg), ", ")+".", "there is no toolset %q", name)
 }
 
 // contracts are the toolsets that a shipped plugin serves: all but the plugin

@@ -18,7 +18,9 @@ func (a *app) schemaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the tools as function schemas for a model API",
-		Args:  cobra.NoArgs,
+		Example: `  toolhost schema --format openai
+  toolhost schema --toolset ocode --format ollama`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.upstream = upstreamWhole
 			p, err := a.open(c.Context())
@@ -39,6 +41,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "mcp", "one of "+strings.Join(names, ", "))
+	completeFlag(c, "format", names...)
 	a.toolsetFlag(c)
 	return c
 }

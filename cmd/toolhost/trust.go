@@ -27,6 +27,9 @@ of that takes effect: its commands, plugins, servers, further directories,
 addresses, sandbox and policy are left out. An approval is for the file's content;
 a change asks again. A file named with --config counts as approved, and --trust
 or TOOLHOST_TRUST=1 approves for one run.`,
+		Example: `  toolhost trust --show
+  toolhost trust
+  toolhost trust --revoke`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.trust(revoke, list) },
 	}

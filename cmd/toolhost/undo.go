@@ -26,6 +26,10 @@ func (a *app) undoCommand() *cobra.Command {
 toolhost undo --list shows it), or all of a session. It covers what tools change,
 move or delete themselves, and not what commands do. Nothing is undone when a
 file has been changed since; the difference is shown.`,
+		Example: `  toolhost undo --list
+  toolhost undo
+  toolhost undo tool_step_0045 --dry-run
+  toolhost undo --all --session cli`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {

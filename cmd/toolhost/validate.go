@@ -18,8 +18,10 @@ func (a *app) validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Check agent.hcl: all mistakes at once, with file and line",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.validate(c, asJSON) },
+		Example: `  toolhost validate
+  toolhost validate --config other.hcl --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.validate(c, asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	a.toolsetFlag(c)
@@ -75,8 +77,11 @@ func (a *app) fmtCommand() *cobra.Command {
 		Use:   "fmt [FILE]",
 		Short: "Rewrite agent.hcl in the canonical layout",
 		Long:  "Rewrite agent.hcl in the canonical layout. FILE - formats standard input to standard output.",
-		Args:  cobra.MaximumNArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return a.format(args, check) },
+		Example: `  toolhost fmt
+  toolhost fmt --check
+  toolhost fmt - < agent.hcl`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, check) },
 	}
 	c.Flags().BoolVar(&check, "check", false, "change nothing; exit 1 when the file is not in the canonical layout")
 	return c
