@@ -60,8 +60,11 @@ func (e *editor) request(call *tool.Call) (*request, error) {
 }
 
 func (r *request) unchanged() error {
-	return fileedit.Coded(noChange, tool.NoChange, r.Path, "old_str and new_str are the same, nothing would change").
-		Suggest("Give a new_str that differs from old_str.")
+	e := fileedit.Coded(noChange, tool.NoChange, r.Path, "old_str and new_str are the same, nothing would change")
+	if r.OldStr != r.NewStr {
+		return e.Suggest("Both are read as Go string literals: write a backslash that is meant as one twice.")
+	}
+	return e.Suggest("Give a new_str that differs from old_str.")
 }
 
 // readings lists how the strings may be meant, the preferred reading first.
@@ -127,21 +130,20 @@ func (r *request) change(data []byte) ([]byte, error) {
 	return text.Encode(), nil
 }
 
-// choose takes the first reading that changes something and whose old text
-// occurs; if none does, the first, so that the error is about that.
+// choose takes the first reading whose old text occurs; if none does, the
+// first, so that the error is about that.
 func (r *request) choose(text *textedit.Text) (pair, error) {
-	var same bool
+	chosen := r.readings[0]
 	for _, p := range r.readings {
-		if p.old == p.new || p.old == "" {
-			same = true
-		} else if n, _ := text.Count(p.old); n > 0 {
-			return p, nil
+		if n, _ := text.Count(p.old); n > 0 {
+			chosen = p
+			break
 		}
 	}
-	if same {
+	if chosen.old == chosen.new {
 		return pair{}, r.unchanged()
 	}
-	return r.readings[0], nil
+	return chosen, nil
 }
 
 // failure puts an error of the edit engine into the contract's form.

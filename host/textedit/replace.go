@@ -141,6 +141,13 @@ func (t *Text) choose(old string, found matches, opts ReplaceOptions) ([]span, e
 	return spans, nil
 }
 
+// Append adds s at the end, in the encoding of the text and with the line
+// endings of its last lines.
+func (t *Text) Append(s string) {
+	s = t.form(t.fit(s, len(t.body)), false)
+	t.setBody(append(t.body[:len(t.body):len(t.body)], s...))
+}
+
 func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {
 	if t.bom && strings.HasPrefix(old, utf8BOM) {
 		old, new = strings.TrimPrefix(old, utf8BOM), strings.TrimPrefix(new, utf8BOM)

@@ -30,6 +30,8 @@ func (w *Workspace) Remove(path string) error {
 		return notFound(path)
 	case h.info.IsDir():
 		return isDirectory(path)
+	case h.slashed():
+		return notDirectory(path)
 	}
 	if err := w.record(Delete, h.place, after{}); err != nil {
 		return err
@@ -192,7 +194,7 @@ func (w *Workspace) parentsOf(name string) (created []string, err error) {
 func (w *Workspace) makeParents(p *place) (created []string, err error) {
 	created, err = w.Mkdir(p.tree.join(path.Dir(p.rel)), true)
 	if errors.Is(err, &tool.Error{Code: tool.AlreadyExists}) {
-		err = notDirectory(path.Dir(p.path()))
+		err = notBelow(path.Dir(p.path()))
 	}
 	return created, err
 }

@@ -118,6 +118,12 @@ func notDirectory(path string) *tool.Error {
 		Suggest("Name a directory.").With("path", path)
 }
 
+// notBelow is the error for a path that goes on below the file part.
+func notBelow(part string) *tool.Error {
+	return tool.Errorf(tool.NotADirectory, "%s is not a directory", part).
+		Suggest("It is a file, so nothing is below it; check the path.").With("path", part)
+}
+
 func special(path string, mode fs.FileMode) *tool.Error {
 	return tool.Errorf(tool.Unsupported, "%s is %s, not a regular file", path, kindName(mode)).
 		Suggest("Only regular files can be used.").With("path", path)

@@ -61,6 +61,9 @@ func (p *place) self() (dir *os.File, done func(), err error) {
 
 func (p *place) missing() bool { return p.info == nil }
 
+// slashed reports whether the path says that a directory is meant.
+func (p *place) slashed() bool { return strings.HasSuffix(filepath.ToSlash(p.given), "/") }
+
 // path is the real path as callers see it.
 func (p *place) path() string { return p.tree.path(p.rel) }
 
@@ -227,7 +230,7 @@ func (f *finder) enter(name string) (*place, error) {
 	case last:
 		return f.place(name, nil, info), nil
 	case !info.IsDir():
-		return nil, notDirectory(f.tree.path(path.Join(path.Join(f.done...), name)))
+		return nil, notBelow(f.tree.path(path.Join(path.Join(f.done...), name)))
 	}
 	return nil, f.down(name, info)
 }

@@ -81,10 +81,12 @@ func (p *place) writable(exclusive bool) error {
 	switch {
 	case len(p.rest) > 0:
 		return missingParent(p)
+	case p.missing() && p.slashed(), !p.missing() && p.info.IsDir():
+		return isDirectory(p.given)
 	case p.missing():
 		return nil
-	case p.info.IsDir():
-		return isDirectory(p.given)
+	case p.slashed():
+		return notDirectory(p.given)
 	case exclusive:
 		return exists(p.given)
 	}

@@ -120,7 +120,7 @@ func TestReadFile(t *testing.T) {
 	f := newFixture(t)
 	for name, content := range map[string]string{
 		"README.md": "# Title\r\nno newline at the end", "empty": "", "bom": "\ufefftext\n",
-		"latin1": "caf\xe9\n", "sub/ü.txt": "tief\n", "large": strings.Repeat("line\n", 1<<18),
+		"sub/ü.txt": "tief\n", "large": strings.Repeat("line\n", 1<<18),
 	} {
 		f.write(t, name, content)
 		assert.Equal(t, content, f.text(t, "read_file", `{"path":`+string(tool.MustMarshal(name))+`}`))
@@ -128,6 +128,9 @@ func TestReadFile(t *testing.T) {
 	assert.Equal(t, "tief\n", f.text(t, "read_file", `{"path":"`+filepath.ToSlash(f.root)+`/sub/../sub/ü.txt"}`))
 	f.write(t, "utf16", "\xff\xfeh\x00i\x00\n\x00")
 	assert.Equal(t, "hi\n", f.text(t, "read_file", `{"path":"utf16"}`))
+	f.write(t, "latin1", "caf\xe9\n")
+	assert.Equal(t, "café\n", f.text(t, "read_file", `{"path":"latin1"}`), "as edit_file takes it")
+	f.fails(t, tool.NotADirectory, "README.md is not a directory", "read_file", `{"path":"README.md/x"}`)
 
 	f.fails(t, tool.NotFound, "missing.txt", "read_file", `{"path":"missing.txt"}`)
 	f.fails(t, tool.IsDirectory, "Is a directory: 'sub'", "read_file", `{"path":"sub"}`)
@@ -198,6 +201,12 @@ func TestWriteFile(t *testing.T) {
 	assert.Empty(t, f.read(t, "greeting.txt"))
 
 	f.fails(t, tool.IsDirectory, "Is a directory: 'new'", "write_file", `{"content":"x","path":"new"}`)
+	f.fails(t, tool.IsDirectory, "Is a directory: 'newer/'", "write_file", `{"content":"x","path":"newer/"}`)
+	assert.NoFileExists(t, filepath.Join(f.root, "newer"))
+	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "write_file", `{"content":"x","path":"greeting.txt/"}`)
+	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "append_file", `{"content":"x","path":"greeting.txt/"}`)
+	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "delete_file", `{"path":"greeting.txt/"}`)
+	assert.Empty(t, f.read(t, "greeting.txt"))
 	f.fails(t, tool.PathOutsideWorkspace, "../x", "write_file", `{"content":"x","path":"../x"}`)
 	f.fails(t, tool.PermissionDenied, ".git/config", "write_file", `{"content":"x","path":".git/config"}`)
 	assert.NoDirExists(t, filepath.Join(f.root, ".git"))
@@ -214,6 +223,37 @@ func TestAppendFile(t *testing.T) {
 	assert.Equal(t, "New log entry.\nMore.", f.read(t, "log.txt"))
 	f.fails(t, tool.IsDirectory, "Is a directory: '.'", "append_file", `{"content":"x","path":"."}`)
 	f.fails(t, tool.PathOutsideWorkspace, "/tmp/x", "append_file", `{"content":"x","path":"/tmp/x"}`)
+}
+
+func TestAppendFileKeepsEncodingAndLineEndings(t *testing.T) {
+	long := strings.Repeat("line\r\n", 1<<16)
+	wide := "\xff\xfe" + strings.Repeat("x\x00", 1<<16)
+	for name, c := range map[string]struct{ file, content, want string }{
+		"LF":               {"a\n", "b\nc\n", "a\nb\nc\n"},
+		"CRLF":             {"a\r\n", "b\nc\n", "a\r\nb\r\nc\r\n"},
+		"CRLF given":       {"a\r\n", "b\r\n", "a\r\nb\r\n"},
+		"no line yet":      {"a", "b\r\nc\n", "ab\r\nc\n"},
+		"empty":            {"", "b\r\nc\n", "b\r\nc\n"},
+		"UTF-8 mark":       {"\ufeffa\r\n", "é\n", "\ufeffa\r\né\r\n"},
+		"UTF-16":           {"\xff\xfea\x00\n\x00", "é\n", "\xff\xfea\x00\n\x00\xe9\x00\n\x00"},
+		"UTF-16 BE":        {"\xfe\xff\x00a\x00\r\x00\n", "b\n", "\xfe\xff\x00a\x00\r\x00\n\x00b\x00\r\x00\n"},
+		"Latin-1":          {"caf\xe9\n", "é\n", "caf\xe9\n\xe9\n"},
+		"binary":           {"\x00\r\n", "é\n", "\x00\r\né\n"},
+		"long, CRLF":       {long, "b\n", long + "b\r\n"},
+		"long, UTF-16":     {wide, "b", wide + "b\x00"},
+		"long, cut in a é": {strings.Repeat("é", 1<<15+1) + "x", "é", strings.Repeat("é", 1<<15+1) + "xé"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write(t, "f", c.file)
+			params := string(tool.MustMarshal(map[string]string{"path": "f", "content": c.content}))
+			planned, err := f.tools["append_file"].(tool.Planner).Plan(t.Context(), &tool.Call{Params: json.RawMessage(params)})
+			require.NoError(t, err)
+			assert.Equal(t, []string{"f"}, planned.FilesAffected)
+			f.text(t, "append_file", params)
+			assert.Equal(t, c.want, f.read(t, "f"))
+		})
+	}
 }
 
 func TestDeleteFile(t *testing.T) {

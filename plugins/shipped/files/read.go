@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // readLimit is the largest file, in bytes, that read_file shows.
@@ -56,17 +57,20 @@ func runRead(_ context.Context, ws *workspace.Workspace, call *tool.Call) (*tool
 	return tool.Text(content), nil
 }
 
-// readable gives the text of a file: its bytes, unless it is UTF-16, which no
-// reader of text expects.
+// readable gives the text of a file as UTF-8, which results are in: what is
+// neither UTF-16 nor UTF-8 is taken as Latin-1, as edit_file does.
 func readable(data []byte) (string, error) {
 	text, err := textedit.Decode(data)
 	if err != nil {
 		return "", err
 	}
-	if e := text.Encoding(); e == textedit.UTF16LE || e == textedit.UTF16BE {
-		return text.String(), nil
+	switch text.Encoding() {
+	case textedit.UTF8:
+		return string(data), nil
+	case textedit.Bytes:
+		return contract.Shown(data), nil
 	}
-	return string(data), nil
+	return text.String(), nil
 }
 
 func isDirectory(path, next string) *tool.Error {

@@ -35,6 +35,7 @@ func appendFile(ws *workspace.Workspace) tool.Tool {
 		Category: "file",
 		Description: "Add text at the very end of a file, or make the file when there is none, with the directories that are missing. " +
 			"No newline is added: begin the text with one where the file does not end in one. " +
+			"The text takes on the line endings and the encoding of the file. " +
 			"Returns: a JSON object with a message that names the file.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"content":{"type":"string","description":"The text to add."},"path":{"type":"string","description":"Path of the file, relative to the workspace."}},"required":["content","path"],"additionalProperties":false}`),
 		Returns:     json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"],"additionalProperties":false}`),
@@ -79,7 +80,8 @@ func runAppend(_ context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ws.Append(in.Path, []byte(in.Content), workspace.WriteOptions{Parents: true}); err != nil {
+	addition := fitted(sample(ws, in.Path), in.Content)
+	if _, err := ws.Append(in.Path, addition, workspace.WriteOptions{Parents: true}); err != nil {
 		return nil, writeError(in.Path, err)
 	}
 	return tool.JSON(map[string]string{"message": "Successfully appended to '" + in.Path + "'."}).Affecting(file), nil
@@ -140,7 +142,7 @@ func planAppend(_ context.Context, ws *workspace.Workspace, call *tool.Call) (*t
 	if err != nil {
 		return nil, err
 	}
-	return planChange(ws, in.Path, file, func(old []byte) []byte { return append(old, in.Content...) })
+	return planChange(ws, in.Path, file, func(old []byte) []byte { return append(old, fitted(old, in.Content)...) })
 }
 
 // planChange shows what a write would change. It refuses what the write would.
