@@ -123,6 +123,11 @@ func (p *project) ownFiles(cfg *config.Config) []string {
 	} {
 		files = append(files, filepath.Join(p.workspace.Root(), filepath.FromSlash(name)))
 	}
+	// In a linked worktree, .git is a file that says where the repository lies.
+	git := filepath.Join(p.workspace.Root(), ".git")
+	if info, err := os.Lstat(git); err == nil && info.Mode().IsRegular() {
+		files = append(files, git)
+	}
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
+
+	"github.com/toolhost/toolhost/host/sandbox"
 )
 
 // What comes with a clone of a repository, or was left by a command that ran in
@@ -79,4 +81,24 @@ func TestRepositoryNamesASuperJournal(t *testing.T) {
 	require.NoError(t, db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables))
 	assert.Equal(t, 1, tables)
 	control(t, "repository", "SQLite as it is", checkCanary, a.inspect())
+}
+
+// Whoever replaces the .git file of a linked worktree chooses what git runs for
+// the user there.
+func TestRepositoryOfALinkedWorktree(t *testing.T) {
+	t.Parallel()
+	const evil = `rm -f .git; mkdir .git && printf '[core]\n\tfsmonitor = touch owned\n' > .git/config; mv .git away; true`
+	x := attack{group: "repository", name: "replace the .git of a linked worktree", tool: "run_in_terminal", params: command(t, evil)}
+	for _, s := range []stance{usual(), {sandbox.Off, os.Geteuid()}} {
+		a := newArenaFor(t, s, map[string]string{".git": "gitdir: /elsewhere\n", "agent.hcl": s.block()})
+		a.whole[".git"] = []string{"gitdir: /elsewhere\n"}
+		a.arm()
+		switch {
+		case s.full(t):
+			onCommandLine(t, a, nil, "cliagent", x)
+		case s.level == sandbox.Off:
+			r := a.cli(nil, "cliagent", x.tool, x.params)
+			control(t, x.group, x.name, checkWhole, a.inspect(r.said...))
+		}
+	}
 }
