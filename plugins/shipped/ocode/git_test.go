@@ -153,6 +153,19 @@ func TestGitStatus(t *testing.T) {
 	t.Run("path without a repository", func(t *testing.T) {
 		newBench(t).fails("Not a git repository: .", "git_status", nil)
 	})
+	t.Run("path to what has no work tree", func(t *testing.T) {
+		b := repository(t)
+		b.write("file.py", "changed\n")
+		git(t, b.root, "init", "-q", "--bare", "store.git")
+		for _, path := range []string{"store.git", ".git", ".git/objects"} {
+			g := b.failsWith("No work tree: "+path, "git_status", args{"path": path})
+			assert.Contains(t, g.Metadata["suggestion"], "work tree")
+		}
+		outside := newBench(t)
+		git(t, outside.root, "init", "-q", "--bare", "store.git")
+		outside.failsWith("No work tree: store.git", "git_status", args{"path": "store.git"})
+		outside.fails("Not a git repository: .", "git_status", args{"path": ""})
+	})
 	t.Run("verbose default false", func(t *testing.T) {
 		assert.NotContains(t, repository(t).ok("git_status", nil).Output, "Last commit")
 	})

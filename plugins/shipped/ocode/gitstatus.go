@@ -74,9 +74,15 @@ func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParam
 	if err != nil {
 		return nil, err
 	}
+	if p.Path == "" {
+		p.Path = "."
+	}
 	git, err := deps.git(dir)
 	if err != nil {
-		return nil, p.noRepository(err)
+		return nil, p.noRepository(err, dir)
+	}
+	if inRepository(git.Top, dir) {
+		return nil, p.noWorkTree()
 	}
 	s, err := readStatus(ctx, git, dir)
 	if err != nil {
@@ -93,6 +99,29 @@ func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParam
 	return o, nil
 }
 
+// inRepository reports whether a directory of the work tree at top is no part
+// of it: in its .git, or a repository that has no work tree.
+func inRepository(top, dir string) bool {
+	if rel, err := filepath.Rel(top, dir); err == nil && strings.HasPrefix(filepath.ToSlash(rel)+"/", ".git/") {
+		return true
+	}
+	return isBare(dir)
+}
+
+func isBare(dir string) bool {
+	for _, part := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, part)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (p gitStatusParams) noWorkTree() error {
+	return tool.Errorf(tool.Unsupported, "No work tree: %s is a repository itself, or a part of one, and has no status", p.Path).
+		Suggest("Name a directory of a work tree in path; git worktree list shows those of the repository.").With("path", p.Path)
+}
+
 // firstPrinted is what a command of git printed, "" if it failed.
 func firstPrinted(r *proc.Result, err error) string {
 	if err != nil || r.ExitCode != 0 {
@@ -102,7 +131,10 @@ func firstPrinted(r *proc.Result, err error) string {
 	return line
 }
 
-func (p gitStatusParams) noRepository(err error) error {
+func (p gitStatusParams) noRepository(err error, dir string) error {
+	if isBare(dir) {
+		return p.noWorkTree()
+	}
 	if tool.CodeOf(err) == tool.NotFound {
 		return tool.Errorf(tool.NotFound, "Not a git repository: %s", p.Path).
 			Suggest("Name a directory of a repository in path, or make one with git init.")
