@@ -110,7 +110,7 @@ func (t *Text) Replace(old, new string, opts ReplaceOptions) (*Replacement, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := latin1(new); found.latin && !ok && !isASCII(new) {
+	if !t.holds(new, found.latin) {
 		return nil, notLatin1()
 	}
 	if grown := grownSize(len(t.body), len(chosen), len(old), len(new)); grown > MaxSize {
@@ -163,6 +163,16 @@ func (t *Text) substitute(old, new string, latin bool, spans []span) []byte {
 	}
 	out.Write(t.body[at:])
 	return out.Bytes()
+}
+
+// holds reports whether the file can take s. What is neither ASCII nor Latin-1
+// would put UTF-8 into a file of another encoding, which is then neither.
+func (t *Text) holds(s string, latin bool) bool {
+	if t.enc != Bytes || isASCII(s) {
+		return true
+	}
+	_, ok := latin1(s)
+	return ok || !latin && hasUTF8(t.body)
 }
 
 // form gives s as it is stored in a file that is not UTF-8: as Latin-1 where

@@ -70,6 +70,7 @@ func TestReplace(t *testing.T) {
 		"UTF-16 lone surrogates and a byte": {encode16("a", le) + "\x00\xd8b\x00\x00\xdcz", "b", "c", once, encode16("a", le) + "\x00\xd8c\x00\x00\xdcz"},
 		"Latin-1 bytes stay":                {"caf\xe9 \xff old\n", "old", "new", once, "caf\xe9 \xff new\n"},
 		"Latin-1 text is found":             {"caf\xe9 \xfcber\n", "über", "ÜBER ß", once, "caf\xe9 \xdcBER \xdf\n"},
+		"mixed bytes take UTF-8":            {"caf\xe9 grün x\n", "x", "“x”", once, "caf\xe9 grün “x”\n"},
 		"Latin-1 takes Latin-1":             {"caf\xe9\r\nx\r\n", "x", "é\nè", once, "caf\xe9\r\n\xe9\r\n\xe8\r\n"},
 		"UTF-8 with a broken byte":          {"café \xff x\n", "x", "é", once, "café \xff é\n"},
 		"invalid bytes in UTF-8 beside":     {"ä\xff\xfeb old", "old", "new", once, "ä\xff\xfeb new"},
@@ -113,6 +114,7 @@ func TestReplaceRefuses(t *testing.T) {
 		"binary":            {"a\x00b", "a", "b", ReplaceOptions{}, tool.BinaryFile, "binary"},
 		"UTF-32":            {"\xff\xfe\x00\x00a\x00\x00\x00", "a", "b", ReplaceOptions{}, tool.BinaryFile, "binary"},
 		"not in Latin-1":    {"caf\xe9", "café", "€", ReplaceOptions{}, tool.Unsupported, "Latin-1"},
+		"nor beside it":     {"caf\xe9 x", "x", "“x”", ReplaceOptions{}, tool.Unsupported, "Latin-1"},
 		"mark not at start": {utf8BOM + "a\nb\n", utf8BOM + "b", "c", ReplaceOptions{}, tool.NoMatch, "does not occur"},
 		"NFC in NFD":        {"cafe\u0301", "caf\u00e9", "x", ReplaceOptions{}, tool.NoMatch, `caf` + `e\u{301}`},
 	} {

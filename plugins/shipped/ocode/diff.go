@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -166,10 +167,10 @@ func (p diffParams) compare(o *outcome, a, b *compared) {
 	added, removed := countChanges(unified)
 	o.set("added", added)
 	o.set("removed", removed)
-	o.output = unified
 	if !p.Unified {
-		o.output = textedit.SideBySide(a.data, b.data, sideBySideWidth)
+		unified = textedit.SideBySide(a.data, b.data, sideBySideWidth)
 	}
+	o.output = contract.Shown([]byte(unified))
 	if total := len(o.output); total > diffShown {
 		o.output = o.output[:strings.LastIndexByte(o.output[:diffShown], '\n')+1]
 		o.truncated = true

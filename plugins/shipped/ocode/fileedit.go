@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 type fileEditParams struct {
@@ -89,7 +90,7 @@ func runFileEdit(ctx context.Context, deps Deps, _ *tool.Call, p fileEditParams)
 	return &outcome{
 		output:   fmt.Sprintf("Replaced %s in %s, %s", textedit.Occurrences(r.Count), p.Path, textedit.AtLines(r.Lines)),
 		files:    done.Files(),
-		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines, "diff": done.ShownDiff()},
+		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines, "diff": contract.Shown([]byte(done.ShownDiff()))},
 	}, nil
 }
 

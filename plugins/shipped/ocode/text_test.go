@@ -73,6 +73,13 @@ func TestGrep(t *testing.T) {
 		g := b.warns("1000 of 1500 matching lines are shown", "grep", args{"pattern": "x"})
 		assert.EqualValues(t, 1500, g.Metadata["match_count"])
 	})
+	t.Run("what RE2 leaves out", func(t *testing.T) {
+		for _, pattern := range []string{"(?<=a)b", "a(?=b)", "(?<!a)b", "a(?!b)", `(a)\1`} {
+			g := newBench(t).failsWith("Invalid regular expression ", "grep", args{"pattern": pattern})
+			assert.Equal(t, "look-around and back-references are not supported", g.Metadata["reason"], pattern)
+			assert.Contains(t, g.Metadata["suggestion"], "RE2", pattern)
+		}
+	})
 	t.Run("v1 case_sensitive", func(t *testing.T) {
 		g := plant(t).ok("grep", args{"pattern": "PROCESS_DATA", "case_sensitive": false})
 		assert.EqualValues(t, 4, g.Metadata["match_count"])
@@ -155,6 +162,13 @@ func TestDiff(t *testing.T) {
 		b := plant(t)
 		b.write("a.bin", "\x00")
 		assert.Equal(t, "Binary files a.bin and old.txt differ", b.ok("diff", args{"source1": "a.bin", "source2": "old.txt"}).Output)
+	})
+	t.Run("Latin-1", func(t *testing.T) {
+		b := newBench(t)
+		b.write("a.txt", "gr\xfcn\n")
+		assert.Contains(t, b.ok("diff", args{"source1": "a.txt", "source2": "rot\n"}).Output, "-grün\n+rot\n")
+		assert.Contains(t, b.ok("file_edit", args{"path": "a.txt", "old_text": "n", "new_text": "ß"}).Metadata["diff"], "-grün\n+grüß\n")
+		assert.Equal(t, "gr\xfc\xdf\n", b.read("a.txt"))
 	})
 	t.Run("v1 file1 and file2", func(t *testing.T) {
 		g := plant(t).ok("diff", args{"file1": "old.txt", "file2": "old.txt"})
