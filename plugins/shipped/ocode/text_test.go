@@ -76,7 +76,7 @@ func TestGrep(t *testing.T) {
 	t.Run("what RE2 leaves out", func(t *testing.T) {
 		for _, pattern := range []string{"(?<=a)b", "a(?=b)", "(?<!a)b", "a(?!b)", `(a)\1`} {
 			g := newBench(t).failsWith("Invalid regular expression ", "grep", args{"pattern": pattern})
-			assert.Equal(t, "look-around and back-references are not supported", g.Metadata["reason"], pattern)
+			assert.Contains(t, g.Metadata["reason"], " is not supported", pattern)
 			assert.Contains(t, g.Metadata["suggestion"], "RE2", pattern)
 		}
 	})
