@@ -26,8 +26,8 @@ type Process struct {
 }
 
 // Open starts a command and leaves its standard input and output to the
-// caller; Stdin, SpillDir and Limit of c are not used, and OnLine gets the
-// lines of standard error. What Run says of confinement and of what is left
+// caller; Stdin, Stdout, SpillDir and Limit of c are not used, and OnLine gets
+// the lines of standard error. What Run says of confinement and of what is left
 // behind holds here as well, when the process ends by itself, is stopped, or
 // ctx ends. The error, a *tool.Error, means that it could not be started.
 func Open(ctx context.Context, c Command) (*Process, error) {

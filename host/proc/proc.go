@@ -40,6 +40,9 @@ type Command struct {
 	Env []string
 	// Stdin is what the process reads. Nil is an empty input.
 	Stdin []byte
+	// Stdout, when not nil, is the file that the process writes its standard
+	// output to. What it writes is not captured then, nor bounded.
+	Stdout *os.File
 	// Timeout bounds the run; zero is no bound. Grace is how long the
 	// processes may take to end after SIGTERM; zero is DefaultGrace.
 	Timeout, Grace time.Duration

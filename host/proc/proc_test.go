@@ -52,6 +52,20 @@ func TestStdin(t *testing.T) {
 	assert.Equal(t, "given\x00bytes", run(t, c).Stdout.String())
 }
 
+func TestStdoutIsAFile(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	c := sh(`printf out; printf err >&2`)
+	c.Stdout = file
+	r := run(t, c)
+	assert.Zero(t, r.Stdout)
+	assert.Equal(t, "err", r.Stderr.String())
+	written, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	assert.Equal(t, "out", string(written))
+}
+
 func TestNULCannotBePassed(t *testing.T) {
 	for name, c := range map[string]proc.Command{
 		"argument": {Argv: []string{"echo", "a\x00b"}},

@@ -148,15 +148,25 @@ func (r *run) prepare() error {
 
 // plumb connects the streams. It gives the ends that belong to the process.
 func (r *run) plumb() (theirs []*os.File, err error) {
-	for _, to := range []*capture{r.stdout, r.stderr} {
+	read := func(to *capture) (*os.File, error) {
 		ours, other, err := os.Pipe()
-		if err != nil {
+		if err == nil {
+			theirs, r.pipes = append(theirs, other), append(r.pipes, ours)
+			r.readers.Go(func() { to.readFrom(ours) })
+		}
+		return other, err
+	}
+	stdout := r.Stdout
+	if stdout == nil {
+		if stdout, err = read(r.stdout); err != nil {
 			return theirs, err
 		}
-		theirs, r.pipes = append(theirs, other), append(r.pipes, ours)
-		r.readers.Go(func() { to.readFrom(ours) })
 	}
-	r.cmd.Stdout, r.cmd.Stderr = theirs[0], theirs[1]
+	stderr, err := read(r.stderr)
+	if err != nil {
+		return theirs, err
+	}
+	r.cmd.Stdout, r.cmd.Stderr = stdout, stderr
 	go func() { r.readers.Wait(); close(r.drained) }()
 	if r.Stdin == nil {
 		return theirs, nil

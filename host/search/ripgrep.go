@@ -3,7 +3,9 @@ package search
 import (
 	"context"
 	"errors"
+	"os"
 	"strconv"
+	"time"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
@@ -15,6 +17,9 @@ type Runner func(ctx context.Context, command proc.Command) (*proc.Result, error
 // maxOutput is how much of ripgrep's output is read. When it prints more, the
 // engine of this package, which keeps only what is needed, does the search.
 const maxOutput = 64 << 20
+
+// sizeInterval is how often it is looked whether that is reached.
+const sizeInterval = 10 * time.Millisecond
 
 // errFallback says that ripgrep could not do the search.
 var errFallback = errors.New("ripgrep cannot do this search")
@@ -46,7 +51,7 @@ func (s *Searcher) fits(j *job) bool {
 }
 
 func (s *Searcher) ripgrep(ctx context.Context, rg string, j *job) (*hits, error) {
-	result, err := s.opts.Run(ctx, proc.Command{
+	result, err := s.collect(ctx, proc.Command{
 		Argv: append([]string{rg}, s.arguments(j)...),
 		Dir:  s.ws.Root(),
 		Env:  proc.Environ(nil),
@@ -68,6 +73,54 @@ func (s *Searcher) ripgrep(ctx context.Context, rg string, j *job) (*hits, error
 	h := parse(result.Stdout.Head, j.Query, j.pattern)
 	h.timedOut, h.engine = timedOut, Ripgrep
 	return h, nil
+}
+
+// collect runs ripgrep with a file in memory as its output, where there is such
+// a thing: the reader of a pipe would be woken for each file with a match, and
+// take the processor from the search.
+func (s *Searcher) collect(ctx context.Context, command proc.Command) (*proc.Result, error) {
+	file := memoryFile()
+	if file == nil {
+		return s.opts.Run(ctx, command)
+	}
+	defer file.Close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go stopAbove(ctx, maxOutput, file, stop)
+	command.Stdout = file
+	result, err := s.opts.Run(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	printed := size(file)
+	if printed > maxOutput {
+		return nil, errFallback
+	}
+	result.Stdout.Head = make([]byte, printed)
+	_, err = file.ReadAt(result.Stdout.Head, 0)
+	return result, err
+}
+
+// stopAbove calls stop when the file has grown beyond limit.
+func stopAbove(ctx context.Context, limit int64, file *os.File, stop func()) {
+	ticker := time.NewTicker(sizeInterval)
+	defer ticker.Stop()
+	for size(file) <= limit {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+	stop()
+}
+
+func size(file *os.File) int64 {
+	info, err := file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // arguments are those of ripgrep. What its config file, the environment and

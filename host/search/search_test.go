@@ -259,11 +259,16 @@ func TestRunnerAndFallback(t *testing.T) {
 	ws := open(t, map[string]string{"a": "x\n"})
 	var command proc.Command
 	result := &proc.Result{}
+	const printed = "./b\x003:x y\n\n1 matches\n1 matched lines\n1 files contained matches\n7 files searched\n0 bytes printed\n"
 	s := search.New(ws, search.Options{Ripgrep: "/bin/rg", Run: func(_ context.Context, c proc.Command) (*proc.Result, error) {
 		command = c
-		return result, nil
+		if c.Stdout == nil {
+			result.Stdout.Head = []byte(printed)
+			return result, nil
+		}
+		_, err := c.Stdout.WriteString(printed)
+		return result, err
 	}})
-	result.Stdout.Head = []byte("./b\x003:x y\n\n1 matches\n1 matched lines\n1 files contained matches\n7 files searched\n0 bytes printed\n")
 	m := grep(t, s, search.Query{Pattern: "-x"})
 	assert.Equal(t, []search.Match{{Path: "b", Line: 3, Text: "x y"}}, m.Lines)
 	assert.Equal(t, 7, m.FilesSearched)
