@@ -132,6 +132,9 @@ func describeRun(name string, out ran, failure *tool.Error, notes []string) stri
 	if out.Stdout == "" && out.Stderr == "" {
 		b.WriteString("It printed nothing.\n")
 	}
+	if failure != nil && failure.Suggestion != "" {
+		fmt.Fprintf(&b, "\n%s\n", failure.Suggestion)
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

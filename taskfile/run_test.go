@@ -59,6 +59,7 @@ func TestRunResult(t *testing.T) {
 	assert.Equal(t, tool.CommandFailed, result.Failed.Code)
 	assert.Equal(t, "command 'fail' failed with exit code 42", result.Failed.Message)
 	assert.Contains(t, result.Text(), "exit code 42")
+	assert.True(t, strings.HasSuffix(result.Text(), "\n\n"+result.Failed.Suggestion), "the next step is in the text, all that many models see")
 	assert.Contains(t, result.Text(), "out\n")
 	assert.Contains(t, result.Text(), "err\n")
 

@@ -128,11 +128,11 @@ func (c *converter) convert(ctx context.Context, call *tool.Call) (*conversion, 
 	if err != nil {
 		return nil, err
 	}
-	rel, err := c.ws.Rel(output)
+	data, _, err := c.ws.ReadFile(params.Path, maxInput)
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := c.ws.ReadFile(params.Path, maxInput)
+	rel, err := c.ws.Rel(output)
 	if err != nil {
 		return nil, err
 	}

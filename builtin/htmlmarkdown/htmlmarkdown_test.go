@@ -155,6 +155,9 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			assert.NotEmpty(t, tool.AsError(err).Suggestion, path)
 		}
+		if code == tool.PathOutsideWorkspace {
+			assert.ErrorContains(t, err, path+" is outside", "the path that was given, not that of the Markdown file")
+		}
 		_, err = b.tool.(tool.Planner).Plan(t.Context(), params(path))
 		assert.Equal(t, code, tool.CodeOf(err), "plan of %q: %v", path, err)
 	}

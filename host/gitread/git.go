@@ -59,6 +59,7 @@ func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc
 		{"core.hooksPath", os.DevNull},
 		{"core.alternateRefsCommand", ""},
 		{"core.sshCommand", ""},
+		{"core.quotePath", "false"}, // names as they are, not in octal
 		{"protocol.allow", "never"},
 	}, further...)
 	env := map[string]string{

@@ -40,7 +40,7 @@ func compile(q Query) (*pattern, error) {
 	tree = withinLine(tree)
 	if breaksLine(tree) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
-			Suggest("Search for a part of it that is on one line, with context lines.").With("reason", "line break in the pattern")
+			Suggest("Search for a part of it that is on one line, and read what is around it.").With("reason", "line break in the pattern")
 	}
 	match, err := regexp.Compile(tree.String())
 	if err != nil {

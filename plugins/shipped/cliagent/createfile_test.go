@@ -99,7 +99,8 @@ func TestCreateFile(t *testing.T) {
 	t.Run("error parent is a file", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f.txt", "")
-		b.fails("not_a_directory", "Error: Path 'f.txt' is not a directory", "create_file", create("f.txt/x", "x"))
+		below := b.fails("not_a_directory", "Error: Path 'f.txt' is not a directory", "create_file", create("f.txt/x", "x"))
+		assert.Contains(t, below.Error.Suggestion, "It is a file")
 	})
 	t.Run("error permission denied protected", func(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{}, workspace.Options{Protect: []string{"protected.txt", ".git/**"}})

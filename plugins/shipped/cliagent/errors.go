@@ -77,13 +77,14 @@ func pathError(err error, path string, say texts) error {
 	case tool.IsDirectory:
 		return isDirectory(path)
 	case tool.NotADirectory:
-		if part, ok := e.Details["path"].(string); ok {
-			path = part
+		if part, ok := e.Details["path"].(string); ok && part != path {
+			return tool.Errorf(codeNotADirectory, "Path '%s' is not a directory", part).
+				Suggest("%s", e.Suggestion).With("path", part)
 		}
 		return notDirectory(path)
 	case tool.PermissionDenied, tool.Blocked:
 		return tool.Errorf(codePermissionDenied, "%s", say.denied).
-			Suggest("%s: %s", contract.Capital(e.Message), e.Suggestion).With("path", path)
+			Suggest("%s: %s", contract.Worded(e).Message, e.Suggestion).With("path", path)
 	}
 	return e
 }

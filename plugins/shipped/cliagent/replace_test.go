@@ -3,6 +3,7 @@ package cliagent_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -153,6 +154,10 @@ func TestReplaceStringInFile(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{}, workspace.Options{Protect: []string{"**/.env"}})
 		b.write("a/.env", "KEY=1")
 		b.fails("permission_denied", "Error: Cannot modify file 'a/.env' - permission denied", name, in("a/.env", "1", "2"))
+		b.write("ro", "1")
+		require.NoError(t, os.Chmod(filepath.Join(b.root, "ro"), 0o444))
+		g := b.fails("permission_denied", "Error: Cannot modify file 'ro' - permission denied", name, in("ro", "1", "2"))
+		assert.Contains(t, g.Error.Suggestion, "ro is read-only: ", "the file's name as it is")
 	})
 	t.Run("parameters", func(t *testing.T) {
 		b := newBench(t)

@@ -99,6 +99,10 @@ func TestGitDiff(t *testing.T) {
 	assert.Equal(t, f.git(t, "diff"), f.text(t, "git_diff", `{}`))
 	f.git(t, "add", "f.txt")
 	assert.Equal(t, "No changes found in working directory", f.text(t, "git_diff", `{}`))
+	f.write(t, "ü.txt", "one\n")
+	f.git(t, "add", "ü.txt")
+	f.write(t, "ü.txt", "two\n")
+	assert.Contains(t, f.text(t, "git_diff", `{}`), "+++ b/ü.txt\n")
 
 	none := newFixture(t)
 	none.fails(t, tool.NotFound, "not in a git repository", "git_diff", `{}`)
