@@ -84,9 +84,21 @@ func (a *app) loadConfig() (*config.Config, error) {
 	cfg, err := a.readConfigFile(path)
 	if err == nil && !a.trusted(cfg) {
 		a.tellInert(cfg)
-		a.inert, cfg = cfg, inert(cfg)
+		a.inert, cfg = cfg, inert(a.withoutEnvironment(cfg))
 	}
 	return cfg, err
+}
+
+// withoutEnvironment reads a configuration again as if no environment variable
+// were set: what remains of one that is not approved, as the names of tools,
+// must not tell of them. One that makes no sense then says nothing at all.
+func (a *app) withoutEnvironment(cfg *config.Config) *config.Config {
+	vars, err := a.variables()
+	unset := func(string) (string, bool) { return "", false }
+	if again, diags := config.Load(cfg.Path, config.LoadOptions{Vars: vars, Env: unset}); err == nil && !diags.HasErrors() {
+		return again
+	}
+	return &config.Config{Path: cfg.Path, Dir: cfg.Dir, SHA256: cfg.SHA256}
 }
 
 // readConfigFile reads a configuration, trusted or not.

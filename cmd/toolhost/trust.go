@@ -113,7 +113,6 @@ func inert(cfg *config.Config) *config.Config {
 		Toolsets:  cfg.Toolsets,
 		Limits:    cfg.Limits,
 		Granted:   cfg.Granted,
-		Secrets:   cfg.Secrets,
 	}
 }
 
