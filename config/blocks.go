@@ -2,6 +2,8 @@ package config
 
 import (
 	"net/netip"
+	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -49,12 +51,22 @@ func (r *reader) sandbox(blocks hcl.Blocks) {
 
 func (r *reader) taskfile(b *hcl.Block) {
 	blk := r.open(b, schema("path timeout "+accessAttrs))
-	t := &Taskfile{Path: ".agent/Taskfile.yml", Access: blk.access(), Pos: pos(b.DefRange)}
+	const usual = ".agent/Taskfile.yml" // protected without being named
+	t := &Taskfile{Path: usual, Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("path", &t.Path) && t.Path == "" {
 		r.fail(blk.where("path"), "Empty path", "Name the Taskfile, or leave path out.", "path is empty.")
 	}
 	blk.duration("timeout", &t.Timeout)
 	r.cfg.Taskfile = t
+	if local := path.Clean(filepath.ToSlash(t.Path)); local != usual && filepath.IsLocal(local) {
+		// Whoever could change the commands could run any.
+		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, asGlob(local))
+	}
+}
+
+// asGlob is the glob that a path alone matches.
+func asGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(path)
 }
 
 func (r *reader) limits(b *hcl.Block) {

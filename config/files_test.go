@@ -148,7 +148,7 @@ func TestFormat(t *testing.T) {
 // real.
 func TestTemplate(t *testing.T) {
 	standard := "tool \"head\" {\n  description = \"x\"\n  passthrough { command = \"head\" }\n}\n"
-	text := string(Template([]byte(standard)))
+	text := string(Template([]byte(standard), Found{}))
 	cfg := parse(t, "agent.hcl", text, LoadOptions{})
 	require.Len(t, cfg.Tools, 1)
 	formatted, diags := Format([]byte(text))

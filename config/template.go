@@ -11,12 +11,17 @@ var templateText string
 // templateMark is where the standard tools go in the template.
 const templateMark = "# STANDARD TOOLS\n"
 
-// Template is the agent.hcl that `toolhost init` writes: every block with an
-// example, as comments, around the text of the standard tools.
-func Template(standard []byte) []byte {
+// projectMark is where the blocks for this project go.
+const projectMark = "# PROJECT\n\n"
+
+// Template is the agent.hcl that `toolhost init` writes: what was found in the
+// project, and every block with an example, as comments, around the text of
+// the standard tools.
+func Template(standard []byte, found Found) []byte {
 	text := strings.TrimSpace(string(standard))
 	if text != "" {
 		text += "\n"
 	}
-	return []byte(strings.Replace(templateText, templateMark, text, 1))
+	text = strings.Replace(templateText, templateMark, text, 1)
+	return []byte(strings.Replace(text, projectMark, found.Blocks, 1))
 }

@@ -11,6 +11,8 @@ workspace {
   # protect = ["**/.env"]
 }
 
+# PROJECT
+
 # Values that differ between machines: --var NAME=VALUE, TOOLHOST_VAR_NAME.
 # variable "go" {
 #   description = "The go command."
@@ -46,7 +48,7 @@ workspace {
 #   reject { params = { dir = "/etc" } }
 # }
 
-# Commands of the project: list_commands and run_command.
+# Commands of a Taskfile that lies elsewhere: list_commands and run_command.
 # taskfile {
 #   path    = ".agent/Taskfile.yml"
 #   timeout = "5m"

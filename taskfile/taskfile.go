@@ -128,3 +128,13 @@ func (t *Taskfile) shown(path string) string {
 	}
 	return filepath.ToSlash(rel)
 }
+
+// elsewhere is a Taskfile where Task itself looks for one, and "" for none.
+func (t *Taskfile) elsewhere() string {
+	for _, name := range []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"} {
+		if info, err := t.ws.Lstat(name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}

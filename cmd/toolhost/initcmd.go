@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
-		Long:  "Write an agent.hcl for this project: the standard tools, ready to be changed, and an example of everything else as comments.",
+		Long:  "Write an agent.hcl for this project: what runs its tests, as far as that can be told from its files (a Taskfile, go.mod, package.json, pyproject.toml, Cargo.toml), the standard tools, ready to be changed, and an example of everything else as comments.",
 		Example: `  toolhost init
   toolhost init --workspace ../other
   toolhost init --force`,
@@ -37,20 +38,46 @@ func (a *app) initCommand() *cobra.Command {
 }
 
 func (a *app) initialize(force bool) error {
-	dir := firstOf(a.flags.workspace, ".")
-	path := filepath.Join(dir, "agent.hcl")
+	path := a.flags.config
+	if path == "" {
+		path = filepath.Join(firstOf(a.flags.workspace, "."), config.FileName)
+	}
+	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil && !force {
 		return usagef("Use --force to replace it.", "%s exists", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text := config.Template(standard.Source())
+	above, _ := config.Find(dir)
+	found := config.Detect(os.DirFS(dir))
+	text := config.Template(standard.Source(), found)
 	if err := atomicfile.Update(path, text); err != nil {
-		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
+		return cannotWrite(path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
 	}
 	a.approveOwn(path, text)
-	fmt.Fprintf(a.out, "Wrote %s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path)
+	a.tellOfInit(path, above, found.Names)
 	return nil
+}
+
+// tellOfInit says what there is now and what one may do with it.
+func (a *app) tellOfInit(path, above string, found []string) {
+	also := ""
+	if len(found) > 0 {
+		also = ", with " + strings.Join(found, ", ") + " for what is in this project"
+	}
+	fmt.Fprintf(a.out, "Wrote %s%s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path, also)
+	if absolute, err := filepath.Abs(path); err == nil && above != "" && above != absolute {
+		fmt.Fprintf(a.err, "%s Below here it takes the place of %s.\n", a.painter.yellow("!"), above)
+	}
+}
+
+// cannotWrite says why a file cannot be written, without the name of the
+// temporary one beside it.
+func cannotWrite(path string, err error) *tool.Error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err)
 }
 
 // approveOwn approves a file that the user has just had written. Where that

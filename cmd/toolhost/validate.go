@@ -10,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -120,7 +119,7 @@ func (a *app) format(args []string, check bool) error {
 		return &exitError{code: exitFailed}
 	}
 	if err := atomicfile.Update(path, out); err != nil {
-		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
+		return cannotWrite(path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
 	}
 	fmt.Fprintln(a.out, path)
 	return nil
