@@ -269,7 +269,7 @@ func (s *state) setMode(f *File) {
 
 // changes lists the outcome for all touched paths.
 func (a *applier) changes() []FileChange {
-	var list []FileChange
+	list := make([]FileChange, 0, len(a.files))
 	renamed := map[*state]bool{}
 	for _, path := range slices.Sorted(maps.Keys(a.files)) {
 		s := a.files[path]

@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -11,9 +10,9 @@ const maxFuzz = 2
 
 // fitter applies the hunks of one file in order.
 type fitter struct {
-	path  string
-	lines []string
-	out   bytes.Buffer
+	path string
+	file content
+	out  []byte
 	// used is how many lines are copied or replaced already.
 	used int
 	// offset is how far the last hunk was from where it says.
@@ -37,34 +36,35 @@ func applyHunks(path string, data []byte, hunks []*Hunk) ([]byte, []Placement, e
 	if len(hunks) == 0 {
 		return data, nil, nil
 	}
-	f := &fitter{path: path, lines: fileLines(data)}
-	f.out.Grow(len(data) + bytes.MinRead)
+	f := &fitter{path: path, file: newContent(data), out: make([]byte, 0, len(data)+added(hunks))}
 	for i, h := range hunks {
-		found, ok := f.find(h)
+		old := h.pick('-')
+		found, ok := f.find(h, old)
 		if !ok {
-			return nil, nil, f.failure(i+1, h)
+			return nil, nil, f.failure(i+1, h, old)
 		}
-		f.place(i+1, h, found)
+		f.place(i+1, h, old, found)
 	}
-	f.copyUntil(len(f.lines))
-	return f.out.Bytes(), f.placed, nil
+	f.copyUntil(f.file.count)
+	return f.out, f.placed, nil
 }
 
-// fileLines cuts a file into lines with their endings, which the last may
-// lack.
-func fileLines(data []byte) []string {
-	lines := make([]string, 0, bytes.Count(data, []byte{'\n'})+1)
-	for line := range strings.Lines(string(data)) {
-		lines = append(lines, line)
+// added is how many bytes the hunks add at most.
+func added(hunks []*Hunk) (size int) {
+	for _, h := range hunks {
+		for _, l := range h.Lines {
+			if l.Op == '+' {
+				size += len(l.Text)
+			}
+		}
 	}
-	return lines
+	return size
 }
 
 // find looks for a hunk's old lines as the program patch does: at the line it
 // names, moved as the hunk before was, then further and further away from
 // there; then the same with less and less of its context.
-func (f *fitter) find(h *Hunk) (fit, bool) {
-	old := h.pick('-')
+func (f *fitter) find(h *Hunk, old []string) (fit, bool) {
 	before, after := h.context()
 	for fuzz := 0; fuzz <= min(maxFuzz, max(before, after)); fuzz++ {
 		for _, folded := range []bool{false, true} {
@@ -80,11 +80,11 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 	before, after := h.context()
 	context := max(before, after)
 	try.before, try.after = try.fuzz+before-context, try.fuzz+after-context
-	guess := max(h.start(old)+f.offset, 0)
-	last := len(f.lines) - len(old) + max(try.after, 0)
+	guess := max(h.start(len(old))+f.offset, 0)
+	last := f.file.count - len(old) + max(try.after, 0)
 	switch {
 	case len(old) == 0:
-		try.at = min(max(guess, f.used), len(f.lines))
+		try.at = min(max(guess, f.used), f.file.count)
 		return try, true
 	case try.before < 0 && h.OldStart <= 1:
 		// Less context before than after: the hunk belongs to the start.
@@ -93,7 +93,7 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 	case try.after < 0:
 		// Less context after than before: it belongs to the end.
 		try.after = 0
-		try.at = len(f.lines) - len(old)
+		try.at = f.file.count - len(old)
 		return try, try.at >= f.used && f.matches(old, try)
 	}
 	try.before = max(try.before, 0)
@@ -108,8 +108,8 @@ func (f *fitter) locate(h *Hunk, old []string, try fit) (fit, bool) {
 }
 
 // start is where the hunk says that its old lines are, from 0.
-func (h *Hunk) start(old []string) int {
-	if len(old) > 0 {
+func (h *Hunk) start(old int) int {
+	if old > 0 {
 		return h.OldStart - 1
 	}
 	return h.OldStart
@@ -118,7 +118,7 @@ func (h *Hunk) start(old []string) int {
 func (f *fitter) matches(old []string, try fit) bool {
 	for i := try.before; i < len(old)-try.after; i++ {
 		at := try.at + i
-		if at >= len(f.lines) || !same(f.lines[at], old[i], try.folded) {
+		if at >= f.file.count || !same(f.file.line(at), old[i], try.folded) {
 			return false
 		}
 	}
@@ -144,9 +144,9 @@ func bare(lines []string) []string {
 
 // place writes the file up to the hunk and then the hunk's new lines. Context
 // is taken from the file; that after the last change is left to what follows.
-func (f *fitter) place(number int, h *Hunk, found fit) {
+func (f *fitter) place(number int, h *Hunk, old []string, found fit) {
 	f.copyUntil(found.at)
-	offset := found.at - h.start(h.pick('-'))
+	offset := found.at - h.start(len(old))
 	if offset != 0 || found.fuzz > 0 || found.folded {
 		f.placed = append(f.placed, Placement{
 			Hunk: number, Line: f.newLine + 1, Offset: offset, Fuzz: found.fuzz, Endings: found.folded,
@@ -157,7 +157,7 @@ func (f *fitter) place(number int, h *Hunk, found fit) {
 	for _, l := range h.Lines[:len(h.Lines)-after] {
 		switch l.Op {
 		case '+':
-			f.write(f.ending(l.Text, found))
+			f.write(f.ending(l.Text, found), 1)
 		case '-':
 			f.used++
 		default:
@@ -167,19 +167,20 @@ func (f *fitter) place(number int, h *Hunk, found fit) {
 }
 
 func (f *fitter) copyUntil(end int) {
-	for ; f.used < end; f.used++ {
-		f.write(f.lines[f.used])
+	if f.used < end {
+		f.write(f.file.lines(f.used, end), end-f.used)
+		f.used = end
 	}
 }
 
-// write appends a line. One that comes after a line without an ending gives
-// it the file's.
-func (f *fitter) write(line string) {
-	if written := f.out.Bytes(); len(written) > 0 && written[len(written)-1] != '\n' {
-		f.out.WriteString(f.fileEnding())
+// write appends lines. They give one before them that has no ending the
+// file's.
+func (f *fitter) write(lines string, count int) {
+	if n := len(f.out); n > 0 && f.out[n-1] != '\n' {
+		f.out = append(f.out, endingOf(f.file.line(0))...)
 	}
-	f.out.WriteString(line)
-	f.newLine++
+	f.out = append(f.out, lines...)
+	f.newLine += count
 }
 
 // ending gives an added line the line ending of the file where only lines
@@ -189,26 +190,24 @@ func (f *fitter) ending(text string, found fit) string {
 		return text
 	}
 	near := f.used
-	for near > 0 && (near >= len(f.lines) || !strings.HasSuffix(f.lines[near], "\n")) {
+	for near > 0 && !strings.HasSuffix(f.file.line(near), "\n") {
 		near--
 	}
-	return bareLine(text) + endingOf(f.lines[near:])
+	return bareLine(text) + endingOf(f.file.line(near))
 }
 
-func (f *fitter) fileEnding() string { return endingOf(f.lines) }
-
-func endingOf(lines []string) string {
-	if len(lines) > 0 && strings.HasSuffix(lines[0], "\r\n") {
+func endingOf(line string) string {
+	if strings.HasSuffix(line, "\r\n") {
 		return "\r\n"
 	}
 	return "\n"
 }
 
 // failure tells where the hunk comes closest.
-func (f *fitter) failure(number int, h *Hunk) error {
-	old := h.pick('-')
-	at := f.closest(h, old)
-	found := f.lines[at:min(at+len(old), len(f.lines))]
+func (f *fitter) failure(number int, h *Hunk, old []string) error {
+	lines := cut(f.file.text)
+	at := f.closest(h, old, lines)
+	found := lines[at:min(at+len(old), len(lines))]
 	e := &HunkError{
 		Path: f.path, Hunk: number, PatchLine: h.Line, FileLine: at + 1,
 		Expected: bare(old), Found: bare(found), Applied: f.applied(h),
@@ -233,8 +232,8 @@ func (f *fitter) applied(h *Hunk) bool {
 
 // closest gives the place where most of the old lines are, the one nearest to
 // where the hunk should be among equals.
-func (f *fitter) closest(h *Hunk, old []string) int {
-	guess := min(max(h.start(old)+f.offset, 0), max(len(f.lines)-1, 0))
+func (f *fitter) closest(h *Hunk, old, lines []string) int {
+	guess := min(max(h.start(len(old))+f.offset, 0), max(len(lines)-1, 0))
 	where := map[string][]int{}
 	for i, line := range old {
 		if text := strings.TrimSpace(line); text != "" && len(where[text]) < maxVotes {
@@ -242,7 +241,7 @@ func (f *fitter) closest(h *Hunk, old []string) int {
 		}
 	}
 	votes := map[int]int{}
-	for at, line := range f.lines {
+	for at, line := range lines {
 		for _, i := range where[strings.TrimSpace(line)] {
 			if at-i >= 0 {
 				votes[at-i]++
