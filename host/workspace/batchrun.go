@@ -66,7 +66,7 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 		}
 	}
 	limit := maxSyncs
-	if b.w.handOver(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil })) {
+	if b.w.syncMany(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil })) {
 		limit = 1
 	}
 	atOnce(len(steps), limit, func(i int) {
@@ -82,26 +82,23 @@ func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	return nil
 }
 
-// handOver has the disk write all drafts before any is waited for, many of them
-// in one go where that is quicker, and reports whether all are there then. They
-// still have to be settled.
-func (c *core) handOver(drafts []*draft) (synced bool) {
-	if len(drafts) >= manyDrafts {
-		files := make([]*os.File, len(drafts))
-		for i, d := range drafts {
-			files[i] = d.file
-		}
-		if c.syncTogether(files) == nil {
-			for _, d := range drafts {
-				d.synced = true
-			}
-			return true
-		}
+// syncMany waits for many drafts in one go where that is quicker, and reports
+// whether it did. They still have to be settled.
+func (c *core) syncMany(drafts []*draft) bool {
+	if len(drafts) < manyDrafts {
+		return false
+	}
+	files := make([]*os.File, len(drafts))
+	for i, d := range drafts {
+		files[i] = d.file
+	}
+	if c.syncTogether(files) != nil {
+		return false
 	}
 	for _, d := range drafts {
-		startWriting(d.file)
+		d.synced = true
 	}
-	return false
+	return true
 }
 
 // atOnce calls do with 0 to n-1, in up to limit goroutines.
@@ -160,6 +157,7 @@ func (s *batchStep) draft() (*draft, error) {
 		return nil, err
 	}
 	s.temp = d.name
+	startWriting(d.file) // while the others are made
 	return d, nil
 }
 

@@ -203,8 +203,8 @@ func (g *grip) close() {
 // that no two callers wait for each other. When parents is not nil, missing
 // directories above what is to be written are made and added to it.
 func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) (*grip, error) {
-	for range maxRaces {
-		g, err := w.tryHoldAll(paths, access, parents)
+	for try := range maxRaces {
+		g, err := w.tryHoldAll(paths, access, parents, try == 0)
 		if !errors.Is(err, errRaced) {
 			return g, err
 		}
@@ -212,12 +212,14 @@ func (w *Workspace) holdAll(paths []string, access []Access, parents *[]string) 
 	return nil, changing(paths[0])
 }
 
-func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string) (*grip, error) {
+// tryHoldAll fails with errRaced when it has not locked the right directories.
+// With guess it takes no path for a symlink, as few are, until that is so.
+func (w *Workspace) tryHoldAll(paths []string, access []Access, parents *[]string, guess bool) (*grip, error) {
 	dirs := newOpenDirs()
 	defer dirs.close()
 	places := make([]*place, len(paths))
 	for i, path := range paths {
-		p, err := w.locateIn(dirs, path, access[i] != Remove)
+		p, err := w.find(path, finder{follow: access[i] != Remove, guess: guess && access[i] == Write, shared: dirs})
 		if err == nil {
 			err = w.permit(p, access[i])
 		}
@@ -253,9 +255,11 @@ func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*plac
 
 // lockDirs locks the directory of each place, once.
 func (w *Workspace) lockDirs(places []*place) (release func(), err error) {
-	dirs := make(map[string]*place, len(places))
+	dirs, seen := make(map[string]*place), make(map[*os.Root]bool)
 	for _, p := range places {
-		dirs[p.parent()] = p
+		if !seen[p.dir] {
+			seen[p.dir], dirs[p.parent()] = true, p
+		}
 	}
 	var releases []func()
 	all := func() {

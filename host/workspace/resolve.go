@@ -130,12 +130,18 @@ func (c *core) locate(name string, follow bool) (*place, error) {
 // locateIn is locate with the handles of dirs, which has to stay open as long
 // as the place is used. With nil the place has its own.
 func (c *core) locateIn(dirs *openDirs, name string, follow bool) (*place, error) {
+	return c.find(name, finder{follow: follow, shared: dirs})
+}
+
+// find walks name as how says.
+func (c *core) find(name string, how finder) (*place, error) {
 	t, rel, err := c.lexical(name)
 	if err != nil {
 		return nil, err
 	}
 	for range maxRaces {
-		f := &finder{core: c, given: name, follow: follow, tree: t, todo: components(rel), shared: dirs}
+		f := how
+		f.core, f.given, f.tree, f.todo = c, name, t, components(rel)
 		p, err := f.run()
 		if err == nil {
 			return p, nil
@@ -160,6 +166,7 @@ type finder struct {
 	*core
 	given  string
 	follow bool
+	guess  bool // leaves the last component unseen: neither missing nor a symlink
 	tree   *tree
 	done   []string   // real names, from the tree's root
 	dirs   []*os.Root // one handle for each of done
@@ -213,8 +220,12 @@ func (f *finder) run() (*place, error) {
 
 // enter goes one component down, or gives the place when that is the end.
 func (f *finder) enter(name string) (*place, error) {
-	if len(f.todo) > 0 && f.reuse(name) {
+	last := len(f.todo) == 0
+	if !last && f.reuse(name) {
 		return nil, nil
+	}
+	if last && f.guess {
+		return f.place(name, nil, nil), nil
 	}
 	info, err := f.here().Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +234,6 @@ func (f *finder) enter(name string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	last := len(f.todo) == 0
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0 && !(last && !f.follow):
 		return nil, f.link(name)
