@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"unicode/utf8"
+	"io"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -17,8 +19,6 @@ const (
 	linesKept  = 5_000
 	// contentMax bounds the content of one answer, in bytes.
 	contentMax = 8 << 20
-	// binarySniff is where a NUL byte makes a file binary.
-	binarySniff = 8 << 10
 )
 
 func readFile(deps *Deps) tool.Tool {
@@ -27,7 +27,7 @@ func readFile(deps *Deps) tool.Tool {
 		Title:    "Read file",
 		Category: "file",
 		Description: "Read a UTF-8 text file, whole or a range of its lines. " +
-			"Of more than 10,000 lines the first and the last 5,000 are shown. " +
+			"Of more than 10,000 lines the first and the last 5,000 are shown, and of more than 8 MiB a part. " +
 			"Paths of logs and diffs that other calls named (logs/..., diffs/...) can be read as well. " +
 			"Returns: content, truncated, total_lines of the file, and start_line and end_line of what was asked for.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
@@ -36,7 +36,7 @@ func readFile(deps *Deps) tool.Tool {
 			`"end_line":{"type":"integer","minimum":1,"description":"Last line to read, itself included. Left out, it is the last of the file."}` +
 			`},"required":["path"],"additionalProperties":false}`),
 		Returns: returns(`{"type":"object","properties":{"content":{"type":"string"},"truncated":{"type":"boolean"},"total_lines":{"type":"integer"},` +
-			`"start_line":{"type":"integer"},"end_line":{"type":"integer"},"lines_omitted":{"type":"integer"}},` +
+			`"start_line":{"type":"integer"},"end_line":{"type":"integer"},"lines_omitted":{"type":"integer"},"bytes_omitted":{"type":"integer"}},` +
 			`"required":["content","truncated","total_lines","start_line","end_line"]}`),
 		Risk:        tool.ReadOnly,
 		Permissions: []tool.Permission{tool.FileRead},
@@ -50,18 +50,19 @@ func readFile(deps *Deps) tool.Tool {
 }
 
 type readInput struct {
-	Path  string `json:"path"`
-	Start int    `json:"start_line"`
-	End   int    `json:"end_line"`
+	Path  string         `json:"path"`
+	Start schema.Integer `json:"start_line"`
+	End   schema.Integer `json:"end_line"`
 }
 
 type readData struct {
-	Content    string `json:"content"`
-	Truncated  bool   `json:"truncated"`
-	TotalLines int    `json:"total_lines"`
-	StartLine  int    `json:"start_line"`
-	EndLine    int    `json:"end_line"`
-	Omitted    int    `json:"lines_omitted,omitempty"`
+	Content      string `json:"content"`
+	Truncated    bool   `json:"truncated"`
+	TotalLines   int    `json:"total_lines"`
+	StartLine    int    `json:"start_line"`
+	EndLine      int    `json:"end_line"`
+	Omitted      int    `json:"lines_omitted,omitempty"`
+	BytesOmitted int64  `json:"bytes_omitted,omitempty"`
 }
 
 func read(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
@@ -69,68 +70,68 @@ func read(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
 	if err := call.Decode(&in); err != nil {
 		return nil, err
 	}
-	content, _, err := deps.Workspace.ReadFile(in.Path, 0)
-	if tool.CodeOf(err) == tool.NotFound {
-		if artifact, ok := readArtifact(deps.Workspace, call, in.Path); ok {
-			content, err = artifact, nil
-		}
-	}
+	text, err := in.open(deps, call)
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if bytes.IndexByte(content[:min(len(content), binarySniff)], 0) >= 0 || !utf8.Valid(content) {
+	defer text.Close()
+	index, err := indexLines(ctx, text)
+	if errors.Is(err, errNotText) {
 		return nil, as(typeBinary, tool.Errorf(tool.BinaryFile, "%s is not UTF-8 text", in.Path).
 			Suggest("It cannot be shown; look at it with a program, such as file or xxd, by the tool run.").With("path", in.Path))
 	}
-	data, err := in.lines(content)
 	if err != nil {
+		return nil, err
+	}
+	data, err := in.within(index.total)
+	if err != nil {
+		return nil, err
+	}
+	if err := data.fill(text, index); err != nil {
 		return nil, err
 	}
 	return &outcome{data: data, truncated: data.Truncated}, nil
 }
 
-// lines takes the asked lines out of a file.
-func (in readInput) lines(content []byte) (*readData, error) {
-	total := countLines(content)
-	data := &readData{TotalLines: total, StartLine: max(1, in.Start), EndLine: total}
-	if in.End > 0 {
-		data.EndLine = min(in.End, total)
+type readSeekCloser struct {
+	io.ReadSeeker
+	io.Closer
+}
+
+// open opens the file, or the artifact of the session that has the name.
+func (in readInput) open(deps *Deps, call *tool.Call) (io.ReadSeekCloser, error) {
+	f, err := deps.Workspace.Open(in.Path)
+	switch code := tool.CodeOf(err); code {
+	case "":
+		return f, nil
+	case tool.NotFound:
+		if artifact, ok := readArtifact(deps.Workspace, call, in.Path); ok {
+			return readSeekCloser{bytes.NewReader(artifact), io.NopCloser(nil)}, nil
+		}
+	case tool.NotADirectory:
+		return nil, tool.Errorf(tool.NotFound, "%s does not exist", in.Path).
+			Suggest("A part of the path is a file, and has nothing below it; list_files shows what there is.").With("path", in.Path)
+	case tool.IsDirectory:
+		return nil, tool.Errorf(code, "%s is a directory", in.Path).
+			Suggest("Name a file in it; list_files with this root shows them.").With("path", in.Path)
 	}
-	if in.End > 0 && in.End < data.StartLine {
-		return nil, in.badRange(total, "the range ends before it starts: lines %d to %d of %s", data.StartLine, in.End, in.Path)
+	return nil, err
+}
+
+// within tells the lines that are asked for of a file with so many.
+func (in readInput) within(total int) (*readData, error) {
+	start, end := int(in.Start), int(in.End)
+	data := &readData{TotalLines: total, StartLine: max(1, start), EndLine: total}
+	if end > 0 {
+		data.EndLine = min(end, total)
+	}
+	if end > 0 && end < data.StartLine {
+		return nil, in.badRange(total, "the range ends before it starts: lines %d to %d of %s", data.StartLine, end, in.Path)
 	}
 	if data.StartLine > max(1, total) {
 		return nil, in.badRange(total, "%s has %d lines, so there is no line %d", in.Path, total, data.StartLine)
 	}
-	part := skipLines(content, data.StartLine-1)
-	if rest := skipLines(part, data.EndLine-data.StartLine+1); len(rest) > 0 {
-		part = part[:len(part)-len(rest)]
-	}
-	data.shorten(part)
-	if len(data.Content) > contentMax {
-		return nil, tool.Errorf(tool.TooLarge, "lines %d to %d of %s have %d bytes, more than the limit of %d", data.StartLine, data.EndLine, in.Path, len(part), contentMax).
-			Suggest("Read fewer lines with start_line and end_line, or find the place with search.").
-			With("path", in.Path).With("total_lines", total)
-	}
 	return data, nil
-}
-
-// shorten leaves the middle out of a part with too many lines.
-func (d *readData) shorten(part []byte) {
-	count := d.EndLine - d.StartLine + 1
-	if count <= linesShown {
-		d.Content = string(part)
-		return
-	}
-	d.Truncated, d.Omitted = true, count-2*linesKept
-	behindHead := skipLines(part, linesKept)
-	tail := skipLines(behindHead, d.Omitted)
-	first := d.StartLine + linesKept
-	d.Content = fmt.Sprintf("%s[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n%s",
-		part[:len(part)-len(behindHead)], d.Omitted, first, first+d.Omitted-1, tail)
 }
 
 func (in readInput) badRange(total int, format string, args ...any) error {
@@ -139,23 +140,33 @@ func (in readInput) badRange(total int, format string, args ...any) error {
 		With("path", in.Path).With("total_lines", total)
 }
 
-// countLines counts lines; a last one without a newline counts.
-func countLines(b []byte) int {
-	n := bytes.Count(b, []byte{'\n'})
-	if len(b) > 0 && b[len(b)-1] != '\n' {
-		n++
+// fill reads the lines, and leaves the middle out of too many.
+func (d *readData) fill(text io.ReadSeeker, index *lineIndex) error {
+	count := d.EndLine - d.StartLine + 1
+	if count <= linesShown {
+		return d.add(text, index, d.StartLine, d.EndLine, contentMax)
 	}
-	return n
+	d.Truncated, d.Omitted = true, count-2*linesKept
+	first := d.StartLine + linesKept
+	if err := d.add(text, index, d.StartLine, first-1, contentMax/2); err != nil {
+		return err
+	}
+	d.Content += fmt.Sprintf("[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n", d.Omitted, first, first+d.Omitted-1)
+	return d.add(text, index, first+d.Omitted, d.EndLine, contentMax/2)
 }
 
-// skipLines gives what comes after the first n lines.
-func skipLines(b []byte, n int) []byte {
-	for ; n > 0 && len(b) > 0; n-- {
-		at := bytes.IndexByte(b, '\n')
-		if at < 0 {
-			return nil
-		}
-		b = b[at+1:]
+// add reads lines from first to last behind the content, and says so when they
+// are too much.
+func (d *readData) add(text io.ReadSeeker, index *lineIndex, first, last, limit int) error {
+	part, omitted, err := index.read(text, first, last, limit)
+	if err != nil {
+		return err
 	}
-	return b
+	d.Content += part
+	if omitted > 0 {
+		d.Truncated = true
+		d.BytesOmitted += omitted
+		d.Content += fmt.Sprintf("\n[... %d bytes left out of lines %d to %d; read fewer lines, or print a part of a long one with cut -c by the tool run ...]\n", omitted, first, last)
+	}
+	return nil
 }

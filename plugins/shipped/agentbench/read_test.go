@@ -2,8 +2,10 @@ package agentbench_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,7 +111,7 @@ func TestReadFileNotFound(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "f", "")
 	f.fails(t, "file_not_found", "none.py does not exist", "read_file", `{"path":"none.py"}`)
-	f.fails(t, "not_a_directory", "f", "read_file", `{"path":"f/x"}`)
+	f.fails(t, "file_not_found", "f/x does not exist", "read_file", `{"path":"f/x"}`)
 	f.fails(t, "is_directory", "is a directory", "read_file", `{"path":"."}`)
 	f.fails(t, "invalid_argument", "empty", "read_file", `{"path":""}`)
 }
@@ -159,9 +161,91 @@ func TestReadFileSymlinksInside(t *testing.T) {
 	f.fails(t, "path_escape", "outside", "read_file", `{"path":"out/secret"}`)
 }
 
-func TestReadFileTooLarge(t *testing.T) {
+// TestReadFileLongLinesAreTruncated reads more than an answer holds: "large
+// outputs are truncated", which truncated and the content say.
+func TestReadFileLongLinesAreTruncated(t *testing.T) {
+	const most, mark = 8 << 20, "bytes left out of lines"
 	f := newFixture(t)
-	f.write(t, "f", strings.Repeat("x", 9<<20)+"\nend\n")
-	f.fails(t, "too_large", "more than the limit", "read_file", `{"path":"f"}`)
+	f.write(t, "f", strings.Repeat("x", most+100)+"\nend\n")
+	for _, params := range []string{`{"path":"f"}`, `{"path":"f","end_line":1}`} {
+		data := f.succeeds(t, "read_file", params)
+		content := data["content"].(string)
+		assert.Equal(t, true, data["truncated"])
+		assert.True(t, strings.HasPrefix(content, strings.Repeat("x", most)+"\n[... "), params)
+		assert.Contains(t, content, fmt.Sprintf("[... %v %s 1 to %v; ", data["bytes_omitted"], mark, data["end_line"]))
+		assert.EqualValues(t, 2, data["total_lines"])
+	}
 	assert.Equal(t, "end\n", f.succeeds(t, "read_file", `{"path":"f","start_line":2}`)["content"])
+	f.write(t, "g", strings.Repeat(strings.Repeat("é", 500)+"\n", 12_000))
+	content := f.succeeds(t, "read_file", `{"path":"g"}`)["content"].(string)
+	assert.Less(t, len(content), most+1000)
+	assert.Equal(t, 2, strings.Count(content, mark), "in the first 5,000 lines and in the last")
+	assert.Contains(t, content, "[... 2000 lines left out: 5001 to 7000; ")
+	assert.True(t, utf8.ValidString(content))
+}
+
+// TestReadFileOfAnySize reads a file that is larger than what is read at once.
+func TestReadFileOfAnySize(t *testing.T) {
+	const lines, length = 1_000_000, 80
+	f := newFixture(t)
+	var b strings.Builder
+	for i := 1; i <= lines; i++ {
+		fmt.Fprintf(&b, "%-*d\n", length-1, i)
+	}
+	f.write(t, "log", b.String())
+	data := f.succeeds(t, "read_file", `{"path":"log"}`)
+	assert.EqualValues(t, lines, data["total_lines"])
+	assert.EqualValues(t, lines-10_000, data["lines_omitted"])
+	head, rest, ok := strings.Cut(data["content"].(string), "[... 990000 lines left out: 5001 to 995000; ")
+	require.True(t, ok)
+	assert.Equal(t, b.String()[:5000*length], head)
+	_, tail, _ := strings.Cut(rest, "\n")
+	assert.Equal(t, b.String()[995_000*length:], tail)
+	data = f.succeeds(t, "read_file", `{"path":"log","start_line":777777,"end_line":777778}`)
+	assert.Equal(t, b.String()[777_776*length:777_778*length], data["content"])
+	assert.Equal(t, false, data["truncated"])
+	f.write(t, "log", b.String()+"\xff\n")
+	f.fails(t, "binary_file", "not UTF-8", "read_file", `{"path":"log","end_line":1}`)
+}
+
+// TestReadFileRangesOfAnyText holds ranges of random texts against the lines
+// as they were written.
+func TestReadFileRangesOfAnyText(t *testing.T) {
+	f := newFixture(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	for round := range 20 {
+		lines := make([]string, 1+r.IntN(9000))
+		for i := range lines {
+			lines[i] = strings.Repeat([]string{"a", "é", "😀", "\r"}[r.IntN(4)], r.IntN(1<<r.IntN(9))) + "\n"
+		}
+		if last := len(lines) - 1; round%2 == 0 && lines[last] != "\n" {
+			lines[last] = strings.TrimSuffix(lines[last], "\n")
+		}
+		f.write(t, "f", strings.Join(lines, ""))
+		for range 20 {
+			start := 1 + r.IntN(len(lines))
+			end := start + r.IntN(len(lines)-start+1)
+			data := f.succeeds(t, "read_file", map[string]any{"path": "f", "start_line": start, "end_line": end})
+			require.Equal(t, strings.Join(lines[start-1:end], ""), data["content"], "round %d, %d to %d of %d", round, start, end, len(lines))
+			require.EqualValues(t, len(lines), data["total_lines"])
+		}
+	}
+}
+
+func TestReadFileBelowAFileAndOfADirectory(t *testing.T) {
+	f := newFixture(t)
+	f.write(t, "dir/f", "x\n")
+	e := f.fails(t, "file_not_found", "dir/f/g does not exist", "read_file", `{"path":"dir/f/g"}`)
+	assert.Contains(t, e.Error.Details["suggestion"], "list_files")
+	e = f.fails(t, "is_directory", "dir is a directory", "read_file", `{"path":"dir"}`)
+	assert.Contains(t, e.Error.Details["suggestion"], "list_files")
+}
+
+func TestIntegersOfEverySize(t *testing.T) {
+	f := newFixture(t)
+	f.write(t, "f", "x\ny\n")
+	const huge = "1000000000000000000000000000000"
+	assert.Equal(t, "x\ny\n", f.succeeds(t, "read_file", `{"path":"f","end_line":`+huge+`}`)["content"])
+	f.fails(t, "invalid_argument", "f has 2 lines", "read_file", `{"path":"f","start_line":`+huge+`}`)
+	assert.Len(t, f.search(t, `{"query":"y","max_results":`+huge+`}`), 1)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -51,7 +52,7 @@ func run(deps *Deps) tool.Tool {
 
 type runInput struct {
 	Command string            `json:"command"`
-	Timeout int               `json:"timeout_sec"`
+	Timeout schema.Integer    `json:"timeout_sec"`
 	Env     map[string]string `json:"env"`
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -65,11 +66,11 @@ func searchTool(deps *Deps) tool.Tool {
 }
 
 type searchInput struct {
-	Query   string `json:"query"`
-	Glob    string `json:"glob"`
-	Max     int    `json:"max_results"`
-	Context int    `json:"context_lines"`
-	Regex   bool   `json:"is_regex"`
+	Query   string         `json:"query"`
+	Glob    string         `json:"glob"`
+	Max     schema.Integer `json:"max_results"`
+	Context schema.Integer `json:"context_lines"`
+	Regex   bool           `json:"is_regex"`
 }
 
 type searchData struct {
@@ -94,7 +95,7 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	}
 	q := search.Query{
 		Pattern: in.Query, Literal: !in.Regex, IgnoreCase: true, Hidden: namesHidden(glob),
-		Before: in.Context, After: in.Context, Max: in.Max, MaxBytes: matchesMax, MaxLine: matchLineMax,
+		Before: int(in.Context), After: int(in.Context), Max: int(in.Max), MaxBytes: matchesMax, MaxLine: matchLineMax,
 	}
 	if glob != "" {
 		q.Globs = []string{glob}

@@ -6,14 +6,12 @@ package clemini
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"os/exec"
-	"strconv"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
@@ -160,18 +158,8 @@ func (d *Deps) prepare(about *map[string]any) func(*exec.Cmd) error {
 	}
 }
 
-// integer is an int in any form that JSON Schema counts as one, such as 3.0.
-type integer int
-
-// UnmarshalJSON implements json.Unmarshaler. What is beyond all use is cut.
-func (n *integer) UnmarshalJSON(data []byte) error {
-	f, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return err
-	}
-	*n = integer(math.Max(math.MinInt32, math.Min(f, math.MaxInt32)))
-	return nil
-}
+// integer is a number of the contract.
+type integer = schema.Integer
 
 func example(description, params string) tool.Example {
 	return tool.Example{Description: description, Params: json.RawMessage(params)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
@@ -86,12 +87,13 @@ func doEdit(_ context.Context, deps *Deps, call *tool.Call, do func(fileedit.Edi
 		o, err := do(fileedit.Edit{Path: in.Path, Create: true, Change: func([]byte) ([]byte, error) { return []byte(in.New), nil }})
 		return o, 0, writeError(err, in.Path)
 	}
-	if err != nil {
+	switch {
+	case err != nil && in.Create:
+		return nil, 0, writeError(err, in.Path)
+	case err != nil:
 		return nil, 0, pathError(err, in.Path, findFile+" With create_if_not_exists it is created.")
-	}
-	if in.Old == nil || *in.Old == "" {
-		return nil, 0, tool.Errorf(tool.InvalidArgument, "old_string is missing").
-			Suggest("Give the exact text to replace; it can be left out only where create_if_not_exists creates the file.").With("path", in.Path)
+	case in.Old == nil || *in.Old == "":
+		return nil, 0, in.nothingToReplace()
 	}
 	count := 0
 	o, err := do(fileedit.Edit{Path: in.Path, Change: func(old []byte) ([]byte, error) {
@@ -103,6 +105,17 @@ func doEdit(_ context.Context, deps *Deps, call *tool.Call, do func(fileedit.Edi
 		return replaced.Data, nil
 	}})
 	return o, count, in.inContract(err)
+}
+
+func (in editInput) nothingToReplace() error {
+	e := tool.Errorf(tool.InvalidArgument, "old_string is missing").With("path", in.Path)
+	if in.Old != nil {
+		e.Message = "old_string is empty"
+	}
+	if in.Create {
+		return e.Suggest("%s exists already, so give the exact text to replace in it, or write all of it with write_file.", in.Path)
+	}
+	return e.Suggest("Give the exact text to replace; it can be left out only where create_if_not_exists creates the file.")
 }
 
 func (in editInput) options() textedit.ReplaceOptions {
@@ -146,7 +159,16 @@ func (in editInput) explain(data []byte, err error) error {
 			Suggest("%s", textedit.MissSuggestion(miss.Nearest)).With("path", in.Path).With("nearest", places)
 		return coded(codeNotFound, e).with("suggestions", suggestions)
 	}
-	return tool.AsError(err)
+	return tool.AsError(err).With("path", in.Path)
+}
+
+// linesOf splits a text into lines without their ends.
+func linesOf(text string) []string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSuffix(lines[i], "\r")
+	}
+	return lines
 }
 
 // textsAt gives the lines of those numbers, without the blanks around them.
@@ -159,7 +181,7 @@ func textsAt(data []byte, numbers []int) []string {
 	found := []string{}
 	for _, n := range numbers[:min(len(numbers), maxSuggestions)] {
 		if n >= 1 && n <= len(lines) {
-			found = append(found, shortened(strings.TrimSpace(lines[n-1]), 500))
+			found = append(found, excerpt.Shorten(strings.TrimSpace(lines[n-1]), 500))
 		}
 	}
 	return found

@@ -111,11 +111,22 @@ func pathError(err error, path, find string) error {
 		return tool.Errorf(e.Code, "File not found: %s", path).Suggest("%s", find).With("path", path)
 	case tool.PermissionDenied, tool.Blocked:
 		return tool.Errorf(e.Code, "Access denied: %s", e.Message).Suggest("%s", e.Suggestion).With("path", path)
+	case tool.NotADirectory:
+		return tool.Errorf(tool.NotFound, "File not found: %s", path).
+			Suggest("%s is a file, and has nothing below it. %s", notADirectory(e, path), find).With("path", path)
 	case tool.IsDirectory:
 		return tool.Errorf(e.Code, "Is a directory: %s", path).
 			Suggest("Name a file; glob finds those in the directory.").With("path", path)
 	}
 	return err
+}
+
+// notADirectory is the part of a path that would have to be a directory.
+func notADirectory(e *tool.Error, path string) string {
+	if part, ok := e.Details["path"].(string); ok {
+		return part
+	}
+	return path
 }
 
 const findFile = "Check that the file exists, or use glob to search for it."

@@ -209,3 +209,96 @@ func TestEditOfATextThatIsThereVeryOften(t *testing.T) {
 		"edit", args{"file_path": "a.txt", "old_string": "x", "new_string": "y"})
 	assert.Len(t, got["context"].(map[string]any)["lines"], 20)
 }
+
+// TestReadFileOfAnySize reads a file that is larger than what is read at once.
+func TestReadFileOfAnySize(t *testing.T) {
+	const lines, length = 1_000_000, 80
+	var text strings.Builder
+	for i := 1; i <= lines; i++ {
+		fmt.Fprintf(&text, "%-*d\n", length-1, i)
+	}
+	b := newBench(t, "log", text.String())
+	for _, c := range []struct{ offset, limit, left int }{{1, 2, lines - 2}, {777_777, 3, 222_221}, {lines, 5, 0}} {
+		object := b.ok("read_file", args{"file_path": "log", "offset": c.offset, "limit": c.limit})
+		assert.EqualValues(t, lines, object["total_lines"])
+		assert.True(t, strings.HasPrefix(object["contents"].(string), fmt.Sprintf("%d: %-*d", c.offset, length-1, c.offset)))
+		if c.left == 0 {
+			assert.NotContains(t, object, "truncated")
+			continue
+		}
+		assert.Equal(t, true, object["truncated"])
+		assert.Equal(t, map[string]any{"hint": fmt.Sprintf("%d more lines follow; read on with offset %d.", c.left, c.offset+c.limit)}, object["context"])
+	}
+	b.fails("INVALID_ARGUMENT", "Offset 1000001 is behind the end of log, which has 1000000 lines", "read_file", args{"file_path": "log", "offset": lines + 1})
+}
+
+func TestReadFileSaysThatALineIsCut(t *testing.T) {
+	const most = 64 << 10
+	for name, c := range map[string]struct {
+		line, shown string
+		cut         bool
+	}{
+		"just fits":         {strings.Repeat("x", most), strings.Repeat("x", most), false},
+		"just fits, CRLF":   {strings.Repeat("x", most) + "\r", strings.Repeat("x", most), false},
+		"a byte too many":   {strings.Repeat("x", most+1), strings.Repeat("x", most) + " [... 1 more bytes in this line]", true},
+		"a character split": {strings.Repeat("x", most-1) + "é", strings.Repeat("x", most-1) + " [... 2 more bytes in this line]", true},
+		"far too long":      {strings.Repeat("x", 5*most), strings.Repeat("x", most) + fmt.Sprintf(" [... %d more bytes in this line]", 4*most), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "f", "first\n"+c.line+"\nlast")
+			object := b.ok("read_file", args{"file_path": "f"})
+			assert.Equal(t, "1: first\n2: "+c.shown+"\n3: last", object["contents"])
+			if !c.cut {
+				assert.NotContains(t, object, "truncated")
+				return
+			}
+			assert.Equal(t, true, object["truncated"])
+			assert.Contains(t, object["context"].(map[string]any)["hint"], "Line 2 is longer")
+		})
+	}
+}
+
+// TestPathsBelowAFile: what has a file as its directory does not exist, and
+// cannot be made.
+func TestPathsBelowAFile(t *testing.T) {
+	b := newBench(t, "src/main.rs", "x\n")
+	const below = "src/main.rs/x"
+	for name, params := range map[string]args{
+		"read_file": {"file_path": below}, "edit": {"file_path": below, "old_string": "a", "new_string": "b"},
+	} {
+		object := b.fails("NOT_FOUND", "File not found: "+below, name, params)
+		assert.Contains(t, object["context"].(map[string]any)["hint"], "src/main.rs is a file")
+	}
+	for name, params := range map[string]args{
+		"write_file": {"file_path": below, "content": ""}, "edit": {"file_path": below, "new_string": "", "create_if_not_exists": true},
+	} {
+		object := b.fails("INVALID_ARGUMENT", "Not a directory: src/main.rs", name, params)
+		assert.Contains(t, object["context"].(map[string]any)["hint"], "choose another path")
+	}
+	for name, params := range map[string]args{
+		"glob": {"pattern": "*", "directory": below}, "grep": {"pattern": "x", "directory": below}, "bash": {"command": "true", "working_directory": below},
+	} {
+		b.fails("NOT_FOUND", "Directory not found: "+below, name, params)
+	}
+}
+
+func TestWriteFileNamesTheBackupThatFails(t *testing.T) {
+	b := newBench(t, "f", "old", "f.bak/x", "")
+	b.fails("INVALID_ARGUMENT", "The backup cannot be written: f.bak is a directory", "write_file", args{"file_path": "f", "content": "new", "backup": true})
+	assert.Equal(t, "old", b.read("f"))
+	outside := t.TempDir()
+	require.NoError(t, os.Symlink(filepath.Join(outside, "x"), b.path("g.bak")))
+	b.write("g", "old")
+	b.fails("ACCESS_DENIED", "Access denied: g.bak is outside allowed paths", "write_file", args{"file_path": "g", "content": "new", "backup": true})
+	assert.Equal(t, "old", b.read("g"))
+}
+
+func TestEditSaysWhatOldStringLacks(t *testing.T) {
+	b := newBench(t, "f", "x")
+	object := b.fails("INVALID_ARGUMENT", "old_string is empty", "edit", args{"file_path": "f", "old_string": "", "new_string": "a"})
+	assert.Contains(t, object["context"].(map[string]any)["hint"], "exact text")
+	object = b.fails("INVALID_ARGUMENT", "old_string is missing", "edit", args{"file_path": "f", "new_string": "a", "create_if_not_exists": true})
+	assert.Contains(t, object["context"].(map[string]any)["hint"], "f exists already")
+	object = b.fails("INVALID_ARGUMENT", "", "edit", args{"file_path": "f", "old_string": "x", "new_string": "x"})
+	assert.Equal(t, "f", object["context"].(map[string]any)["path"])
+}

@@ -119,7 +119,7 @@ func checkDirectory(ws *workspace.Workspace, dir string) error {
 	}
 	info, err := ws.Stat(dir)
 	switch {
-	case tool.CodeOf(err) == tool.NotFound:
+	case tool.CodeOf(err) == tool.NotFound, tool.CodeOf(err) == tool.NotADirectory:
 		return tool.Errorf(tool.NotFound, "Directory not found: %s", dir).
 			Suggest("Check the path, or leave it out to take the whole workspace.").With("directory", dir)
 	case err != nil:

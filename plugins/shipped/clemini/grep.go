@@ -95,7 +95,7 @@ func runGrep(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error)
 	if err == nil {
 		err = ctx.Err()
 	}
-	if tool.CodeOf(err) == tool.NotFound {
+	if code := tool.CodeOf(err); code == tool.NotFound || code == tool.NotADirectory {
 		return nil, tool.Errorf(tool.NotFound, "Directory not found: %s", in.Directory).
 			Suggest("Check the path, or leave directory out to search everywhere.").With("directory", in.Directory)
 	}

@@ -91,3 +91,13 @@ func TestAskUserWithoutAnAnswer(t *testing.T) {
 	b.host.Answers = map[string]sdk.Answer{"answer": {Action: "accept"}}
 	b.fails("INVALID_ARGUMENT", "", "ask_user", args{"question": "Who?"})
 }
+
+func TestTodoWriteNamesTheFieldThatIsEmpty(t *testing.T) {
+	b := newBench(t)
+	for range 20 {
+		object := b.fails("INVALID_ARGUMENT", "todos[1].content is empty", "todo_write", args{"todos": []args{
+			{"content": "a", "activeForm": "b", "status": "pending"}, {"content": " ", "activeForm": "", "status": "pending"},
+		}})
+		assert.Equal(t, "todos[1].content", object["context"].(map[string]any)["path"])
+	}
+}

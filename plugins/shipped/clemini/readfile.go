@@ -1,13 +1,19 @@
 package clemini
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -16,6 +22,8 @@ const (
 	// bytes.
 	maxShown = 1 << 20
 	maxLine  = 64 << 10
+	// sniffed is how much of a file tells whether it is text.
+	sniffed = 8 << 10
 )
 
 func readFile(deps *Deps) tool.Tool {
@@ -52,66 +60,115 @@ type readResult struct {
 	Context   *hint  `json:"context,omitempty"`
 }
 
-func runRead(_ context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
+func runRead(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
 	in := readInput{Offset: 1, Limit: defaultLines}
 	if err := call.Decode(&in); err != nil {
 		return nil, err
 	}
-	data, _, err := deps.Workspace.ReadFile(in.Path, 0)
-	if tool.CodeOf(err) == tool.TooLarge {
-		return nil, tool.Errorf(tool.TooLarge, "%w", err).
-			Suggest("Use grep to find the part that matters, or sed -n with bash to show it.").With("path", in.Path)
-	}
+	f, err := deps.Workspace.Open(in.Path)
 	if err != nil {
 		return nil, pathError(err, in.Path, findFile)
 	}
-	text, err := textedit.Decode(data)
-	if err != nil {
+	defer f.Close()
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, pathError(err, in.Path, findFile)
+	}
+	head = head[:n]
+	if _, err := textedit.Decode(head); err != nil {
 		return nil, tool.Errorf(tool.BinaryFile, "Binary file: %s", in.Path).
 			Suggest("It cannot be shown as text; with bash, file and xxd tell what it is.").With("path", in.Path)
 	}
-	return in.part(linesOf(text.String()))
+	p := part{first: int(in.Offset), limit: int(in.Limit)}
+	if err := p.read(ctx, contract.Decoded(head, f)); err != nil {
+		return nil, err
+	}
+	return in.report(&p)
 }
 
-// linesOf splits a text into lines without their ends.
-func linesOf(text string) []string {
-	if text == "" {
-		return nil
+// report gives the lines that were asked for.
+func (in readInput) report(p *part) (*outcome, error) {
+	if p.first > max(1, p.total) {
+		return nil, tool.Errorf(tool.InvalidArgument, "offset %d is behind the end of %s, which has %d lines", p.first, in.Path, p.total).
+			Suggest("Give an offset from 1 to %d.", max(1, p.total)).With("total_lines", p.total)
 	}
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSuffix(lines[i], "\r")
+	r := readResult{Contents: p.text.String(), Total: p.total}
+	hints := []string{}
+	if next := p.first + p.shown; next <= p.total {
+		hints = append(hints, fmt.Sprintf("%d more lines follow; read on with offset %d.", p.total-next+1, next))
 	}
-	return lines
-}
-
-// part gives the lines that were asked for.
-func (in readInput) part(lines []string) (*outcome, error) {
-	first := int(in.Offset) - 1
-	if first >= len(lines) && first > 0 {
-		return nil, tool.Errorf(tool.InvalidArgument, "offset %d is behind the end of %s, which has %d lines", in.Offset, in.Path, len(lines)).
-			Suggest("Give an offset from 1 to %d.", max(1, len(lines))).With("total_lines", len(lines))
+	if p.long > 0 {
+		hints = append(hints, fmt.Sprintf("Line %d is longer than %d bytes, and its end is left out; with bash, sed -n %dp and cut -c show it.", p.long, maxLine, p.long))
 	}
-	var b strings.Builder
-	next := first
-	for ; next < len(lines) && next < first+int(in.Limit) && b.Len() < maxShown; next++ {
-		if next > first {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "%d: %s", next+1, shortened(lines[next], maxLine))
-	}
-	r := readResult{Contents: b.String(), Total: len(lines), Truncated: next < len(lines)}
-	if r.Truncated {
-		r.Context = &hint{fmt.Sprintf("%d more lines follow; read on with offset %d.", len(lines)-next, next+1)}
+	if r.Truncated = len(hints) > 0; r.Truncated {
+		r.Context = &hint{strings.Join(hints, " ")}
 	}
 	return &outcome{data: r, truncated: r.Truncated}, nil
 }
 
-// shortened cuts a line that is too long, and says so.
-func shortened(line string, limit int) string {
-	if len(line) <= limit {
-		return line
+// part picks lines out of a stream, puts their numbers before them, and counts
+// all.
+type part struct {
+	first, limit int
+	text         strings.Builder
+	total, shown int
+	long         int // the first line that is shown in part
+
+	line []byte // that is being read, as much of it as can be shown
+	size int    // of the line
+}
+
+func (p *part) read(ctx context.Context, r io.Reader) error {
+	in := bufio.NewReader(r)
+	for {
+		chunk, err := in.ReadSlice('\n')
+		ended := err == nil
+		if ended {
+			chunk = bytes.TrimSuffix(chunk[:len(chunk)-1], []byte("\r"))
+		}
+		p.size += len(chunk)
+		p.line = append(p.line, chunk[:min(len(chunk), maxLine+1-len(p.line))]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if ended || p.size > 0 {
+			p.add()
+		}
+		if p.total%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
-	head := excerpt.Head(line, limit)
-	return fmt.Sprintf("%s [... %d more bytes in this line]", head, len(line)-len(head))
+}
+
+// add counts a line, and shows it if it is wanted and there is room.
+func (p *part) add() {
+	line, size := p.line, p.size
+	p.line, p.size = p.line[:0], 0
+	p.total++
+	if p.total < p.first || p.shown >= p.limit || p.text.Len() >= maxShown {
+		return
+	}
+	if bom := []byte("\xef\xbb\xbf"); p.total == 1 && bytes.HasPrefix(line, bom) {
+		line, size = line[len(bom):], size-len(bom)
+	}
+	if len(line) == size {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		size = len(line)
+	}
+	if p.shown++; p.shown > 1 {
+		p.text.WriteByte('\n')
+	}
+	shown := excerpt.Head(line, maxLine)
+	fmt.Fprintf(&p.text, "%d: %s", p.total, shown)
+	if rest := size - len(shown); rest > 0 {
+		fmt.Fprintf(&p.text, " [... %d more bytes in this line]", rest)
+		p.long = cmp.Or(p.long, p.total)
+	}
 }

@@ -42,10 +42,11 @@ func runTodo(ctx context.Context, _ *Deps, call *tool.Call) (*outcome, error) {
 		return nil, err
 	}
 	for i, item := range in.Todos {
-		for field, value := range map[string]string{"content": item.Content, "activeForm": item.ActiveForm} {
-			if strings.TrimSpace(value) == "" {
-				return nil, tool.Errorf(tool.InvalidArgument, "%s of todo %d is empty", field, i).
-					Suggest("Say what the step is; leave the item out if it is none.").With("path", fmt.Sprintf("/todos/%d/%s", i, field))
+		for _, field := range []struct{ name, value string }{{"content", item.Content}, {"activeForm", item.ActiveForm}} {
+			if strings.TrimSpace(field.value) == "" {
+				path := fmt.Sprintf("todos[%d].%s", i, field.name)
+				return nil, tool.Errorf(tool.InvalidArgument, "%s is empty", path).
+					Suggest("Say what the step is; leave the item out if it is none.").With("path", path)
 			}
 		}
 	}

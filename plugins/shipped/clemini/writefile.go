@@ -57,8 +57,13 @@ func decodeWrite(deps *Deps, call *tool.Call) (in writeInput, file string, err e
 
 // writeError is pathError for a file that need not be there.
 func writeError(err error, path string) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case tool.CodeOf(err) == tool.NotADirectory:
+		part := notADirectory(tool.AsError(err), path)
+		return tool.Errorf(tool.NotADirectory, "Not a directory: %s", part).
+			Suggest("%s is a file, and nothing can be below it: choose another path.", part).With("path", path)
 	}
 	return pathError(err, path, "Check the directory; glob shows what there is.")
 }
@@ -72,7 +77,7 @@ func runWrite(_ context.Context, deps *Deps, call *tool.Call) (*outcome, error) 
 	r := writeResult{Success: true, Bytes: len(in.Content)}
 	if in.Backup {
 		if r.Backup, err = keepBackup(deps.Workspace, in.Path); err != nil {
-			return nil, writeError(err, in.Path)
+			return nil, err
 		}
 		if r.Backup {
 			out.files = append(out.files, file+backupSuffix)
@@ -88,22 +93,27 @@ func runWrite(_ context.Context, deps *Deps, call *tool.Call) (*outcome, error) 
 }
 
 // keepBackup writes the content that a file has beside it. It does nothing for
-// a file that is not there.
+// a file that is not there. Its errors are in the contract's words.
 func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 	if _, err := ws.Check(path, workspace.Write); err != nil {
-		return false, err
+		return false, writeError(err, path)
 	}
 	old, info, err := ws.ReadFile(path, 0)
 	if tool.CodeOf(err) == tool.NotFound {
 		return false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, writeError(err, path)
 	}
-	if _, err = ws.WriteFile(path+backupSuffix, old, workspace.WriteOptions{}); err != nil {
-		return false, err
+	backup := path + backupSuffix
+	if _, err = ws.WriteFile(backup, old, workspace.WriteOptions{}); err == nil {
+		err = ws.Chmod(backup, info.Mode().Perm())
 	}
-	return true, ws.Chmod(path+backupSuffix, info.Mode().Perm())
+	if tool.CodeOf(err) == tool.IsDirectory {
+		return false, tool.Errorf(tool.IsDirectory, "The backup cannot be written: %s is a directory", backup).
+			Suggest("Call without backup, or keep the old content under another name first. Nothing was changed.").With("path", backup)
+	}
+	return err == nil, writeError(err, backup)
 }
 
 func planWrite(_ context.Context, deps *Deps, call *tool.Call) (*tool.Plan, error) {
