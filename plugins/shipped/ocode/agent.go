@@ -47,9 +47,16 @@ func agent(deps Deps) tool.Tool {
 		facts: `"agent_id":{"type":"string","description":"The agent."},` +
 			`"agent_type":{"type":"string","description":"Its type."},` +
 			`"state":{"type":"string","enum":["idle","running","completed","failed","timed_out","terminated","lost"],"description":"What it is doing, or how its task ended."},` +
+			`"task":{"type":"string","description":"What it was given to do last."},` +
 			`"task_id":{"type":"string","description":"The background task that its process is."},` +
 			`"exit_code":{"type":"integer","description":"How its program ended."},` +
-			`"agents":{"type":"array","items":{"type":"object"},"description":"The agents of the session."}`,
+			`"created":{"type":"string","description":"When it was made."},` +
+			`"started":{"type":"string","description":"When its task began."},` +
+			`"ended":{"type":"string","description":"When its task ended."},` +
+			`"stderr":{"type":"string","description":"What its program said on standard error."},` +
+			`"agents":{"type":"array","items":{"type":"object"},"description":"The agents of the session."},` +
+			`"count":{"type":"integer","description":"How many agents there are."},` +
+			`"agent_types":{"type":"array","items":{"type":"string"},"description":"The types that can be made here."}`,
 		aliases: aliases{{"task_description", "task", nil}},
 		run:     runAgent,
 	})

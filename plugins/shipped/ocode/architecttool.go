@@ -50,7 +50,8 @@ func architectTool(deps Deps) tool.Tool {
 			`"languages":{"type":"array","items":{"type":"string"},"description":"The languages, the largest first."},` +
 			`"components":{"type":"integer","description":"Parts that import or are imported."},` +
 			`"dependencies":{"type":"integer","description":"Imports between them."},` +
-			`"cycles":{"type":"integer","description":"Groups of parts that import each other."}`,
+			`"cycles":{"type":"integer","description":"Groups of parts that import each other."},` +
+			`"analysis_type":{"type":"string","description":"What was asked for."}`,
 		run: runArchitect,
 	})
 }

@@ -3,8 +3,10 @@ package ocode_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -86,7 +88,28 @@ func (b *bench) call(name string, params args) given {
 	assert.NotNil(b.t, g.Metadata)
 	g.text, g.files = r.Text(), r.FilesAffected
 	assert.Equal(b.t, g.Success, r.Failed == nil)
+	if g.Success {
+		declared := b.declared(name)
+		for fact := range g.Metadata {
+			assert.Contains(b.t, declared, fact, "the schema of %s's results tells all of the metadata", name)
+		}
+	}
 	return g
+}
+
+// declared is the metadata that the schema of a tool's results knows.
+func (b *bench) declared(name string) []string {
+	found, ok := b.tools.Get(name)
+	require.True(b.t, ok)
+	var returns struct {
+		Properties struct {
+			Metadata struct {
+				Properties map[string]json.RawMessage `json:"properties"`
+			} `json:"metadata"`
+		} `json:"properties"`
+	}
+	require.NoError(b.t, json.Unmarshal(found.Definition().Returns, &returns))
+	return slices.Collect(maps.Keys(returns.Properties.Metadata.Properties))
 }
 
 // ok calls a tool that has to succeed, without a warning.

@@ -60,7 +60,8 @@ func env(deps Deps) tool.Tool {
 			`"source":{"type":"string","enum":["session",".env","inherited"],"description":"Where the value is from."},` +
 			`"count":{"type":"integer","description":"How many variables there are."},` +
 			`"names":{"type":"array","items":{"type":"string"},"description":"The variables."},` +
-			`"file":{"type":"string","description":"The file that was changed."}`,
+			`"file":{"type":"string","description":"The file that was changed."},` +
+			`"hidden":{"type":"integer","description":"How many values are hidden."}`,
 		asks: true,
 		run:  runEnv,
 	})

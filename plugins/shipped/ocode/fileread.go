@@ -55,7 +55,8 @@ func fileRead(deps Deps) tool.Tool {
 		facts: `"total_lines":{"type":"integer","description":"Lines of the whole file."},` +
 			`"start_line":{"type":"integer","description":"The first line shown."},` +
 			`"end_line":{"type":"integer","description":"The last line shown."},` +
-			`"size_bytes":{"type":"integer","description":"Size of the whole file."}`,
+			`"size_bytes":{"type":"integer","description":"Size of the whole file."},` +
+			`"path":{"type":"string","description":"The file."}`,
 		aliases: aliases{
 			{"limit", "end_line", endOfLimit},
 			{"offset", "start_line", firstLine},

@@ -64,7 +64,11 @@ func gitStatus(deps Deps) tool.Tool {
 			`"commit":{"type":"string","description":"The last commit; empty when there is none yet."},` +
 			`"detached":{"type":"boolean","description":"Whether no branch is checked out."},` +
 			`"clean":{"type":"boolean","description":"Whether nothing has changed."},` +
-			`"state":{"type":"string","description":"What is going on: merge, rebase, cherry-pick, revert or bisect; else empty."}`,
+			`"state":{"type":"string","description":"What is going on: merge, rebase, cherry-pick, revert or bisect; else empty."},` +
+			`"upstream":{"type":"string","description":"The branch that this one follows; with verbose."},` +
+			`"ahead":{"type":"integer","description":"Commits that upstream lacks; with verbose."},` +
+			`"behind":{"type":"integer","description":"Commits of upstream that are missing here; with verbose."},` +
+			`"stashes":{"type":"integer","description":"How many stashes there are; with verbose."}`,
 		run: runGitStatus,
 	})
 }

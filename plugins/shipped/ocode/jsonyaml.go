@@ -61,7 +61,9 @@ func jsonYAML(deps Deps) tool.Tool {
 			`"line":{"type":"integer","description":"Where a mistake is."},` +
 			`"column":{"type":"integer","description":"Where a mistake is."},` +
 			`"matches":{"type":"integer","description":"How many values a query selects."},` +
-			`"paths":{"type":"array","items":{"type":"string"},"description":"Where they are."}`,
+			`"paths":{"type":"array","items":{"type":"string"},"description":"Where they are; of several documents, each is searched."},` +
+			`"file":{"type":"string","description":"The file that the input is from."},` +
+			`"reason":{"type":"string","description":"What is wrong with the input."}`,
 		aliases: aliases{{"source", "input", nil}, {"pretty", "output_format", prettyOutput}},
 		asks:    true,
 		run:     runJSONYAML,

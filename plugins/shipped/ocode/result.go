@@ -110,6 +110,9 @@ func returns(metadata string) json.RawMessage {
 		`"success":{"type":"boolean","description":"Whether the call did what it was asked for."},` +
 		`"output":{"type":"string","description":"The outcome as text; empty on failure."},` +
 		`"error":{"type":"string","description":"Why the call failed; a warning where it succeeded in part; else empty."},` +
-		`"metadata":{"type":"object","description":"Facts about the outcome; after a failure also error_code and suggestion.","properties":{` + metadata + `}}` +
+		`"metadata":{"type":"object","description":"Facts about the outcome.","properties":{` + metadata + `,` +
+		`"error_code":{"type":"string","description":"The kind of failure."},` +
+		`"suggestion":{"type":"string","description":"What to do next after a failure."},` +
+		`"deprecated_parameters":{"type":"array","items":{"type":"object"},"description":"Parameters that were given by old names, each with old, new and note."}}}` +
 		`},"required":["success","output","error","metadata"]}`)
 }

@@ -50,7 +50,9 @@ func testRunner(deps Deps) tool.Tool {
 			`"duration":{"type":"number","description":"How long the run took, in seconds."},` +
 			`"failures":{"type":"array","items":{"type":"object"},"description":"Each with name, file, line and message."},` +
 			`"coverage":{"type":"object","description":"Percent, and of what."},` +
-			`"exit_code":{"type":"integer","description":"The exit code of the framework."}`,
+			`"exit_code":{"type":"integer","description":"The exit code of the framework."},` +
+			`"command":{"type":"array","items":{"type":"string"},"description":"What was run."},` +
+			`"output_path":{"type":"string","description":"Where the whole output is, when it was cut."}`,
 		aliases: aliases{{"pattern", "path", nil}, {"test_path", "path", nil}},
 		run:     runTestRunner,
 	})

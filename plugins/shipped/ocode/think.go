@@ -41,7 +41,8 @@ func think(deps Deps) tool.Tool {
 		facts: `"approach":{"type":"string","description":"The form of the reasoning."},` +
 			`"used_model":{"type":"boolean","description":"Whether a model has reasoned."},` +
 			`"model":{"type":"string","description":"The model's name, as far as it is known."},` +
-			`"sections":{"type":"array","items":{"type":"string"},"description":"The headings of the approach."}`,
+			`"sections":{"type":"array","items":{"type":"string"},"description":"The headings of the approach."},` +
+			`"reason":{"type":"string","description":"Why no model has reasoned."}`,
 		aliases: aliases{{"topic", "task", nil}, {"thinking_type", "approach", oldThinking}},
 		run:     runThink,
 	})
