@@ -63,11 +63,15 @@ func (a *app) describe(e *host.Entry) {
 	if len(def.Examples) > 0 {
 		fmt.Fprintln(a.out, "\nExamples:")
 	}
+	command := "toolhost call"
+	if a.flags.toolset != "" {
+		command += " --toolset " + a.flags.toolset
+	}
 	for _, example := range def.Examples {
 		if example.Description != "" {
 			fmt.Fprintf(a.out, "  # %s\n", harmless(example.Description))
 		}
-		fmt.Fprintf(a.out, "  toolhost call %s --params '%s'\n", def.Name, strings.ReplaceAll(harmless(compact(example.Params)), "'", `'\''`))
+		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name, strings.ReplaceAll(harmless(compact(example.Params)), "'", `'\''`))
 	}
 }
 

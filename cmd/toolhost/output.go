@@ -34,6 +34,10 @@ func (p painter) bold(s string) string   { return p.paint("1", s) }
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
 	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), harmless(e.Message))
+	a.printNextStep(e)
+}
+
+func (a *app) printNextStep(e *tool.Error) {
 	if e.Suggestion != "" && e.Code != tool.Internal {
 		fmt.Fprintf(a.err, "  %s\n", harmless(strings.ReplaceAll(e.Suggestion, "\n", "\n  ")))
 	}
@@ -148,6 +152,9 @@ func (a *app) printSummary(o *host.Outcome, root string) {
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
 		fmt.Fprintln(a.err, strings.TrimSuffix(o.Result.Text(), "\n"))
+		if a.flags.toolset == "ocode" { // whose text is the error alone
+			a.printNextStep(o.Err)
+		}
 		return nil
 	}
 	if text := ownText(o); text != "" {
