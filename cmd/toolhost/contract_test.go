@@ -263,6 +263,8 @@ func TestContractCliagentCreateFileOverMCP(t *testing.T) {
 				return
 			}
 			assert.Equal(t, "Created file: f (10485760 bytes)", r.text())
+			assert.Regexp(t, `^\{"success":true,"output":"[^"]*","files_affected":\["f"\],"execution_time_ms":\d+\}$`, string(r.Structured),
+				"the contract's fields; the tool's name is for --json")
 			require.NoError(t, err)
 			assert.EqualValues(t, c.size, info.Size())
 		})

@@ -65,7 +65,7 @@ type jsonPlan struct {
 // printJSON writes an outcome for programs: one object, alone on stdout.
 func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	if o.Envelope && o.Result != nil && len(o.Result.Structured) > 0 {
-		return writeJSON(a.out, o.Result.Structured)
+		return writeJSON(a.out, a.envelope(o))
 	}
 	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{}, ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
 	if r := o.Result; r != nil {
@@ -79,6 +79,16 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 		out.DryRun = &jsonPlan{o.Plan, o.Decision}
 	}
 	return writeJSON(a.out, out)
+}
+
+// envelope is a contract's own object; cliagent's has the tool's name in front
+// on the command line, and only there.
+func (a *app) envelope(o *host.Outcome) json.RawMessage {
+	members, ok := bytes.CutPrefix(o.Result.Structured, []byte("{"))
+	if a.flags.toolset != "cliagent" || !ok {
+		return o.Result.Structured
+	}
+	return slices.Concat([]byte(`{"tool":`), tool.MustMarshal(o.Tool), []byte(","), members)
 }
 
 // writeJSON writes v on one line, without HTML escapes.

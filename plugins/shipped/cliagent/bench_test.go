@@ -23,7 +23,6 @@ type args = map[string]any
 
 // got is the contract's result object.
 type got struct {
-	Tool            string
 	Success         bool
 	Output          string
 	FilesAffected   []string       `json:"files_affected"`
@@ -162,7 +161,7 @@ func (b *bench) checked(tl tool.Tool, r *tool.Result) got {
 	require.Empty(b.t, violations)
 	var raw map[string]any
 	require.NoError(b.t, json.Unmarshal(r.Structured, &raw))
-	allowed := []string{"tool", "success", "output", "files_affected", "execution_time_ms", "metadata", "error"}
+	allowed := []string{"success", "output", "files_affected", "execution_time_ms", "metadata", "error"}
 	for key := range raw {
 		require.Contains(b.t, allowed, key)
 	}

@@ -67,9 +67,9 @@ func (t *contractTool) Call(ctx context.Context, call *tool.Call) (*tool.Result,
 	started := time.Now()
 	o, err := t.attempt(ctx, call)
 	if err != nil {
-		return failed(t.nameFor(call), o, inContract(err), time.Since(started)), nil
+		return failed(o, inContract(err), time.Since(started)), nil
 	}
-	return succeeded(t.nameFor(call), o, time.Since(started)), nil
+	return succeeded(o, time.Since(started)), nil
 }
 
 func (t *contractTool) attempt(ctx context.Context, call *tool.Call) (*outcome, error) {
@@ -87,8 +87,8 @@ func (t *contractTool) ready() error {
 }
 
 // RenderError implements tool.ErrorRenderer.
-func (t *contractTool) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
-	return failed(t.nameFor(call), nil, inContract(err), 0)
+func (t *contractTool) RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
+	return failed(nil, inContract(err), 0)
 }
 
 // Plan implements tool.Planner.
@@ -105,8 +105,8 @@ func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, er
 
 // RenderError gives an error that a host made the contract's shape, for calls
 // that reach none of the tools.
-func RenderError(call *tool.Call, err *tool.Error) *tool.Result {
-	return failed(call.Tool, nil, inContract(err), 0)
+func RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
+	return failed(nil, inContract(err), 0)
 }
 
 func (t *contractTool) nameFor(call *tool.Call) string {

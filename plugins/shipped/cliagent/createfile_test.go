@@ -23,7 +23,6 @@ func TestCreateFile(t *testing.T) {
 		g := b.ok("create_file", create("hello.py", content))
 		assert.Equal(t, "Created file: hello.py (125 bytes)", g.Output)
 		assert.Equal(t, []string{"hello.py"}, g.FilesAffected)
-		assert.Equal(t, "create_file", g.Tool)
 		assert.Nil(t, g.Metadata)
 		assert.Equal(t, content, b.read("hello.py"))
 	})

@@ -21,9 +21,9 @@ type outcome struct {
 	artifacts []tool.Artifact
 }
 
-// envelope is the contract's result object.
+// envelope is the contract's result object. The command line puts the tool's
+// name in front of it.
 type envelope struct {
-	Tool            string   `json:"tool"`
 	Success         bool     `json:"success"`
 	Output          string   `json:"output"`
 	FilesAffected   []string `json:"files_affected"`
@@ -39,21 +39,21 @@ type failure struct {
 	Suggestion string    `json:"suggestion"`
 }
 
-func succeeded(name string, o *outcome, took time.Duration) *tool.Result {
+func succeeded(o *outcome, took time.Duration) *tool.Result {
 	o.output = strings.ToValidUTF8(o.output, "\uFFFD")
 	r := o.result(o.output, envelope{
-		Tool: name, Success: true, Output: o.output, FilesAffected: append([]string{}, o.files...),
+		Success: true, Output: o.output, FilesAffected: append([]string{}, o.files...),
 		ExecutionTimeMS: took.Milliseconds(), Metadata: o.metadata,
 	})
 	return r.Affecting(o.files...)
 }
 
-func failed(name string, o *outcome, err *tool.Error, took time.Duration) *tool.Result {
+func failed(o *outcome, err *tool.Error, took time.Duration) *tool.Result {
 	if o == nil {
 		o = &outcome{}
 	}
 	r := o.result("Error: "+err.Message, envelope{
-		Tool: name, FilesAffected: []string{}, ExecutionTimeMS: took.Milliseconds(), Metadata: o.metadata,
+		FilesAffected: []string{}, ExecutionTimeMS: took.Milliseconds(), Metadata: o.metadata,
 		Error: &failure{err.Code, err.Message, err.Suggestion},
 	})
 	r.Failed = err
@@ -77,7 +77,6 @@ func returns(metadata string) json.RawMessage {
 	return json.RawMessage(`{
   "type": "object",
   "properties": {
-    "tool": {"type": "string", "description": "The tool that was called."},
     "success": {"type": "boolean", "description": "Whether the call did what it was asked for."},
     "output": {"type": "string", "description": "The outcome as text; empty on failure."},
     "files_affected": {"type": "array", "items": {"type": "string"}, "description": "Files and directories that were created or changed, relative to the working directory."},
@@ -93,6 +92,6 @@ func returns(metadata string) json.RawMessage {
       "required": ["code", "message", "suggestion"]
     }
   },
-  "required": ["tool", "success", "output", "files_affected", "execution_time_ms"]
+  "required": ["success", "output", "files_affected", "execution_time_ms"]
 }`)
 }
