@@ -71,7 +71,7 @@ func TestOcodeOverMCP(t *testing.T) {
 	assert.Contains(t, o.Error, "path: is required")
 	assert.True(t, r.IsError)
 	o, _ = s.ocode("think", map[string]any{"task": "x"})
-	assert.Contains(t, o.Output, "There is no language model")
+	assert.Contains(t, o.Output, "No language model has reasoned about this: ")
 
 	s.ocode("memory_write", map[string]any{"key": "k", "value": "v", "memory_type": "session"})
 	o, _ = s.ocode("memory_read", map[string]any{"key": "k", "memory_type": "session"})
