@@ -28,7 +28,7 @@ type app struct {
 	logger    *slog.Logger
 	telemetry *telemetry.Relay                 // nil for none
 	redactor  *atomic.Pointer[record.Redactor] // of the log
-	upstream  time.Duration                    // how long tools of MCP servers are waited for
+	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	inert     *config.Config                   // what the agent.hcl says that is not approved; nil for none
 }
 

@@ -10,67 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/approval"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// approvals is the store of calls that wait for approval in this workspace.
-func (p *project) approvals() (*approval.Store, error) {
-	dir, err := approval.Dir()
-	if err != nil {
-		return nil, err
-	}
-	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.workspace.Root())
-}
-
-// elsewhere lets a person approve in a terminal what an MCP client cannot ask.
-type elsewhere struct{ p *project }
-
-func (e elsewhere) call(session string, proposal host.Proposal) approval.Call {
-	return approval.Call{Toolset: e.p.app.flags.toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params}
-}
-
-// Take implements host.Approvals.
-func (e elsewhere) Take(_ context.Context, session string, proposal host.Proposal) (bool, error) {
-	store, err := e.p.approvals()
-	if err != nil {
-		return false, err
-	}
-	taken, err := store.Take(e.call(session, proposal))
-	if err != nil || taken {
-		return taken, err
-	}
-	return e.remembered(proposal)
-}
-
-// remembered reports whether a person has answered "always" in another
-// process since this one read the rules.
-func (e elsewhere) remembered(proposal host.Proposal) (bool, error) {
-	e.p.mu.Lock()
-	cfg := e.p.config
-	e.p.mu.Unlock()
-	rules, err := e.p.openPolicy(cfg)
-	if err != nil || rules.Decide(policyRequest(proposal)).Action != policy.Allow {
-		return false, err
-	}
-	e.p.policy.Store(rules)
-	return true, nil
-}
-
-// File implements host.Approvals.
-func (e elsewhere) File(ctx context.Context, session string, proposal host.Proposal, d host.Decision) (string, error) {
-	store, err := e.p.approvals()
-	if err != nil {
-		return "", err
-	}
-	pending, err := store.File(ctx, e.call(session, proposal), d.Reason)
-	if err != nil {
-		return "", err
-	}
+// howToApprove tells an agent what its user is to do about a call that waits.
+func (a *app) howToApprove(pending approval.Pending, root string) string {
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
-		e.p.app.again("approve "+pending.ID), e.p.workspace.Root(), spoken(approval.PendingTime)), nil
+		a.again("approve "+pending.ID), root, spoken(approval.PendingTime))
 }
 
 // spoken is a duration of whole minutes as people say it.
@@ -123,8 +73,8 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	store, err := p.approvals()
+	defer p.Close()
+	store, err := p.Approvals()
 	if err != nil {
 		return err
 	}
@@ -158,10 +108,10 @@ func (a *app) approve(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	request := host.Request{Tool: pending.Tool, DryRun: true}
 	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
-	outcome := p.host.Session("cli").Call(ctx, request)
+	outcome := p.Host.Session("cli").Call(ctx, request)
 	if outcome.Err != nil {
 		return tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
 			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
@@ -181,13 +131,13 @@ func (a *app) approve(ctx context.Context, id string) error {
 }
 
 // openPending opens the project as the server has it where the call waits.
-func (a *app) openPending(ctx context.Context, id string) (*project, approval.Pending, error) {
+func (a *app) openPending(ctx context.Context, id string) (*project.Project, approval.Pending, error) {
 	for {
 		p, err := a.open(ctx)
 		if err != nil {
 			return nil, approval.Pending{}, err
 		}
-		store, err := p.approvals()
+		store, err := p.Approvals()
 		if err == nil {
 			var pending approval.Pending
 			if pending, err = store.Get(ctx, id); err == nil && pending.Toolset == a.flags.toolset {
@@ -195,7 +145,7 @@ func (a *app) openPending(ctx context.Context, id string) (*project, approval.Pe
 			}
 			a.flags.toolset = pending.Toolset
 		}
-		p.close()
+		p.Close()
 		if err != nil {
 			return nil, approval.Pending{}, err
 		}
@@ -203,14 +153,14 @@ func (a *app) openPending(ctx context.Context, id string) (*project, approval.Pe
 }
 
 // settle does what the person said.
-func (a *app) settle(ctx context.Context, p *project, pending approval.Pending, word string) error {
-	store, err := p.approvals()
+func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, word string) error {
+	store, err := p.Approvals()
 	if err != nil {
 		return err
 	}
 	switch word {
 	case "always":
-		remembered, err := p.remembered()
+		remembered, err := p.Remembered()
 		if err != nil {
 			return err
 		}

@@ -1,26 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/subagent"
 )
-
-// tasks are the background tasks of the project's workspace.
-func (p *project) tasks() *background.Store {
-	return background.Open(p.workspace.Root(), background.Options{})
-}
 
 func (a *app) psCommand() *cobra.Command {
 	var all, asJSON bool
@@ -36,8 +27,8 @@ func (a *app) psCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			tasks, err := p.tasks().List()
+			defer p.Close()
+			tasks, err := p.Tasks().List()
 			if err != nil {
 				return err
 			}
@@ -85,9 +76,9 @@ func (a *app) killCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			for _, id := range ids {
-				task, already, err := p.tasks().Kill(c.Context(), id)
+				task, already, err := p.Tasks().Kill(c.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -100,101 +91,4 @@ func (a *app) killCommand() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// owners are the sessions whose background tasks end with this process.
-type owners struct {
-	store *background.Store
-
-	mu       sync.Mutex
-	sessions map[string]*background.Owner
-}
-
-// ownSessions makes the background tasks of the sessions that are served from
-// now on end with their session.
-func (p *project) ownSessions() {
-	p.owners = &owners{store: p.tasks(), sessions: make(map[string]*background.Owner)}
-}
-
-// own takes over a session at its first call. It does nothing on nil owners.
-func (o *owners) own(session string) error {
-	if o == nil {
-		return nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.sessions[session] != nil {
-		return nil
-	}
-	owner, err := o.store.Own(session)
-	if err != nil {
-		return err
-	}
-	o.sessions[session] = owner
-	return nil
-}
-
-// end ends the tasks of a session.
-func (o *owners) end(session string) error {
-	if o == nil {
-		return nil
-	}
-	o.mu.Lock()
-	owner := o.sessions[session]
-	delete(o.sessions, session)
-	o.mu.Unlock()
-	if owner == nil {
-		return nil
-	}
-	_, err := owner.End(context.Background())
-	return err
-}
-
-// endAll ends the tasks of all sessions that were owned.
-func (o *owners) endAll() {
-	if o == nil {
-		return
-	}
-	o.mu.Lock()
-	all := o.sessions
-	o.sessions = nil
-	o.mu.Unlock()
-	var ending sync.WaitGroup
-	for _, owner := range all {
-		ending.Go(func() { _, _ = owner.End(context.Background()) })
-	}
-	ending.Wait()
-}
-
-// runsTasks reports whether the tools of a toolset start background tasks.
-func runsTasks(toolset string) bool { return toolset == "clemini" || toolset == "ocode" }
-
-// agentSettings are the agent blocks for the plugins that delegate.
-func agentSettings(cfg *config.Config) subagent.Agents {
-	agents := subagent.Agents{}
-	for _, a := range cfg.Agents {
-		agents = append(agents, subagent.Agent{
-			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env, Timeout: a.Timeout,
-			Network: a.Access.Network, Read: a.Access.Read, Write: a.Access.Write,
-		})
-	}
-	return agents
-}
-
-// webSettings is the web block for the plugins that fetch and search.
-func webSettings(cfg *config.Config) map[string]any {
-	settings := make(map[string]any)
-	if len(cfg.Web.Allow) > 0 {
-		settings["allow"] = cfg.Web.Allow
-	}
-	if cfg.Web.Search != "" {
-		settings["search"] = cfg.Web.Search
-	}
-	if cfg.Web.MaxSize > 0 {
-		settings["max_size"] = cfg.Web.MaxSize
-	}
-	if cfg.Web.Timeout > 0 {
-		settings["timeout_ms"] = cfg.Web.Timeout.Milliseconds()
-	}
-	return settings
 }

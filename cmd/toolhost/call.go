@@ -67,10 +67,10 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	defer p.tidy(ctx)
-	p.loadFor(ctx, name)
-	params, err := a.readParams(p.host, flags, name, pairs)
+	defer p.Close()
+	defer p.Tidy(ctx)
+	p.LoadFor(ctx, name)
+	params, err := a.readParams(p.Host, flags, name, pairs)
 	if err != nil {
 		return err
 	}
@@ -84,14 +84,14 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if flags.yes {
 		request.Answers = host.ApproveAll()
 	}
-	outcome, err := a.callAsking(ctx, p.host.Session(flags.session), request)
+	outcome, err := a.callAsking(ctx, p.Host.Session(flags.session), request)
 	if err != nil {
 		return err
 	}
 	if outcome.Err != nil && a.pointAtTrust(name, outcome.Err) && !outcome.Envelope {
 		outcome.Result = host.ErrorResult(outcome.Err)
 	}
-	if err := a.printOutcome(outcome, flags, p.host.Root()); err != nil {
+	if err := a.printOutcome(outcome, flags, p.Host.Root()); err != nil {
 		return err
 	}
 	if code := exitCode(ctx, outcome); code != exitOK {

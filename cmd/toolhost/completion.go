@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
@@ -24,7 +25,7 @@ func completeFlag(c *cobra.Command, flag string, values ...string) {
 }
 
 // openQuietly opens the project for the shell, which shows no complaints.
-func (a *app) openQuietly(c *cobra.Command) (*project, bool) {
+func (a *app) openQuietly(c *cobra.Command) (*project.Project, bool) {
 	if a.setUp() != nil {
 		return nil, false
 	}
@@ -42,9 +43,9 @@ func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string,
 	if !ok {
 		return nil, noFiles
 	}
-	defer p.close()
+	defer p.Close()
 	var names []string
-	for _, e := range p.host.Catalog().Entries() {
+	for _, e := range p.Host.Catalog().Entries() {
 		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
 	}
 	return names, noFiles
@@ -64,9 +65,9 @@ func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]stri
 	if !ok {
 		return nil, noFiles
 	}
-	defer p.close()
-	p.loadFor(c.Context(), args[0])
-	entry, err := p.host.Catalog().Lookup(args[0])
+	defer p.Close()
+	p.LoadFor(c.Context(), args[0])
+	entry, err := p.Host.Catalog().Lookup(args[0])
 	if err != nil {
 		return nil, noFiles
 	}
@@ -126,18 +127,9 @@ func loginNames(cfg *config.Config) (names []string) {
 }
 
 func (a *app) completeToolset(c *cobra.Command) {
-	if err := c.RegisterFlagCompletionFunc("toolset", a.completeDeclared(toolsetNames)); err != nil {
+	if err := c.RegisterFlagCompletionFunc("toolset", a.completeDeclared(project.ToolsetNames)); err != nil {
 		panic(err) // there is no such flag
 	}
-}
-
-// toolsetNames are the toolsets that are shipped and those of agent.hcl.
-func toolsetNames(cfg *config.Config) []string {
-	names := append([]string{"agent"}, contracts()...)
-	for _, t := range cfg.Toolsets {
-		names = append(names, t.Name)
-	}
-	return names
 }
 
 // completeRule completes the name of a remembered rule.

@@ -22,13 +22,13 @@ func (a *app) describeCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTool,
 		RunE: func(c *cobra.Command, args []string) error {
-			a.upstream = upstreamWhole
+			a.patience = listPatience
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			entry, err := p.host.Catalog().Lookup(args[0])
+			defer p.Close()
+			entry, err := p.Host.Catalog().Lookup(args[0])
 			if err != nil {
 				a.pointAtTrust(args[0], err)
 				return usage(err)

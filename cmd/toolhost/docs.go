@@ -30,9 +30,9 @@ pages are as they would be written. Pages of tools that are gone stay.`,
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			var tools []docpages.Tool
-			for _, e := range p.host.Catalog().Entries() {
+			for _, e := range p.Host.Catalog().Entries() {
 				tools = append(tools, docpages.Tool{Definition: e.Definition(), Source: e.Source})
 			}
 			return a.writePages(dir, docpages.Pages("Tools", tools), check)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -75,20 +78,20 @@ func (a *app) examine(ctx context.Context) []finding {
 		p = nil
 		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: "Run toolhost validate."})
 	} else {
-		defer p.close()
-		avoid = p.workspace.Root()
+		defer p.Close()
+		avoid = p.Workspace.Root()
 		findings = append(findings,
 			finding{Check: "workspace", OK: true, Detail: avoid},
-			a.configurationFinding(p.config))
-		for _, problem := range p.host.Catalog().Problems() {
-			if p.isUpstream(problem.Source) {
-				continue // upstreamFindings tells of it
+			a.configurationFinding(p.Config()))
+		for _, problem := range p.Host.Catalog().Problems() {
+			if p.IsServer(problem.Source) {
+				continue // serverFindings tells of it
 			}
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
-		findings = append(findings, p.pluginFindings()...)
-		findings = append(findings, p.upstreamFindings(ctx)...)
-		if err := tool.AsError(p.checkTasks(ctx)); err != nil {
+		findings = append(findings, pluginFindings(p)...)
+		findings = append(findings, serverFindings(ctx, p)...)
+		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
 			findings = append(findings, finding{Check: "Taskfile", Detail: harmless(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
@@ -122,8 +125,8 @@ func (a *app) likelyRoot() string {
 
 // pluginFindings tells of the plugins that failed the last time, in whichever
 // process that was.
-func (p *project) pluginFindings() (findings []finding) {
-	for _, s := range p.pluginStates() {
+func pluginFindings(p *project.Project) (findings []finding) {
+	for _, s := range pluginStates(p) {
 		if s.LastError != nil {
 			findings = append(findings, finding{
 				Check: "plugin " + s.Name, Detail: harmless(indented(s.LastError.Message)) + ago(s.LastErrorAt), Next: s.LastError.Suggestion,
@@ -133,12 +136,50 @@ func (p *project) pluginFindings() (findings []finding) {
 	return findings
 }
 
+// serverFindings connects to the MCP servers and tells how each is.
+func serverFindings(ctx context.Context, p *project.Project) (findings []finding) {
+	servers := p.Servers()
+	if servers == nil {
+		return nil
+	}
+	servers.Connect(ctx)
+	for _, s := range servers.Status() {
+		f := finding{Check: "mcp " + s.Name}
+		switch {
+		case s.LastError != nil:
+			f.Detail, f.Next = harmless(indented(s.LastError.Message)), s.LastError.Suggestion
+		default:
+			f.OK = s.State == mcpclient.Running
+			f.Detail = fmt.Sprintf("%s: %s, protocol %s, %d tools, connected in %s",
+				s.State, harmless(strings.TrimSpace(s.Server+" "+s.Version)), s.Protocol, s.Tools, s.StartTook.Round(time.Millisecond))
+			if s.Pinned {
+				f.Detail += "; it does not cope with the newest protocol"
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}
+
+// refusalFindings tells of servers that run with tools from before a change
+// that they could not take over.
+func refusalFindings(ctx context.Context, root string) (findings []finding) {
+	for _, r := range project.Refusals(ctx, root) {
+		findings = append(findings, finding{
+			Check:  "serve",
+			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
+			Next:   "Mend it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
+		})
+	}
+	return findings
+}
+
 // sandboxFindings tell what holds for the processes that toolhost starts here,
 // as agent.hcl has it.
-func (a *app) sandboxFindings(ctx context.Context, p *project) []finding {
+func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding {
 	level := sandbox.Auto
 	if p != nil {
-		level = p.confineSettings(p.config).Level
+		level = p.SandboxLevel()
 	}
 	report := sandbox.Detect(ctx)
 	holds, gaps := report.Promised(level)

@@ -25,8 +25,8 @@ func (a *app) eventsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			for event, err := range p.recorder.Events(c.Context(), session, options) {
+			defer p.Close()
+			for event, err := range p.Recorder.Events(c.Context(), session, options) {
 				if err != nil {
 					if c.Context().Err() != nil {
 						return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/clientconfig"
 	"github.com/toolhost/toolhost/host/tool"
@@ -65,7 +66,7 @@ func (a *app) warnOfToolset() {
 	if err != nil {
 		return // which serve and validate tell
 	}
-	if _, err := (&project{app: a}).selectToolset(cfg); err != nil {
+	if _, err := project.SelectToolset(cfg, a.flags.toolset); err != nil {
 		e := tool.AsError(err)
 		fmt.Fprintf(a.err, "%s %s, so the server does not start here.\n  %s\n", a.painter.yellow("!"), e.Message, e.Suggestion)
 	}

@@ -35,16 +35,16 @@ func (a *app) listCommand() *cobra.Command {
   toolhost list --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.upstream = upstreamWhole
+			a.patience = listPatience
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			if asJSON {
-				return a.listJSON(p.host.Catalog())
+				return a.listJSON(p.Host.Catalog())
 			}
-			return a.listHuman(p.host.Catalog())
+			return a.listHuman(p.Host.Catalog())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
@@ -118,4 +118,25 @@ func summary(description string) string {
 		line = line[:i+1]
 	}
 	return harmless(line)
+}
+
+// unavailable is why a call of a tool would fail now, where that is known.
+func unavailable(e *host.Entry) string {
+	if u, ok := e.Tool.(interface{ Unavailable() *tool.Error }); ok {
+		if err := u.Unavailable(); err != nil {
+			return err.Message
+		}
+	}
+	return ""
+}
+
+// listUnavailable tells, once for each source, why its tools would fail now.
+func (a *app) listUnavailable(catalog *host.Catalog) {
+	told := make(map[string]bool)
+	for _, e := range catalog.Entries() {
+		if why := unavailable(e); why != "" && !told[e.Source] {
+			told[e.Source] = true
+			fmt.Fprintf(a.err, "%s %s is unavailable: %s\n", a.painter.yellow("!"), e.Source, harmless(indented(why)))
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
@@ -48,8 +49,8 @@ func (a *app) mcpListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			states := p.mcpStates()
+			defer p.Close()
+			states := serverStates(p)
 			if asJSON {
 				return writeIndented(a.out, states)
 			}
@@ -60,20 +61,20 @@ func (a *app) mcpListCommand() *cobra.Command {
 	return c
 }
 
-func (p *project) mcpStates() []mcpState {
+func serverStates(p *project.Project) []mcpState {
 	states := []mcpState{}
-	for _, s := range p.config.Servers {
-		states = append(states, p.mcpState(s))
+	for _, s := range p.Config().Servers {
+		states = append(states, serverState(p, s))
 	}
 	return states
 }
 
-func (p *project) mcpState(s config.Server) mcpState {
+func serverState(p *project.Project, s config.Server) mcpState {
 	state := mcpState{Name: s.Name, URL: s.URL, Command: s.Command}
-	if p.parts.upstream == nil {
+	if p.Servers() == nil {
 		return state // a fixed toolset
 	}
-	login, err := p.parts.upstream.LoginState(s.Name)
+	login, err := p.Servers().LoginState(s.Name)
 	switch {
 	case errors.Is(err, &tool.Error{Code: tool.Unsupported}):
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/proc"
 )
@@ -53,21 +54,21 @@ func (a *app) mcpLogin(ctx context.Context, name string, flags loginFlags) error
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	waiting, cancel := context.WithTimeout(ctx, flags.timeout)
 	defer cancel()
 	visit := func(ctx context.Context, page oauth.Page) error { return a.visit(ctx, page, flags) }
-	if err := p.parts.upstream.Login(waiting, name, flags.scopes, visit); err != nil {
+	if err := p.Servers().Login(waiting, name, flags.scopes, visit); err != nil {
 		return err
 	}
-	if err := p.parts.upstream.Check(ctx, name); err != nil {
+	if err := p.Servers().Check(ctx, name); err != nil {
 		return err
 	}
-	tools, err := p.parts.upstream.Tools(ctx, name)
+	tools, err := p.Servers().Tools(ctx, name)
 	if err != nil {
 		return err
 	}
-	state, err := p.parts.upstream.LoginState(name)
+	state, err := p.Servers().LoginState(name)
 	if err != nil {
 		return err
 	}
@@ -76,17 +77,17 @@ func (a *app) mcpLogin(ctx context.Context, name string, flags loginFlags) error
 }
 
 // openServers opens the project for a command about its MCP servers.
-func (a *app) openServers(ctx context.Context) (*project, error) {
+func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 	p, err := a.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if p.parts.upstream == nil {
-		p.close()
+	if p.Servers() == nil {
+		p.Close()
 		return nil, usagef("Add one to agent.hcl: mcp \"NAME\" { url = \"https://HOST/mcp\" }.", "this project has no MCP servers")
 	}
-	if _, err := p.logins(p.config); err != nil {
-		p.close()
+	if _, err := p.Logins(p.Config()); err != nil {
+		p.Close()
 		return nil, err
 	}
 	return p, nil
@@ -158,8 +159,8 @@ func (a *app) mcpLogoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			was, err := p.parts.upstream.Logout(c.Context(), args[0])
+			defer p.Close()
+			was, err := p.Servers().Logout(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

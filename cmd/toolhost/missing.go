@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
@@ -18,22 +19,22 @@ import (
 
 // missing tells what agent.hcl names and is not there: on this machine, or
 // among the tools.
-func (p *project) missing(cfg *config.Config) (found config.Diagnostics) {
+func (a *app) missing(p *project.Project, cfg *config.Config) (found config.Diagnostics) {
 	warn := func(at, summary, detail, hint string) {
 		found = append(found, cfg.Report("warning", at, summary, strings.ToUpper(detail[:1])+detail[1:], hint))
 	}
 	for i := range cfg.Tools {
-		if err := p.noProgram(&cfg.Tools[i]); err != nil {
+		if err := noProgram(p, &cfg.Tools[i]); err != nil {
 			warn(cfg.Tools[i].Pos, "Program cannot be run", err.Message, err.Suggestion)
 		}
 	}
-	for _, problem := range p.host.Catalog().Problems() {
-		if !p.isUpstream(problem.Source) {
+	for _, problem := range p.Host.Catalog().Problems() {
+		if !p.IsServer(problem.Source) {
 			warn(declaredAt(cfg, problem.Source), "Plugin gives no tools", problem.Err.Message, problem.Err.Suggestion)
 		}
 	}
 	if t := cfg.Taskfile; t != nil && t.Path != "" {
-		if _, err := p.workspace.Stat(t.Path); tool.CodeOf(err) == tool.NotFound {
+		if _, err := p.Workspace.Stat(t.Path); tool.CodeOf(err) == tool.NotFound {
 			warn(t.Pos, "No Taskfile", "There is no "+t.Path, "Create it, or take the block out.")
 		}
 	}
@@ -51,11 +52,11 @@ func (p *project) missing(cfg *config.Config) (found config.Diagnostics) {
 			}
 		}
 	}
-	return append(found, p.missingTools(cfg)...)
+	return append(found, a.missingTools(p, cfg)...)
 }
 
 // noProgram says why the program of a tool cannot be run.
-func (p *project) noProgram(spec *argv.Spec) *tool.Error {
+func noProgram(p *project.Project, spec *argv.Spec) *tool.Error {
 	program, list := "", ""
 	switch {
 	case spec.Passthrough != nil:
@@ -66,7 +67,7 @@ func (p *project) noProgram(spec *argv.Spec) *tool.Error {
 	if program == "" {
 		return nil
 	}
-	_, err := proc.LookPath(program, p.workspace.Root())
+	_, err := proc.LookPath(program, p.Workspace.Root())
 	if err == nil {
 		return nil
 	}
@@ -80,9 +81,9 @@ func (p *project) noProgram(spec *argv.Spec) *tool.Error {
 
 // missingTools tells of toolsets that name a tool which there is not. Where
 // some tools are not known now, or have no effect, nothing can be said.
-func (p *project) missingTools(cfg *config.Config) (found config.Diagnostics) {
-	catalog := p.host.Catalog()
-	if len(catalog.Problems()) > 0 || p.app.inert != nil || p.app.flags.toolset != "" {
+func (a *app) missingTools(p *project.Project, cfg *config.Config) (found config.Diagnostics) {
+	catalog := p.Host.Catalog()
+	if len(catalog.Problems()) > 0 || a.inert != nil || a.flags.toolset != "" {
 		return nil
 	}
 	var known []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/plugins"
 )
@@ -34,13 +35,13 @@ type pluginState struct {
 
 // pluginStates tells what the plugins do in any process, since that of this
 // command runs none.
-func (p *project) pluginStates() []pluginState {
+func pluginStates(p *project.Project) []pluginState {
 	all := []pluginState{}
-	for _, s := range p.parts.manager.Status() {
-		h := p.parts.manager.History(s.Name)
+	for _, s := range p.Plugins().Status() {
+		h := p.Plugins().History(s.Name)
 		state := pluginState{Status: s, Live: h.Live}
-		if i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.parts.lock != nil {
-			state.Lock = p.parts.lock.State(p.config.Plugins[i])
+		if i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.Lock() != nil {
+			state.Lock = p.Lock().State(p.Config().Plugins[i])
 		}
 		switch {
 		case s.State != plugins.Idle:
@@ -73,11 +74,11 @@ func (a *app) pluginListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			if asJSON {
-				return writeIndented(a.out, p.pluginStates())
+				return writeIndented(a.out, pluginStates(p))
 			}
-			return a.listPlugins(p.pluginStates())
+			return a.listPlugins(pluginStates(p))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")

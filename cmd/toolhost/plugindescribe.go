@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins"
@@ -38,12 +39,12 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			d, err := p.parts.manager.Source(args[0]).Describe(c.Context())
+			defer p.Close()
+			d, err := p.Plugins().Source(args[0]).Describe(c.Context())
 			if err != nil {
 				return err
 			}
-			out := p.grants(args[0], d)
+			out := grants(p, args[0], d)
 			if asJSON {
 				return writeIndented(a.out, out)
 			}
@@ -56,14 +57,14 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 }
 
 // grants sets what a plugin asks for beside what agent.hcl gives it.
-func (p *project) grants(name string, d *plugins.Description) described {
+func grants(p *project.Project, name string, d *plugins.Description) described {
 	out := described{Description: d, Asked: asked(d.Tools), Refused: []string{}}
 	out.Granted = out.Asked // a shipped plugin has what it asks for
-	i := slices.IndexFunc(p.config.Plugins, func(c config.Plugin) bool { return c.Name == name })
+	i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == name })
 	if i < 0 {
 		return out
 	}
-	block := p.config.Plugins[i]
+	block := p.Config().Plugins[i]
 	out.Network, out.Read, out.Write = block.Access.Network, block.Access.Read, block.Access.Write
 	if block.Permissions == nil {
 		return out

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/netguard"
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/trust"
 	"github.com/toolhost/toolhost/host/versions"
@@ -87,17 +87,9 @@ func (a *app) inspect(ctx context.Context, program string) (*plugins.Description
 		return nil, err
 	}
 	defer os.RemoveAll(workspace)
-	settings := sandbox.Settings{Level: sandbox.Auto}
-	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
-		settings.Level = sandbox.Off
-	}
 	manager := plugins.NewManager(plugins.Options{
 		Logger: a.logger, Workspace: sdk.Workspace{Root: workspace}, HostVersion: version(),
-		Prepare: func(l plugins.Launch) error {
-			policy := settings.Policy(workspace, l.SocketDir)
-			policy.UnixSockets = true
-			return policy.Confine(l.Cmd)
-		},
+		Prepare: func(l plugins.Launch) error { return project.ConfineInspection(l, workspace) },
 	})
 	defer manager.Close()
 	return manager.Inspect(ctx, program)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/plugins"
 )
 
@@ -37,8 +38,8 @@ nanoseconds, memory is bytes.`,
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			stats := p.pluginStats()
+			defer p.Close()
+			stats := gatherStats(p)
 			if asJSON {
 				return writeIndented(a.out, stats)
 			}
@@ -49,10 +50,10 @@ nanoseconds, memory is bytes.`,
 	return c
 }
 
-func (p *project) pluginStats() []pluginStats {
+func gatherStats(p *project.Project) []pluginStats {
 	all := []pluginStats{}
-	for _, s := range p.parts.manager.Status() {
-		h := p.parts.manager.History(s.Name)
+	for _, s := range p.Plugins().Status() {
+		h := p.Plugins().History(s.Name)
 		line := pluginStats{Name: s.Name, History: h, Average: h.Average(), Median: h.Quantile(0.5), Quantile: h.Quantile(0.95)}
 		for _, l := range h.Live {
 			line.Memory += l.Memory

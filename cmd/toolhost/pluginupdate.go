@@ -36,12 +36,9 @@ func (a *app) owned() (*owned, error) {
 	return &owned{cfg, path, lock}, err
 }
 
-// openLock opens the lock of a configuration. Without plugins it reads nothing.
+// openLock opens the lock of a configuration.
 func (a *app) openLock(cfg *config.Config) (*pluginlock.Lock, error) {
-	if len(cfg.Plugins) == 0 {
-		return pluginlock.New(cfg.Path), nil
-	}
-	lock, diags := pluginlock.Open(cfg.Path)
+	lock, diags := pluginlock.For(cfg)
 	if diags.HasErrors() {
 		return nil, a.report(diags)
 	}

@@ -1,128 +1,16 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 )
-
-// openPolicy readies the policy of agent.hcl with the remembered rules.
-func (p *project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
-	base, err := policy.New(policyRules(cfg.Policy))
-	if err != nil {
-		return nil, err
-	}
-	remembered, err := p.remembered()
-	if err != nil {
-		p.app.logger.Debug("there are no remembered rules", "error", err)
-		return base, nil
-	}
-	more, err := remembered.List()
-	if err != nil {
-		p.app.logger.Warn("a remembered rule is not used", "error", err)
-	}
-	return base.With(more...)
-}
-
-// policyRules are the rules of a policy block. Without one everything is
-// allowed: containment and sandbox hold regardless.
-func policyRules(block *config.Policy) policy.Rules {
-	if block == nil {
-		return policy.Rules{}
-	}
-	rules := policy.Rules{Risk: make(map[tool.Risk]policy.Action), Permission: make(map[tool.Permission]policy.Action)}
-	for risk, action := range block.Risks {
-		rules.Risk[risk] = policy.Action(action)
-	}
-	for permission, action := range block.Permissions {
-		rules.Permission[permission] = policy.Action(action)
-	}
-	for _, r := range block.Rules {
-		rules.Rules = append(rules.Rules, policy.Rule{
-			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Risk: r.Risk, Permission: r.Permission,
-			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
-		})
-	}
-	return rules
-}
-
-func (p *project) remembered() (*policy.Remembered, error) {
-	dir, err := policy.RememberedDir()
-	if err != nil {
-		return nil, err
-	}
-	return policy.OpenRemembered(dir, p.workspace.Root())
-}
-
-// judge decides on a call by the policy in force.
-func (p *project) judge(_ context.Context, proposal host.Proposal) host.Decision {
-	d := p.decide(proposal)
-	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
-}
-
-// decide asks the permissions that are granted, then the policy.
-func (p *project) decide(proposal host.Proposal) policy.Decision {
-	if d, refused := p.refused(proposal); refused {
-		return policy.Decision{Action: policy.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
-	}
-	return p.policy.Load().Decide(policyRequest(proposal))
-}
-
-func policyRequest(proposal host.Proposal) policy.Request {
-	request := policy.Request{
-		Tool: proposal.Tool, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
-		Params: proposal.Params, Argv: proposal.Argv,
-	}
-	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
-		request.Shell = shellLine(proposal.Params)
-	}
-	return request
-}
-
-// shellLine is the command of a tool that runs a shell: by convention, its
-// parameter command.
-func shellLine(params json.RawMessage) string {
-	var in struct {
-		Command string `json:"command"`
-	}
-	_ = json.Unmarshal(params, &in)
-	return in.Command
-}
-
-// remember stores a user's "always".
-func (p *project) remember(_ context.Context, proposal host.Proposal) error {
-	remembered, err := p.remembered()
-	if err != nil {
-		return err
-	}
-	rule := policy.Exactly(proposal.Tool, proposal.Params)
-	if err := remembered.Add(rule); err != nil {
-		return err
-	}
-	rule.Remembered = true
-	next, err := p.policy.Load().With(rule)
-	if err == nil {
-		p.policy.Store(next)
-	}
-	return err
-}
-
-// hides reports whether a policy denies every call of a tool.
-func hides(rules *policy.Policy) func(string, *tool.Definition) bool {
-	return func(name string, def *tool.Definition) bool {
-		return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
-	}
-}
 
 func (a *app) explainCommand() *cobra.Command {
 	var flags callFlags
@@ -138,13 +26,13 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer p.close()
-			p.loadFor(c.Context(), args[0])
-			params, err := a.readParams(p.host, flags, args[0], args[1:])
+			defer p.Close()
+			p.LoadFor(c.Context(), args[0])
+			params, err := a.readParams(p.Host, flags, args[0], args[1:])
 			if err != nil {
 				return err
 			}
-			proposal, err := p.host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
+			proposal, err := p.Host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
 			if code := tool.CodeOf(err); code == tool.NotFound || code == tool.InvalidArgument {
 				a.pointAtTrust(args[0], err)
 				return usage(err) // as call has it
@@ -152,7 +40,7 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			decision := p.decide(*proposal)
+			decision := p.Decide(*proposal)
 			if flags.json {
 				return writeIndented(a.out, decision)
 			}
@@ -178,8 +66,8 @@ func (a *app) withRules(c *cobra.Command, do func(*policy.Remembered) error) err
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	remembered, err := p.remembered()
+	defer p.Close()
+	remembered, err := p.Remembered()
 	if err != nil {
 		return err
 	}

@@ -22,14 +22,14 @@ func (a *app) schemaCommand() *cobra.Command {
   toolhost schema --toolset ocode --format ollama`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			a.upstream = upstreamWhole
+			a.patience = listPatience
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err
 			}
-			defer p.close()
+			defer p.Close()
 			var defs []*tool.Definition
-			for _, e := range p.host.Catalog().Entries() {
+			for _, e := range p.Host.Catalog().Entries() {
 				defs = append(defs, e.Definition())
 			}
 			out, err := export.Definitions(export.Format(format), defs)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host/mcpserve"
 )
 
@@ -68,16 +70,26 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	if err != nil {
 		return err
 	}
-	defer offer.project.close()
+	defer offer.project.Close()
 	if isTerminal(a.in) {
 		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
 	}
 	return offer.server.ServeStdio(ctx, a.in, a.out)
 }
 
+// How long a subcommand waits for the tools of MCP servers that it does not
+// know yet. Without a value it starts none: most have nothing to do with them.
+const (
+	// servePatience is for serve, which tells its clients when more come.
+	servePatience = 500 * time.Millisecond
+	// listPatience is as long as a start may take, for whoever asks for the
+	// list.
+	listPatience = time.Hour
+)
+
 // offer is a toolset that is served.
 type offer struct {
-	project *project
+	project *project.Project
 	server  *mcpserve.Server
 }
 
@@ -89,7 +101,7 @@ const serveGCPercent = 200
 // offer opens the project for the toolset of the flags and follows its
 // changes until ctx ends.
 func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
-	a.upstream = upstreamMoment
+	a.patience = servePatience
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
 	}
@@ -97,39 +109,48 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.ownSessions()
-	p.warnOfProblems(ctx)
-	server := mcpserve.New(p.host, mcpserve.Options{
-		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.sessionEnded, Search: search,
+	p.OwnSessions()
+	a.warnOfProblems(ctx, p)
+	server := mcpserve.New(p.Host, mcpserve.Options{
+		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.SessionEnded, Search: search,
 	})
-	go p.keepTidy(ctx)
-	watch(ctx, p.configFiles, func() { a.reload(ctx, p, server) })
-	watch(ctx, p.taskFiles, func() { a.tasksChanged(ctx, p, server) })
-	go a.followUpstream(ctx, p, server)
-	go watch(ctx, p.loginFiles, func() { p.loggedIn(ctx) })
+	go p.KeepTidy(ctx)
+	watch(ctx, p.ConfigFiles, func() { a.reload(ctx, p, server) })
+	watch(ctx, p.TaskFiles, func() { a.tasksChanged(ctx, p, server) })
+	go p.FollowServers(ctx, server.Refresh)
+	go watch(ctx, p.LoginFiles, func() { p.LoggedIn(ctx) })
 	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
 }
 
 // warnOfProblems logs which sources give no tools, for the operator of a
 // server. Other commands say it where it matters to them.
-func (p *project) warnOfProblems(ctx context.Context) {
-	for _, problem := range p.host.Catalog().Problems() {
-		p.app.logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
+func (a *app) warnOfProblems(ctx context.Context, p *project.Project) {
+	for _, problem := range p.Host.Catalog().Problems() {
+		a.logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
 	}
 }
 
-// sessionEnded releases what was kept for a session.
-func (p *project) sessionEnded(name string) {
-	if err := p.owners.end(name); err != nil {
-		p.app.logger.Warn("the background tasks of a session were not all ended", "session", name, "error", err)
+// reload takes over a changed agent.hcl. A broken one changes nothing.
+func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.Server) {
+	switch err := p.Reload(ctx); {
+	case errors.Is(err, project.ErrClosed):
+	case err != nil:
+		a.logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
+	default:
+		a.warnOfProblems(ctx, p)
+		server.Refresh()
+		a.logger.InfoContext(ctx, "agent.hcl was read again")
 	}
-	if err := p.recorder.End(name); err != nil {
-		p.app.logger.Warn("the record of a session was not closed", "session", name, "error", err)
+}
+
+// tasksChanged takes note of a changed Taskfile, which is read afresh whenever
+// it is used.
+func (a *app) tasksChanged(ctx context.Context, p *project.Project, server *mcpserve.Server) {
+	if err := p.CheckTasks(ctx); err != nil {
+		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is mended", "error", err)
 	}
-	if err := p.store.EndSession(context.Background(), name); err != nil {
-		p.app.logger.Warn("the state of a session was not dropped", "session", name, "error", err)
-	}
+	server.Announce()
 }
 
 // watchInterval is how often files are looked at for changes.

@@ -257,11 +257,8 @@ func (o *offers) known() []string {
 	if len(o.named) > 0 {
 		return o.named
 	}
-	p := o.first.project
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var names []string
-	for _, set := range p.config.Toolsets {
+	for _, set := range o.first.project.Config().Toolsets {
 		names = append(names, set.Name)
 	}
 	return names
@@ -271,7 +268,7 @@ func (o *offers) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, open := range o.more {
-		open.project.close()
+		open.project.Close()
 	}
-	o.first.project.close()
+	o.first.project.Close()
 }

@@ -3,17 +3,15 @@ package main
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/telemetry"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 // startTelemetry has traces and metrics sent, when the environment names a
-// collector. Without one it does nothing at all.
-func (a *app) startTelemetry(ctx context.Context, workspace string) {
+// collector. Without one it does nothing at all, and returns nil.
+func (a *app) startTelemetry(ctx context.Context, workspace string) *telemetry.Relay {
 	if a.telemetry != nil || !telemetry.Asked() {
-		return
+		return a.telemetry
 	}
 	binary, err := proc.LookSibling(telemetry.Program, workspace)
 	if err == nil {
@@ -22,12 +20,5 @@ func (a *app) startTelemetry(ctx context.Context, workspace string) {
 	if err != nil {
 		a.logger.WarnContext(ctx, "there is no telemetry", "error", err)
 	}
-}
-
-// tracing is what a host tells of its calls; nil when nobody wants to know.
-func (a *app) tracing() func(context.Context, string, *tool.Call) (context.Context, func(*host.Outcome)) {
-	if a.telemetry == nil {
-		return nil
-	}
-	return a.telemetry.Trace
+	return a.telemetry
 }

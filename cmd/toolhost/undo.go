@@ -60,22 +60,22 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer p.Close()
 	switch {
 	case flags.list:
-		calls, err := p.undo.Calls(ctx, undo.Filter{Session: flags.selection.Session})
+		calls, err := p.Undo.Calls(ctx, undo.Filter{Session: flags.selection.Session})
 		if err != nil {
 			return err
 		}
 		return a.listUndo(calls, flags.json)
 	case flags.dryRun:
-		plan, err := p.undo.Plan(ctx, p.workspace, flags.selection)
+		plan, err := p.Undo.Plan(ctx, p.Workspace, flags.selection)
 		if err != nil {
 			return err
 		}
 		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, "Would undo", flags.json)
 	}
-	outcome, err := p.undo.Undo(ctx, p.workspace, flags.selection)
+	outcome, err := p.Undo.Undo(ctx, p.Workspace, flags.selection)
 	if err != nil {
 		return err
 	}

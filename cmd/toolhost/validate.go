@@ -48,9 +48,9 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		defer p.close()
-		diags = append(diags, config.CheckExamples(cfg, command.Paths(c.Context(), p.workspace))...)
-		diags = append(diags, p.missing(cfg)...)
+		defer p.Close()
+		diags = append(diags, config.CheckExamples(cfg, command.Paths(c.Context(), p.Workspace))...)
+		diags = append(diags, a.missing(p, cfg)...)
 	}
 	if asJSON {
 		err = writeIndented(a.out, map[string]any{"valid": !diags.HasErrors(), "diagnostics": append(config.Diagnostics{}, diags...)})

@@ -25,26 +25,33 @@ type Lock struct {
 	store      *install.Store // nil where the user has no place for one
 }
 
-// New returns the lock of the agent.hcl at configPath as if there were no lock
-// file.
-func New(configPath string) *Lock {
-	l := &Lock{configPath: configPath, file: new(config.Lock)}
-	if dir, err := install.Dir(); err == nil {
-		l.store = install.OpenStore(dir)
+// For opens the lock of a configuration. Where that declares no plugins it
+// reads nothing.
+func For(cfg *config.Config) (*Lock, config.Diagnostics) {
+	if len(cfg.Plugins) == 0 {
+		return empty(cfg.Path), nil
 	}
-	return l
+	return Open(cfg.Path)
 }
 
 // Open reads the lock file beside the agent.hcl at configPath. Neither file
 // needs to exist.
 func Open(configPath string) (*Lock, config.Diagnostics) {
-	l := New(configPath)
+	l := empty(configPath)
 	file, diags := config.ReadLock(config.LockPath(configPath))
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	l.file = file
 	return l, nil
+}
+
+func empty(configPath string) *Lock {
+	l := &Lock{configPath: configPath, file: new(config.Lock)}
+	if dir, err := install.Dir(); err == nil {
+		l.store = install.OpenStore(dir)
+	}
+	return l
 }
 
 // Resolve sets the path and the checksum of a plugin's program in spec, or

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"encoding/json"
@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/mcpclient"
-	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/model"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
@@ -64,8 +63,8 @@ func (p *parts) close() {
 }
 
 // assemble makes the sources that a configuration and a toolset call for.
-func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
-	set, err := p.selectToolset(cfg)
+func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
+	set, err := SelectToolset(cfg, p.options.Toolset)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +80,7 @@ func (p *project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 }
 
 // fill makes what parts are of.
-func (p *project) fill(made *parts, cfg *config.Config) (err error) {
+func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
 		return err
 	}
@@ -99,24 +98,24 @@ func (p *project) fill(made *parts, cfg *config.Config) (err error) {
 
 // workspaceFor is the workspace of a configuration: the project's own, or one
 // with the trees and protected paths that a changed agent.hcl names.
-func (p *project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
 	if p.parts == nil {
-		return p.workspace, nil
+		return p.Workspace, nil
 	}
-	root, err := p.app.workspaceRoot(cfg)
+	root, err := workspaceRoot(p.options.Workspace, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.workspace.Root() {
+	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.Workspace.Root() {
 		return nil, tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
 			Suggest("Start the server anew, or take the change back.")
 	}
 	old, now := p.config.Workspace, cfg.Workspace
 	if slices.Equal(old.Allow, now.Allow) && slices.Equal(old.Protect, now.Protect) && !p.parts.changed {
-		return p.workspace, nil
+		return p.Workspace, nil
 	}
 	made.changed = true
-	return p.openTrees(p.workspace.Root(), cfg)
+	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
 // addShipped offers the tools of a plugin that is part of toolhost.
@@ -129,33 +128,9 @@ func (m *parts) addShipped(spec plugins.Spec) error {
 	return nil
 }
 
-// contractConfig is what a contract's plugin learns of agent.hcl.
-func (p *project) contractConfig(name string, cfg *config.Config) map[string]any {
-	settings := map[string]any{"confine": p.confineSettings(cfg)}
-	if name == "cliagent" && len(cfg.Web.Allow) > 0 {
-		settings["web_allow"] = cfg.Web.Allow
-	}
-	if runsTasks(name) {
-		settings["agents"] = agentSettings(cfg)
-	}
-	if name == ownPermissions && cfg.Granted != nil {
-		settings["permissions"] = cfg.Granted
-	}
-	if name == ownPermissions && len(cfg.Servers) > 0 {
-		settings["servers"], settings["secrets"], settings["cache_dir"] = p.upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
-		if dir, err := oauth.Dir(); err == nil && p.usableLogins(cfg) != nil {
-			settings["login_dir"] = dir
-		}
-	}
-	if name == "clemini" {
-		settings["web"] = webSettings(cfg)
-	}
-	return settings
-}
-
 // addSources adds, in order of listing: builtins, commands, the files plugin,
 // the Taskfile, the project's plugins and other MCP servers.
-func (p *project) addSources(m *parts, cfg *config.Config) error {
+func (p *Project) addSources(m *parts, cfg *config.Config) error {
 	commands, err := p.commands(m, cfg)
 	if err != nil {
 		return usage(err)
@@ -179,8 +154,17 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 	if m.toolset.Name == "agent" {
 		return nil
 	}
-	if m.lock, err = p.app.openLock(cfg); err != nil {
+	if err := p.addPlugins(m, cfg); err != nil {
 		return err
+	}
+	return p.addUpstream(m, cfg)
+}
+
+// addPlugins adds the plugins that agent.hcl declares.
+func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
+	var diags config.Diagnostics
+	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
+		return p.options.Report(diags)
 	}
 	common := p.commonSettings(cfg)
 	for i := range cfg.Plugins {
@@ -196,10 +180,10 @@ func (p *project) addSources(m *parts, cfg *config.Config) error {
 		}
 		m.sources = append(m.sources, host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix))
 	}
-	return p.addUpstream(m, cfg)
+	return nil
 }
 
-func (p *project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize, Timeout: cfg.Web.Timeout})
 	if err != nil {
 		return nil, err
@@ -215,7 +199,7 @@ func (p *project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 // commands are the standard wrappers and the tools of agent.hcl. A tool of
 // agent.hcl takes the place of a standard one of its name, except in the fixed
 // toolset.
-func (p *project) commands(m *parts, cfg *config.Config) (host.Source, error) {
+func (p *Project) commands(m *parts, cfg *config.Config) (host.Source, error) {
 	var own []argv.Spec
 	if m.toolset.Name != "agent" {
 		own = cfg.Tools
@@ -245,19 +229,19 @@ func (p *project) commands(m *parts, cfg *config.Config) (host.Source, error) {
 	return host.Offering(source, resources, prompts), err
 }
 
-func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
+func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	attach, err := plugins.ParseAttach(os.Getenv(plugins.AttachVariable))
 	if err != nil {
 		return nil, usage(err)
 	}
 	options := plugins.Options{
 		Attach:      attach,
-		Logger:      p.app.logger,
+		Logger:      p.options.Logger,
 		CacheDir:    cacheDir("plugins"),
 		HistoryDir:  cacheDir("history"),
-		Workspace:   sdk.Workspace{Root: p.workspace.Root(), Allow: cfg.Workspace.Allow, Protect: append(workspace.DefaultProtect(), cfg.Workspace.Protect...)},
-		HostVersion: version(),
-		Redact:      func(s string) string { return p.recorder.Redactor().String(s) },
+		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: append(workspace.DefaultProtect(), cfg.Workspace.Protect...)},
+		HostVersion: p.options.Version,
+		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
@@ -271,10 +255,10 @@ func (p *project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 
 // pluginSpec is a plugin block for the manager. Its configuration is checked
 // against the plugin's own schema when the plugin is asked for it.
-func (p *project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
+func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	settings, diags := c.Config.JSON(nil)
 	if diags.HasErrors() {
-		return plugins.Spec{}, p.app.report(diags)
+		return plugins.Spec{}, p.options.Report(diags)
 	}
 	return plugins.Spec{
 		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
@@ -321,10 +305,32 @@ func cacheDir(name string) string {
 	return filepath.Join(dir, "toolhost", name)
 }
 
-func (p *project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
+func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: p.confineTasks(cfg)}
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout
 	}
 	return taskfile.New(m.workspace, options)
+}
+
+// ownOffers makes the resources and prompts of agent.hcl.
+func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
+	var resources []tool.Resource
+	for _, declared := range cfg.Resources {
+		deps.Prepare = p.confine(cfg, false, declared.Risk)
+		r, err := command.NewResource(declared, deps)
+		if err != nil {
+			return nil, nil, err
+		}
+		resources = append(resources, r)
+	}
+	var prompts []tool.Prompt
+	for _, declared := range cfg.Prompts {
+		made, err := command.NewPrompt(declared, deps)
+		if err != nil {
+			return nil, nil, err
+		}
+		prompts = append(prompts, made)
+	}
+	return resources, prompts, nil
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"os"
@@ -21,16 +21,34 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // confineSettings is how child processes are confined: as the sandbox block of
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
-func (p *project) confineSettings(cfg *config.Config) sandbox.Settings {
+func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg)}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = append(s.Read, block.Read...), block.Write, block.Mask
 	}
-	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
-		s.Level = sandbox.Off
-	}
+	s.Level = sandboxLevel(s.Level)
 	return s
+}
+
+// sandboxLevel is the level that was chosen, unless the operator says off.
+func sandboxLevel(chosen sandbox.Level) sandbox.Level {
+	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
+		return sandbox.Off
+	}
+	return chosen
+}
+
+// SandboxLevel is how strongly the project's processes are confined.
+func (p *Project) SandboxLevel() sandbox.Level { return p.confineSettings(p.Config()).Level }
+
+// ConfineInspection confines a program that is run once to say what it offers,
+// in an empty workspace.
+func ConfineInspection(l plugins.Launch, workspace string) error {
+	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto)}
+	policy := settings.Policy(workspace, l.SocketDir)
+	policy.UnixSockets = true
+	return policy.Confine(l.Cmd)
 }
 
 // granting adds what one tool, plugin or Taskfile is granted for itself. Its
@@ -44,8 +62,8 @@ func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
 // confine is how a command tool's processes are confined. It returns what the
 // results' metadata say of it. The standard wrappers that only read can change
 // nothing, and none of them needs caches.
-func (p *project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
-	settings, root, trees := p.confineSettings(cfg), p.workspace.Root(), cfg.Workspace.Allow
+func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
+	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), cfg.Workspace.Allow
 	var once sync.Once
 	var policy sandbox.Policy
 	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) { // access is always the tool's
@@ -64,21 +82,21 @@ func (p *project) confine(cfg *config.Config, standard bool, risk tool.Risk) fun
 }
 
 // confineTasks is how the commands of the Taskfile are confined.
-func (p *project) confineTasks(cfg *config.Config) func(*exec.Cmd) (map[string]any, error) {
+func (p *Project) confineTasks(cfg *config.Config) func(*exec.Cmd) (map[string]any, error) {
 	access := argv.Access{}
 	if cfg.Taskfile != nil {
 		access = cfg.Taskfile.Access
 	} else if cfg.Sandbox != nil {
 		access.Network = cfg.Sandbox.Network
 	}
-	return granting(p.confineSettings(cfg), access).ConfineTelling(p.workspace.Root(), cfg.Workspace.Allow...)
+	return granting(p.confineSettings(cfg), access).ConfineTelling(p.Workspace.Root(), cfg.Workspace.Allow...)
 }
 
 // confinePlugin is how the processes of the project's own plugins are
 // confined. The shipped ones are toolhost's code, and confine what they start.
 // No image holds a plugin: at level docker, plugins get the strongest level
 // that works without one.
-func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
+func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 	access := make(map[string]argv.Access)
 	for _, plugin := range cfg.Plugins {
 		access[plugin.Name] = plugin.Access
@@ -91,7 +109,7 @@ func (p *project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 		if l.Spec.Shipped {
 			return nil
 		}
-		policy := granting(settings, access[l.Plugin]).Policy(p.workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
+		policy := granting(settings, access[l.Plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
 		policy.UnixSockets = true
 		return policy.Confine(l.Cmd)
 	}
@@ -105,7 +123,7 @@ type confinement struct {
 }
 
 // commonSettings are those that all plugins and MCP servers share.
-func (p *project) commonSettings(cfg *config.Config) *sandbox.Settings {
+func (p *Project) commonSettings(cfg *config.Config) *sandbox.Settings {
 	s := p.confineSettings(cfg)
 	s.Network = false // each has its own word on it
 	return &s
@@ -115,21 +133,21 @@ func (p *project) commonSettings(cfg *config.Config) *sandbox.Settings {
 // workspace: what says what agents may do, toolhost's own account of what they
 // did, and what git runs for the user, outside of any sandbox. With the state,
 // for one, go the commands that a user was asked about.
-func (p *project) ownFiles(cfg *config.Config) []string {
-	files := []string{p.tasks().Path()}
+func (p *Project) ownFiles(cfg *config.Config) []string {
+	files := []string{p.Tasks().Path()}
 	for _, name := range []string{
 		".agent/Taskfile.yml", ".agent/undo", ".agent/state.db", ".agent/state.db-wal", ".agent/state.db-shm",
 		".git/hooks", ".git/config",
 	} {
-		files = append(files, filepath.Join(p.workspace.Root(), filepath.FromSlash(name)))
+		files = append(files, filepath.Join(p.Workspace.Root(), filepath.FromSlash(name)))
 	}
 	// In a linked worktree, .git is a file that says where the repository lies.
-	git := filepath.Join(p.workspace.Root(), ".git")
+	git := filepath.Join(p.Workspace.Root(), ".git")
 	if info, err := os.Lstat(git); err == nil && info.Mode().IsRegular() {
 		files = append(files, git)
 	}
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
-		files = append(files, filepath.Join(p.workspace.Root(), cfg.Taskfile.Path))
+		files = append(files, filepath.Join(p.Workspace.Root(), cfg.Taskfile.Path))
 	}
 	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
 		files = append(files, path, config.LockPath(path))

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -13,15 +13,16 @@ import (
 
 // openRecord opens the record: in the workspace, or in the directory that the
 // operator names for a run.
-func (p *project) openRecord() (*record.Recorder, error) {
-	options := record.Options{Root: p.workspace.Root(), Secrets: p.config.Secrets}
-	if dir := p.app.flags.artifacts; dir != "" {
+func (p *Project) openRecord() (*record.Recorder, error) {
+	options := record.Options{Root: p.Workspace.Root(), Secrets: p.config.Secrets}
+	if dir := p.options.Artifacts; dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err == nil {
 			err = os.MkdirAll(abs, 0o755)
 		}
 		if err != nil {
-			return nil, usagef("Give a directory that can be made and written.", "--artifacts %s: %v", dir, err)
+			return nil, usage(tool.Errorf(tool.InvalidArgument, "--artifacts %s: %v", dir, err).
+				Suggest("Give a directory that can be made and written."))
 		}
 		options.Root, options.Dir, options.Single = abs, ".", true
 	}
@@ -30,8 +31,8 @@ func (p *project) openRecord() (*record.Recorder, error) {
 
 // ignoreState keeps git from showing what toolhost put into .agent where the
 // record, which does so otherwise, lies elsewhere or is older than that.
-func (p *project) ignoreState() {
-	root, err := os.OpenRoot(p.workspace.Root())
+func (p *Project) ignoreState() {
+	root, err := os.OpenRoot(p.Workspace.Root())
 	if err != nil {
 		return
 	}
@@ -41,14 +42,14 @@ func (p *project) ignoreState() {
 
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.
-func (p *project) callContext(ctx context.Context, call *tool.Call) context.Context {
+func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
-	if p.app.flags.artifacts != "" {
+	if p.options.Artifacts != "" {
 		p.ignoreState() // of the calls before this one
 	}
-	if runsTasks(p.host.Catalog().Toolset().Name) {
+	if runsTasks(p.Host.Catalog().Toolset().Name) {
 		if err := p.owners.own(call.Session); err != nil {
-			p.app.logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
+			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
 		}
 	}
 	return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
@@ -57,8 +58,8 @@ func (p *project) callContext(ctx context.Context, call *tool.Call) context.Cont
 // pluginLife records what becomes of a plugin's process: in the session whose
 // call started it, or else in the one that called last. Before the first call
 // there is no record.
-func (p *project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
-	p.app.telemetry.Note(ctx, event, details)
+func (p *Project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
+	p.telemetry.Note(ctx, event, details)
 	payload := map[string]any{"plugin": plugin}
 	maps.Copy(payload, details)
 	session := p.session.Load()
@@ -68,7 +69,7 @@ func (p *project) pluginLife(ctx context.Context, plugin, event string, details 
 	if session == nil {
 		return
 	}
-	if err := p.recorder.Event(ctx, *session, event, payload); err != nil {
-		p.app.logger.DebugContext(ctx, "an event was not recorded", "event", event, "error", err) // the host warns
+	if err := p.Recorder.Event(ctx, *session, event, payload); err != nil {
+		p.options.Logger.DebugContext(ctx, "an event was not recorded", "event", event, "error", err) // the host warns
 	}
 }

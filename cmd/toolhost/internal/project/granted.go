@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // enforce puts the rules and the granted permissions of a configuration into
 // force.
-func (p *project) enforce(rules *policy.Policy, cfg *config.Config) {
+func (p *Project) enforce(rules *policy.Policy, cfg *config.Config) {
 	p.policy.Store(rules)
 	granted := cfg.Granted
 	p.granted.Store(&granted)
@@ -20,9 +20,9 @@ func (p *project) enforce(rules *policy.Policy, cfg *config.Config) {
 // refused is the decision against a call of a tool that needs a permission
 // that is not granted. The toolset ocode refuses by itself, because there not
 // every call needs all that its tool declares.
-func (p *project) refused(proposal host.Proposal) (host.Decision, bool) {
+func (p *Project) refused(proposal host.Proposal) (host.Decision, bool) {
 	granted := p.granted.Load()
-	if granted == nil || *granted == nil || p.app.flags.toolset == ownPermissions {
+	if granted == nil || *granted == nil || p.options.Toolset == ownPermissions {
 		return host.Decision{}, false
 	}
 	for _, needed := range proposal.Definition.Permissions {
@@ -35,7 +35,3 @@ func (p *project) refused(proposal host.Proposal) (host.Decision, bool) {
 	}
 	return host.Decision{}, false
 }
-
-// ownPermissions is the toolset that refuses calls in words of its own, and so
-// lists tools that a policy refuses too.
-const ownPermissions = "ocode"

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -22,10 +22,8 @@ func newModel(cfg *config.Config) (*model.Client, error) {
 }
 
 // sample asks the model of the agent.hcl that holds now.
-func (p *project) sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
-	p.mu.Lock()
-	asked := p.parts.model
-	p.mu.Unlock()
+func (p *Project) sample(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error) {
+	asked := p.current().model
 	if asked == nil {
 		return nil, host.ErrNoModel
 	}

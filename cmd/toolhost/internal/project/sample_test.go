@@ -1,19 +1,22 @@
-package main
+package project
 
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -44,18 +47,27 @@ func TestModelBlock(t *testing.T) {
 	assert.Equal(t, &tool.SampleResponse{Text: "hello", Model: "small"}, response)
 
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	require.NoError(t, p.reload(t.Context()))
+	require.NoError(t, p.Reload(t.Context()))
 	_, err = p.sample(t.Context(), tool.SampleRequest{Prompt: "x"})
 	assert.ErrorIs(t, err, host.ErrNoModel)
 }
 
-// openTest opens the project of an agent.hcl that the operator named.
-func openTest(t *testing.T, file string) *project {
+// openTest opens the project of an agent.hcl.
+func openTest(t *testing.T, file string) *Project {
 	t.Helper()
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, flags: globalFlags{config: file, logLevel: "warn", color: "never"}}
-	require.NoError(t, a.setUp())
-	p, err := a.open(t.Context())
+	read := func() (*config.Config, error) {
+		cfg, diags := config.Load(file, config.LoadOptions{})
+		return cfg, diags.Err()
+	}
+	cfg, err := read()
 	require.NoError(t, err)
-	t.Cleanup(p.close)
+	p, err := Open(t.Context(), Options{
+		Config: cfg, Reread: read, Logger: slog.New(slog.DiscardHandler),
+		Report:    func(diags config.Diagnostics) error { return diags.Err() },
+		Secrets:   func(*record.Redactor) {},
+		Telemetry: func(string) *telemetry.Relay { return nil },
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
 	return p
 }

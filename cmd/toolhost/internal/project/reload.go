@@ -1,0 +1,123 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// ErrClosed is the error of Reload on a project that has been closed.
+var ErrClosed = errors.New("the project is closed")
+
+// Reload reads agent.hcl again and swaps the tools. An error leaves them as
+// they are, and toolhost doctor tells why as long as the project is open and
+// the file is broken.
+func (p *Project) Reload(ctx context.Context) error {
+	err := p.reload(ctx)
+	switch {
+	case err == nil:
+		p.forgetRefused(ctx)
+	case p.life.Err() != nil:
+		return ErrClosed
+	default:
+		p.noteRefused(ctx, err)
+	}
+	return err
+}
+
+// reload is Reload without the note for doctor. Plugins and MCP servers that are declared as before go on as they are.
+func (p *Project) reload(ctx context.Context) error {
+	p.swapping.Lock()
+	defer p.swapping.Unlock()
+	if err := p.life.Err(); err != nil {
+		return err
+	}
+	cfg, err := p.options.Reread()
+	if err != nil {
+		return err
+	}
+	p.keepSecret(cfg.Secrets)
+	rules, err := p.openPolicy(cfg)
+	if err != nil {
+		return err
+	}
+	next, err := p.assemble(cfg, rules)
+	if err != nil {
+		return err
+	}
+	if err := p.swap(ctx, next); err != nil {
+		next.close()
+		return err
+	}
+	p.enforce(rules, cfg)
+	p.Host.SetTimeout(cfg.Limits.Timeout)
+	p.mu.Lock()
+	old := p.parts
+	p.config, p.parts = cfg, next
+	p.mu.Unlock()
+	p.retire(old, next)
+	return nil
+}
+
+// swap offers the tools of other parts. What is in use and was changed has to
+// work for that.
+func (p *Project) swap(ctx context.Context, next *parts) error {
+	if err := next.manager.TryChanged(ctx); err != nil {
+		return err
+	}
+	if next.upstream != nil {
+		if err := next.upstream.TryChanged(ctx); err != nil {
+			return err
+		}
+	}
+	return p.Host.Reload(ctx, next.sources, next.toolset)
+}
+
+// retirement is how long calls may go on with tools that have been replaced.
+const retirement = 15 * time.Minute
+
+// retire closes parts that have been replaced. What the next ones have too
+// goes on; each plugin and server of the others ends when no call uses it.
+func (p *Project) retire(old, next *parts) {
+	ctx, cancel := context.WithTimeout(p.life, retirement)
+	var ending sync.WaitGroup
+	end := func(source string, remove func()) {
+		ending.Go(func() {
+			_ = p.Host.Settle(ctx, source)
+			remove()
+		})
+	}
+	for _, name := range old.manager.HandOver(next.manager) {
+		end("plugin "+name, func() { old.manager.Remove(name) })
+	}
+	ending.Go(func() { _ = p.Host.Settle(ctx, "builtin", "command", "taskfile") })
+	if old.upstream != nil {
+		for _, name := range old.upstream.HandOver(next.upstream) {
+			end("mcp "+name, func() { old.upstream.Remove(name) })
+		}
+	}
+	p.retiring.Go(func() {
+		ending.Wait()
+		cancel()
+		old.close()
+	})
+}
+
+// ConfigFiles are the files whose change makes a reload worth it: agent.hcl,
+// and the plugins that it names.
+func (p *Project) ConfigFiles() []string {
+	cfg := p.Config()
+	if cfg.Path == "" {
+		dir := p.Workspace.Root()
+		return []string{filepath.Join(dir, "agent.hcl"), filepath.Join(dir, "agent.hcl.json")}
+	}
+	files := []string{cfg.Path, filepath.Join(cfg.Dir, "agent.lock.hcl")}
+	for _, plugin := range cfg.Plugins {
+		if filepath.IsAbs(plugin.Source) {
+			files = append(files, plugin.Source)
+		}
+	}
+	return files
+}

@@ -1,0 +1,64 @@
+package project
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped"
+)
+
+// SelectToolset finds a toolset by its name: one that is part of toolhost, or
+// one of agent.hcl. The empty name means all tools.
+func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
+	switch {
+	case name == "":
+		return host.Toolset{Name: "project"}, nil
+	case slices.Contains(contracts(), name):
+		return host.Toolset{Name: name, Envelope: true}, nil
+	case name == "agent":
+		return host.Toolset{Name: name, Tools: agentTools()}, nil
+	}
+	for _, set := range cfg.Toolsets {
+		if set.Name == name {
+			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Search: set.Search, Resources: set.Resources, Prompts: set.Prompts}, nil
+		}
+	}
+	return host.Toolset{}, usage(tool.Errorf(tool.InvalidArgument, "there is no toolset %q", name).
+		Suggest("Known toolsets: %s.", strings.Join(ToolsetNames(cfg), ", ")))
+}
+
+// ToolsetNames are the toolsets that are part of toolhost, then those of
+// agent.hcl.
+func ToolsetNames(cfg *config.Config) []string {
+	names := append([]string{"agent"}, contracts()...)
+	for _, set := range cfg.Toolsets {
+		names = append(names, set.Name)
+	}
+	return names
+}
+
+// contracts are the toolsets that a shipped plugin serves: all but the plugin
+// of the standard file tools.
+func contracts() []string {
+	return slices.DeleteFunc(shipped.Names(), func(name string) bool { return name == "files" })
+}
+
+// agentTools are the names of contract "agent", in its order.
+func agentTools() []string {
+	return []string{
+		"head", "tail", "cloc", "wc", "cp", "mv", "rm", "touch", "mkdir", "task",
+		"read_file", "list_files", "write_file", "append_file", "edit_file", "multi_edit", "delete_file",
+		"rg", "glob", "git_diff", "web_fetch", "html_to_markdown", "todowrite", "todoread",
+		"list_commands", "run_command",
+	}
+}
+
+// runsTasks reports whether the tools of a toolset start background tasks.
+func runsTasks(toolset string) bool { return toolset == "clemini" || toolset == "ocode" }
+
+// ownPermissions is the toolset that refuses calls in words of its own, and so
+// lists tools that a policy refuses too.
+const ownPermissions = "ocode"
