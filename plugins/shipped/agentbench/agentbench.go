@@ -52,6 +52,8 @@ type Deps struct {
 	// RunTimeout bounds a command whose call names no timeout. Zero means
 	// DefaultRunTimeout.
 	RunTimeout time.Duration
+
+	patching chan struct{} // holds one, while a patch is applied
 }
 
 // New makes the five tools.
@@ -62,6 +64,7 @@ func New(deps Deps) []tool.Tool {
 	if deps.Search == nil && deps.Workspace != nil {
 		deps.Search = search.New(deps.Workspace, search.Options{})
 	}
+	deps.patching = make(chan struct{}, 1)
 	return []tool.Tool{listFiles(&deps), readFile(&deps), searchTool(&deps), applyPatch(&deps), run(&deps)}
 }
 

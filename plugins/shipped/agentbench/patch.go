@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/textedit"
@@ -19,9 +21,13 @@ import (
 	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
-// patchTries is how often a patch is made anew because somebody changed a
-// file in the meantime.
-const patchTries = 3
+// patchTries is how often a patch is made anew because somebody outside of
+// this process changed a file in the meantime, and patchPause how long that
+// waits at most, so that one of several gets ahead.
+const (
+	patchTries = 50
+	patchPause = 20 * time.Millisecond
+)
 
 // patchTool is apply_patch, which can say what it would change.
 type patchTool struct{ benchTool }
@@ -69,7 +75,7 @@ func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 	if err := call.Decode(&in); err != nil {
 		return nil, err
 	}
-	changes, err := applyTo(ctx, deps.Workspace, in.Diff)
+	changes, err := applyTo(ctx, deps, in.Diff)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +99,18 @@ func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 	return out, nil
 }
 
-// applyTo changes the files. When one changes between being read and being
-// written, the patch is applied to what it has become.
-func applyTo(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch.FileChange, error) {
+// applyTo changes the files. Calls at the same time are done one after the
+// other, each on what the one before has left. When somebody else changes a
+// file between its being read and being written, the patch is applied to what
+// it has become.
+func applyTo(ctx context.Context, deps *Deps, diff string) ([]patch.FileChange, error) {
+	select {
+	case deps.patching <- struct{}{}:
+		defer func() { <-deps.patching }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ws := deps.Workspace
 	for try := 1; ; try++ {
 		changes, err := prepare(ctx, ws, diff)
 		if err != nil {
@@ -112,6 +127,7 @@ func applyTo(ctx context.Context, ws *workspace.Workspace, diff string) ([]patch
 		case code != tool.Conflict || try == patchTries || ctx.Err() != nil:
 			return nil, err
 		}
+		time.Sleep(rand.N(patchPause))
 	}
 }
 
