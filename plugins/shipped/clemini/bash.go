@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/background"
@@ -212,10 +212,25 @@ func artifact(name string, o proc.Output) []tool.Artifact {
 	return []tool.Artifact{{Name: name, Path: o.Path, Bytes: o.PathBytes}}
 }
 
-// progress hands on what a command prints, line by line.
+const (
+	// Of what a command prints, the first lines are handed on at once, and
+	// then one in each pause: a command that prints much waits for its reader.
+	progressLines = 20
+	progressPause = 100 * time.Millisecond
+)
+
+// progress hands on lines that a command prints.
 func progress(ctx context.Context, call *tool.Call) func(stream, line string) {
-	var lines atomic.Int64
+	var mu sync.Mutex
+	var last time.Time
+	lines := 0
 	return func(_, line string) {
-		call.Progress(ctx, tool.Progress{Done: float64(lines.Add(1)), Message: strings.ToValidUTF8(line, "\uFFFD")})
+		mu.Lock()
+		defer mu.Unlock()
+		if lines++; lines > progressLines && time.Since(last) < progressPause {
+			return
+		}
+		last = time.Now()
+		call.Progress(ctx, tool.Progress{Done: float64(lines), Message: strings.ToValidUTF8(line, "\uFFFD")})
 	}
 }

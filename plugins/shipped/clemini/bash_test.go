@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,21 @@ func TestBashProgress(t *testing.T) {
 		messages = append(messages, p.Message)
 	}
 	assert.Equal(t, []string{"one", "two"}, messages)
+}
+
+// TestBashProgressOfManyLines: a report for each line would keep the command
+// waiting.
+func TestBashProgressOfManyLines(t *testing.T) {
+	b := newBench(t)
+	b.asking = true
+	b.ok("bash", args{"command": "seq 1 20000"})
+	reports := b.host.ProgressReports()
+	require.GreaterOrEqual(t, len(reports), 20)
+	assert.Less(t, len(reports), 2000)
+	for i, p := range reports {
+		assert.Equal(t, strconv.Itoa(int(p.Done)), p.Message)
+		assert.True(t, i >= 20 || int(p.Done) == i+1)
+	}
 }
 
 func TestBashLongOutput(t *testing.T) {
