@@ -66,8 +66,10 @@ func list(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
 	}
 	data := listData{Files: []string{}}
 	if !withinGit(root) {
-		err = deps.Workspace.Walk(ctx, in.Root, listWalk(in.Glob), func(e workspace.Entry) error {
-			data.take(root, in.Glob, e)
+		err = deps.Workspace.Walk(ctx, in.Root, listWalk(root, in.Glob), func(e workspace.Entry) error {
+			if root != "." || !isOwn(e.Path) {
+				data.take(root, in.Glob, e)
+			}
 			return nil
 		})
 	}
@@ -150,11 +152,24 @@ func globEscapes(glob string) *tool.Error {
 		Suggest("Give a pattern relative to root, without .. and without a slash at the start.").With("glob", glob)
 }
 
-// listWalk looks no deeper than the glob does. What toolhost itself keeps in
-// .agent is no part of the workspace's content; the braces make a glob of the
-// name, which matches at the top only.
-func listWalk(glob string) workspace.WalkOptions {
-	o := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", "{.agent}"}}
+// ownDirs are where toolhost keeps its records, which are no part of what a
+// workspace holds. A root in .agent shows them all the same.
+func ownDirs() []string {
+	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
+}
+
+// isOwn reports whether a file is one of those that toolhost keeps beside its
+// directories.
+func isOwn(name string) bool {
+	return name == ".agent/.gitignore" || strings.HasPrefix(name, ".agent/state.db")
+}
+
+// listWalk looks no deeper than the glob does.
+func listWalk(root, glob string) workspace.WalkOptions {
+	o := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git"}}
+	if root == "." {
+		o.SkipDirs = append(o.SkipDirs, ownDirs()...)
+	}
 	if glob != "" && !strings.Contains(glob, "**") {
 		o.MaxDepth = strings.Count(glob, "/") + 1
 	}

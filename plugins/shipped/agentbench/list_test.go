@@ -99,9 +99,17 @@ func TestListFilesLeavesOut(t *testing.T) {
 	f.link(t, "sub", "dirlink")
 	f.link(t, f.outside(t), "out")
 	f.write(t, ".agent/runs/test/logs/tool_step_0001_stdout.txt", "")
+	for _, own := range []string{".gitignore", "state.db", "state.db-wal", "cache/a", "undo/a", "tasks/a"} {
+		f.write(t, ".agent/"+own, "")
+	}
 	assert.Equal(t, []string{".env", ".gitignore", "a", "ignored", "x/.agent/y"}, f.list(t, `{}`))
 	assert.Equal(t, []string{}, f.list(t, `{"root":".git"}`))
-	assert.Equal(t, []string{"runs/test/logs/tool_step_0001_stdout.txt"}, f.list(t, `{"root":".agent"}`))
+	assert.Contains(t, f.list(t, `{"root":".agent"}`), "runs/test/logs/tool_step_0001_stdout.txt")
+	f.write(t, ".agent/Taskfile.yml", "")
+	f.write(t, ".agent/notes/x.md", "")
+	assert.Equal(t, []string{".agent/Taskfile.yml", ".agent/notes/x.md", ".env", ".gitignore", "a", "ignored", "x/.agent/y"}, f.list(t, `{}`),
+		"what is not of toolhost is listed")
+	assert.Equal(t, []string{".agent/notes/x.md"}, f.list(t, `{"glob":".agent/**/*.md"}`))
 }
 
 func TestListFilesAtMost1000(t *testing.T) {

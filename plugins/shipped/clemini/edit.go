@@ -131,8 +131,11 @@ func (in editInput) inContract(err error) error {
 	if err == nil || errors.As(err, &own) {
 		return err
 	}
-	if tool.CodeOf(err) == tool.BinaryFile {
+	switch tool.CodeOf(err) {
+	case tool.BinaryFile:
 		return tool.Errorf(tool.BinaryFile, "Binary file: %s", in.Path).Suggest("Only text files can be edited.").With("path", in.Path)
+	case tool.TooLarge:
+		return tool.Errorf(tool.TooLarge, "%w", err).Suggest("Change a file of this size with a program, such as sed -i, by bash.").With("path", in.Path)
 	}
 	return writeError(err, in.Path)
 }

@@ -302,3 +302,9 @@ func TestEditSaysWhatOldStringLacks(t *testing.T) {
 	object = b.fails("INVALID_ARGUMENT", "", "edit", args{"file_path": "f", "old_string": "x", "new_string": "x"})
 	assert.Equal(t, "f", object["context"].(map[string]any)["path"])
 }
+
+func TestEditOfAFileThatIsTooLarge(t *testing.T) {
+	b := newBench(t, "f", strings.Repeat("x", 65<<20))
+	object := b.fails("INVALID_ARGUMENT", "", "edit", args{"file_path": "f", "old_string": "x", "new_string": "y"})
+	assert.Contains(t, object["context"].(map[string]any)["hint"], "sed")
+}

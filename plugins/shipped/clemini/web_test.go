@@ -2,6 +2,7 @@ package clemini_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
@@ -162,4 +164,18 @@ func TestWebSearchFailures(t *testing.T) {
 	b.fails("IO_ERROR", "Search failed: the search engine answered with status 403", "web_search", args{"query": "refused"})
 	b.fails("INVALID_ARGUMENT", "", "web_search", args{"query": ""})
 	require.NotNil(t, b.tools["web_search"])
+}
+
+// TestWebFetchOfALongPage: what is left out of a page is said, wherever it was
+// cut.
+func TestWebFetchOfALongPage(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<main><p>Said first.</p><!-- "+strings.Repeat("x", 5000)+" --><p>Said last.</p></main>")
+	}))
+	t.Cleanup(server.Close)
+	web, err := netguard.New(netguard.Options{Allow: []string{"127.0.0.1"}, MaxBytes: 1000})
+	require.NoError(t, err)
+	b := newBenchOf(t, clemini.Deps{Web: web})
+	b.gives(`{"content":"Said first.\n\n[... the page is longer: these are its first 1000 bytes; fetch a page about a part of it]"}`, "web_fetch", args{"url": server.URL})
 }

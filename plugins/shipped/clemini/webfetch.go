@@ -70,6 +70,9 @@ func runFetch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 	if err != nil {
 		return nil, err
 	}
+	if page.Truncated {
+		content += fmt.Sprintf("\n\n[... the page is longer: these are its first %d bytes; fetch a page about a part of it]", len(page.Body))
+	}
 	if strings.TrimSpace(in.Prompt) == "" {
 		shown, cut := cutText(content, maxContent)
 		return &outcome{data: map[string]string{"content": shown}, truncated: cut || page.Truncated}, nil
