@@ -84,10 +84,16 @@ func (r *reader) unknownBlock(b *hclsyntax.Block, attrs, blocks []string, where 
 	switch {
 	case slices.Contains(attrs, b.Type):
 		hint = "It is an attribute: write " + b.Type + " = ..., with an equals sign."
+	case where != "agent.hcl" && isTopLevel(b.Type):
+		hint = "It stands by itself: a } that closes the block before it is missing."
 	case hint == "":
 		hint = whatFits(attrs, blocks)
 	}
 	r.fail(b.TypeRange, "Unknown block", hint, "There is no block %q in %s.", b.Type, where)
+}
+
+func isTopLevel(block string) bool {
+	return slices.ContainsFunc(topLevel().Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == block })
 }
 
 // whatFits says what a body may hold.

@@ -63,11 +63,22 @@ func (d Diagnostics) Write(w io.Writer, color bool) error {
 		if !one.quotable(i) {
 			files = nil
 		}
-		if err := hcl.NewDiagnosticTextWriter(w, files, 0, color).WriteDiagnostic(one.diag); err != nil {
+		var text bytes.Buffer
+		if err := hcl.NewDiagnosticTextWriter(&text, files, 0, color).WriteDiagnostic(one.diag); err != nil {
+			return err
+		}
+		if _, err := w.Write(one.withColumn(text.Bytes())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withColumn has the text name the place as editors and terminals know it. A
+// line may hold several mistakes.
+func (d Diagnostic) withColumn(text []byte) []byte {
+	place := fmt.Appendf(nil, "  on %s line %d", d.File, d.Line)
+	return bytes.Replace(text, place, fmt.Appendf(nil, "  on %s:%d:%d", d.File, d.Line, d.Column), 1)
 }
 
 // quotable reports whether the source of the i-th diagnostic may be shown. The

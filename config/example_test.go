@@ -24,14 +24,14 @@ tool "count" {
 	// Output:
 	// Error: Unknown attribute
 	//
-	//   on agent.hcl line 4, in tool "count":
+	//   on agent.hcl:4:3, in tool "count":
 	//    4:   rsk         = "read_only"
 	//
 	// There is no attribute "rsk" in the block tool. Did you mean "risk"?
 	//
 	// Error: Unknown parameter
 	//
-	//   on agent.hcl line 6, in tool "count":
+	//   on agent.hcl:6:25, in tool "count":
 	//    6:     argv = ["wc", "-l", param.file]
 	//
 	// There is no parameter "file". Declare it with a param block.

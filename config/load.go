@@ -154,9 +154,11 @@ func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics)
 	}
 	r.cfg.places = make(map[string]hcl.Range)
 	r.cfg.Workspace.Root = r.cfg.Dir
-	if r.parse(src) {
+	readable, syntax := r.parse(src), len(r.diags)
+	if readable {
 		r.read()
 	}
+	r.diags = withoutConsequences(r.diags, syntax, r.file)
 	slices.SortStableFunc(r.cfg.Secrets, func(a, b string) int { return len(b) - len(a) })
 	return r.cfg, finish(r.diags, r.file, r.cfg.Secrets)
 }

@@ -68,7 +68,7 @@ server "x" {
 		assert.NoError(t, diags.Write(&texts[i], false))
 	}
 	assert.Equal(t, texts[1].String(), texts[0].String())
-	assert.Contains(t, texts[0].String(), `on agent.hcl line 5, in plugin "a b":`)
+	assert.Contains(t, texts[0].String(), `on agent.hcl:5:3, in plugin "a b":`)
 }
 
 // comparePlain compares with the parser of all of HCL, where src is plain.

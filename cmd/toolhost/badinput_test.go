@@ -160,7 +160,7 @@ tool "b" {
 		assert.Equal(t, 2, code, args)
 		assert.Empty(t, stdout, args)
 		for _, part := range []string{
-			"agent.hcl line 2", "descripton", `"description"`, "agent.hcl line 3", `"read_only"`, "agent.hcl line 6", `"plugin"`, "agent.hcl line 15", `"read"`,
+			"agent.hcl:2:", "descripton", `"description"`, "agent.hcl:3:", `"read_only"`, "agent.hcl:6:", `"plugin"`, "agent.hcl:15:", `"read"`,
 		} {
 			assert.Contains(t, stderr, part, args)
 		}

@@ -1,0 +1,4 @@
+tool "a" {
+  description = "xé"
+  command { argv = ["echo"] }
+}

@@ -1,0 +1,8 @@
+tool "a" {
+  description = "never closed
+  command { argv = ["echo"] }
+}
+
+plugin "b" {
+  args = ["x"]
+}
