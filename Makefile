@@ -10,13 +10,14 @@ PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/to
 
 all: build
 
-# build makes the programs side by side, as they are to be installed.
+# build makes the programs side by side, as they are to be installed. Without
+# the C library they start a millisecond sooner, and run wherever they are put.
 build:
-	$(GO) build -o $(BIN)/ $(PROGRAMS)
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/ $(PROGRAMS)
 
 # plugins makes the shipped plugins as binaries of their own.
 plugins:
-	$(GO) build -o $(BIN)/ ./plugins/shipped/...
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./plugins/shipped/...
 
 # run shows this repository's own agent.hcl at work, one call of each source.
 run: build
