@@ -162,7 +162,7 @@ func (a *app) printSummary(o *host.Outcome, root string) {
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
 		fmt.Fprintln(a.err, strings.TrimSuffix(o.Result.Text(), "\n"))
-		if a.flags.toolset == "ocode" { // whose text is the error alone
+		if a.flags.toolset == "ocode" || a.flags.toolset == "cliagent" { // whose text is the error alone
 			a.printNextStep(o.Err)
 		}
 		return nil

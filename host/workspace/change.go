@@ -31,7 +31,7 @@ func (w *Workspace) Remove(path string) error {
 	case h.info.IsDir():
 		return isDirectory(path)
 	case h.slashed():
-		return notDirectory(path)
+		return slashedFile(path)
 	}
 	if err := w.record(Delete, h.place, after{}); err != nil {
 		return err

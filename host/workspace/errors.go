@@ -124,6 +124,12 @@ func notBelow(part string) *tool.Error {
 		Suggest("It is a file, so nothing is below it; check the path.").With("path", part)
 }
 
+// slashedFile is the error for a file that is named with a slash at the end.
+func slashedFile(path string) *tool.Error {
+	return tool.Errorf(tool.NotADirectory, "%s is not a directory", path).
+		Suggest("Leave the slash at the end out to name the file.").With("path", path)
+}
+
 func special(path string, mode fs.FileMode) *tool.Error {
 	return tool.Errorf(tool.Unsupported, "%s is %s, not a regular file", path, kindName(mode)).
 		Suggest("Only regular files can be used.").With("path", path)

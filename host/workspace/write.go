@@ -86,7 +86,7 @@ func (p *place) writable(exclusive bool) error {
 	case p.missing():
 		return nil
 	case p.slashed():
-		return notDirectory(p.given)
+		return slashedFile(p.given)
 	case exclusive:
 		return exists(p.given)
 	}

@@ -206,6 +206,8 @@ func TestWriteFile(t *testing.T) {
 	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "write_file", `{"content":"x","path":"greeting.txt/"}`)
 	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "append_file", `{"content":"x","path":"greeting.txt/"}`)
 	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "delete_file", `{"path":"greeting.txt/"}`)
+	_, err = f.call(t, "delete_file", `{"path":"greeting.txt/"}`)
+	assert.Equal(t, "Leave the slash at the end out to name the file.", tool.AsError(err).Suggestion)
 	assert.Empty(t, f.read(t, "greeting.txt"))
 	f.fails(t, tool.PathOutsideWorkspace, "../x", "write_file", `{"content":"x","path":"../x"}`)
 	f.fails(t, tool.PermissionDenied, ".git/config", "write_file", `{"content":"x","path":".git/config"}`)

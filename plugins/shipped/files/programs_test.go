@@ -47,6 +47,15 @@ func TestRipgrep(t *testing.T) {
 	assert.NotContains(t, err.Error(), "did you mean --follow", "it would be refused")
 }
 
+func TestRipgrepShowsWhatItFoundBesideWhatItCouldNotRead(t *testing.T) {
+	testneed.Program(t, "rg")
+	f := newFixture(t)
+	f.write(t, "a.txt", "hit\n")
+	assert.Equal(t, "a.txt:1:hit\nstderr:\nnone.txt: IO error for operation on none.txt: No such file or directory (os error 2)\n",
+		strings.Replace(f.text(t, "rg", `{"pattern":"hit","args":"-H a.txt none.txt"}`), "rg: none.txt", "none.txt", 1))
+	f.fails(t, tool.CommandFailed, "none.txt", "rg", `{"pattern":"no hit","args":"a.txt none.txt"}`)
+}
+
 func TestRipgrepRefusesWhatLeadsOut(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "a.txt", "x\n")

@@ -67,7 +67,9 @@ func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result,
 	if ended.ExitCode == 1 && ended.Stdout.Bytes == 0 && ended.Stderr.Bytes == 0 {
 		return tool.Text("No matches found"), nil
 	}
-	return report("rg", ended, func(code int) bool { return code == 0 })
+	// rg ends with 2 when there was a file that it could not read, whatever it
+	// has found in the others.
+	return report("rg", ended, func(code int) bool { return code == 0 || code == 2 && ended.Stdout.Bytes > 0 })
 }
 
 // ripgrepArgs makes the arguments of rg. The pattern is the value of an
