@@ -73,6 +73,14 @@ func (e *HunkError) misfit() *HunkError {
 	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path, e.PatchLine, e.FileLine)
 }
 
+// disordered completes the error of a hunk whose lines lie before those of the
+// hunk ahead of it.
+func (e *HunkError) disordered() *HunkError {
+	e.err = e.about(tool.Errorf(tool.Conflict, "hunk %d of %s (line %d of the patch) is out of order: its lines are at line %d, before those of the hunk ahead of it",
+		e.Hunk, e.Path, e.PatchLine, e.FileLine).Suggest("Put the hunks of a file in the order of its lines, each line in one hunk only. Nothing was changed."))
+	return e
+}
+
 // because completes the error with what is wrong and the lines on both sides.
 func (e *HunkError) because(format string, args ...any) *HunkError {
 	var b strings.Builder
@@ -83,10 +91,14 @@ func (e *HunkError) because(format string, args ...any) *HunkError {
 	if e.Applied {
 		suggestion = "The file already reads as the hunk would leave it: it seems to be applied. Leave the hunk out. Nothing was changed."
 	}
-	e.err = tool.Errorf(tool.Conflict, "%s", b.String()).Suggest("%s", suggestion).
-		With("path", e.Path).With("hunk", e.Hunk).With("line", e.FileLine).
-		With("expected", e.Expected).With("found", e.Found)
+	e.err = e.about(tool.Errorf(tool.Conflict, "%s", b.String()).Suggest("%s", suggestion))
 	return e
+}
+
+// about gives an error its facts.
+func (e *HunkError) about(err *tool.Error) *tool.Error {
+	return err.With("path", e.Path).With("hunk", e.Hunk).With("line", e.FileLine).
+		With("expected", e.Expected).With("found", e.Found)
 }
 
 func writeExcerpt(b *strings.Builder, title string, lines []string) {

@@ -215,19 +215,28 @@ func (f *fitter) failure(number int, h *Hunk, old []string) error {
 	for i := range found {
 		if !same(found[i], old[i], true) {
 			e.FileLine = at + i + 1
-			break
+			return e.misfit()
 		}
+	}
+	if at < f.used && len(found) == len(old) {
+		return e.disordered()
 	}
 	return e.misfit()
 }
 
-// applied reports whether the new lines of the hunk are there already.
+// applied reports whether the new lines of the hunk are there already, with
+// all of its context.
 func (f *fitter) applied(h *Hunk) bool {
 	if !slices.ContainsFunc(h.Lines, func(l Line) bool { return l.Op == '+' }) {
 		return false
 	}
-	_, ok := f.locate(h, h.pick('+'), fit{folded: true})
-	return ok
+	text := h.pick('+')
+	for at := f.used; at <= f.file.count-len(text); at++ {
+		if f.matches(text, fit{at: at, folded: true}) {
+			return true
+		}
+	}
+	return false
 }
 
 // closest gives the place where most of the old lines are, the one nearest to

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +80,7 @@ func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 	if err != nil {
 		return nil, err
 	}
-	files := patch.Paths(changes)
-	if files == nil {
-		files = []string{}
-	}
+	files := changedFiles(deps.Workspace, changes)
 	out := &outcome{files: files, data: patchData{files, len(in.Diff)}}
 	event := patchEvent{files, len(in.Diff), nil}
 	name := record.DiffName(call.Step)
@@ -97,6 +95,20 @@ func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 		call.Log(ctx, slog.LevelWarn, "an event was not recorded", slog.String("event", "PATCH_APPLIED"), slog.Any("error", err))
 	}
 	return out, nil
+}
+
+// changedFiles lists what a patch changes, by names relative to the workspace
+// however the patch names it.
+func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string {
+	files := []string{}
+	for _, name := range patch.Paths(changes) {
+		if rel, err := ws.Rel(name); err == nil {
+			name = rel
+		}
+		files = append(files, name)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }
 
 // applyTo changes the files. Calls at the same time are done one after the
@@ -217,7 +229,7 @@ func (t *patchTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, erro
 		}
 		return nil, err
 	}
-	plan := &tool.Plan{FilesAffected: patch.Paths(changes)}
+	plan := &tool.Plan{FilesAffected: changedFiles(t.deps.Workspace, changes)}
 	for _, c := range changes {
 		plan.Preview += preview(c)
 	}

@@ -7,13 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
@@ -393,32 +391,4 @@ func TestApplyPatchKeepsModeAndOtherBytes(t *testing.T) {
 	info, err := os.Stat(filepath.Join(f.root, "script"))
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o751), info.Mode().Perm())
-}
-
-// TestApplyPatchAtTheSameTime: writes to one file come one after the other, so
-// none of many patches of one file is lost or refused, from one process or
-// from several.
-func TestApplyPatchAtTheSameTime(t *testing.T) {
-	const patches = 24
-	f := newFixture(t)
-	var text strings.Builder
-	for i := range patches {
-		fmt.Fprintf(&text, "a\nline %d\nb\n", i)
-	}
-	f.write(t, "f", text.String())
-	other := f.searchingWith(t, search.Builtin) // has a lock of its own, as another process has
-	var running sync.WaitGroup
-	for i := range patches {
-		tl := []*fixture{f, other}[i%2].tools["apply_patch"]
-		diff := fmt.Sprintf("--- a/f\n+++ b/f\n@@ -%d,3 +%d,3 @@\n a\n-line %d\n+LINE %d\n b\n", 3*i+1, 3*i+1, i, i)
-		call := f.newCall("apply_patch", tool.MustMarshal(map[string]any{"unified_diff": diff}))
-		running.Go(func() {
-			result, err := tl.Call(t.Context(), call)
-			if assert.NoError(t, err) {
-				assert.Nil(t, result.Failed)
-			}
-		})
-	}
-	running.Wait()
-	assert.Equal(t, strings.ReplaceAll(text.String(), "line", "LINE"), f.read(t, "f"))
 }
