@@ -40,6 +40,9 @@ type querier interface {
 }
 
 func (e *entries) Get(ctx context.Context, key string) (value []byte, ok bool, err error) {
+	if !e.store.inUse() {
+		return nil, false, ctx.Err()
+	}
 	db, err := e.store.open(ctx)
 	if err != nil {
 		return nil, false, err
@@ -132,6 +135,9 @@ func (e *entries) put(ctx context.Context, q querier, key string, value []byte) 
 }
 
 func (e *entries) Keys(ctx context.Context, prefix string) (keys []string, err error) {
+	if !e.store.inUse() {
+		return []string{}, ctx.Err()
+	}
 	db, err := e.store.open(ctx)
 	if err != nil {
 		return nil, err

@@ -38,8 +38,9 @@ type Store struct {
 }
 
 // Open names the state file at path, which must be absolute. It touches
-// nothing: the file, and the directory it lies in, are made by the first write
-// or read, so errors of the file come from there. Close the store at the end.
+// nothing: the file, and the directory it lies in, are made by the first write,
+// so errors of the file come from there, and from reading one that is there.
+// Close the store at the end.
 func Open(path string) (*Store, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the state file needs an absolute path, not %q", path).
@@ -232,11 +233,11 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (int64, error) 
 	return dropped, s.failure("change", err)
 }
 
-// inUse reports whether there can be anything to drop, so that ending a
-// session without state does not make the file.
+// inUse reports whether there can be anything to read or to drop, so that
+// neither makes the file: the workspace may be read-only.
 func (s *Store) inUse() bool {
 	s.mu.Lock()
-	opened := s.db != nil
+	opened := s.db != nil || s.closed
 	s.mu.Unlock()
 	if opened {
 		return true

@@ -98,6 +98,38 @@ func TestOpenTouchesNothing(t *testing.T) {
 	require.NoError(t, store.Close())
 }
 
+// TestReadingMakesNoFile reads what was never written, as in a workspace that
+// is read-only.
+func TestReadingMakesNoFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".agent")
+	store, err := state.Open(filepath.Join(dir, "state.db"))
+	require.NoError(t, err)
+	s := store.Scope("x", tool.SessionScope, "s")
+	_, ok, err := s.Get(context.Background(), "k")
+	require.NoError(t, err)
+	assert.False(t, ok)
+	keys, err := s.Keys(context.Background(), "")
+	require.NoError(t, err)
+	assert.Equal(t, []string{}, keys)
+	assert.NoDirExists(t, dir)
+
+	// Another host writes the first value: it is read from then on.
+	other, err := state.Open(filepath.Join(dir, "state.db"))
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Scope("x", tool.SessionScope, "s").Set(context.Background(), "k", []byte("v")))
+	value, ok, err := s.Get(context.Background(), "k")
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, "v", string(value))
+
+	fresh, err := state.Open(filepath.Join(t.TempDir(), "state.db"))
+	require.NoError(t, err)
+	require.NoError(t, fresh.Close())
+	_, _, err = fresh.Scope("x", tool.SessionScope, "s").Get(context.Background(), "k")
+	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+}
+
 func TestOpenNeedsAbsolutePath(t *testing.T) {
 	for _, path := range []string{"", "state.db", "/a\x00b"} {
 		_, err := state.Open(path)
