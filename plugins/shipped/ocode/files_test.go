@@ -2,6 +2,7 @@ package ocode_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -281,6 +282,20 @@ func TestFileOps(t *testing.T) {
 		assert.Equal(t, []string{"a.txt", "there/a.txt"}, g.files)
 		b.ok("file_ops", args{"operation": "move", "source": "there", "destination": "far/away"})
 		assert.Equal(t, "hi\n", b.read("far/away/a.txt"))
+	})
+	t.Run("operation copy of a directory with links", func(t *testing.T) {
+		for name, target := range map[string]string{"nothing": "gone", "a directory": ".", "outside": "../../outside.txt"} {
+			b := newBench(t)
+			b.write("d/a.txt", "a")
+			require.NoError(t, os.WriteFile(filepath.Join(b.outer, "outside.txt"), []byte("x"), 0o644))
+			require.NoError(t, os.Symlink("a.txt", b.path("d/file")))
+			b.ok("file_ops", args{"operation": "copy", "source": "d", "destination": "e"})
+			assert.Equal(t, "a", b.read("e/file"), "a link is copied as what it points to")
+			require.NoError(t, os.Symlink(target, b.path("d/link")))
+			g := b.failsWith("Cannot copy the symbolic link d/link", "file_ops", args{"operation": "copy", "source": "d", "destination": "f"})
+			assert.Contains(t, g.Metadata["suggestion"], "cp -r", name)
+			assert.NoDirExists(t, b.path("f"), "all or nothing")
+		}
 	})
 	t.Run("what is in the way", func(t *testing.T) {
 		b := newBench(t)

@@ -76,7 +76,7 @@ func (p *Project) list(ctx context.Context, ws *workspace.Workspace) error {
 	})
 	p.Directories = len(dirs)
 	if skipped > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d directories could not be read", skipped))
+		p.Warnings = append(p.Warnings, plural(skipped, "directory", "directories")+" could not be read")
 	}
 	slices.SortFunc(p.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return err
@@ -94,10 +94,10 @@ func (p *Project) tellUnread(failed []error) {
 		}
 	}
 	if large > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d files of more than %d MiB were not read", large, MaxFileSize>>20))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("not read, as larger than %d MiB: %s", MaxFileSize>>20, plural(large, "file", "files")))
 	}
 	if other > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%d files could not be read", other))
+		p.Warnings = append(p.Warnings, plural(other, "file", "files")+" could not be read")
 	}
 }
 
