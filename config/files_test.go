@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/testfile"
 )
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	testfile.Write(t, path, text)
 }
 
 func TestFind(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -101,8 +102,7 @@ func newProject(t *testing.T, from string, change ...func(*taskfile.Options)) *p
 func (p *project) write(name, content string) {
 	p.t.Helper()
 	path := filepath.Join(p.dir, name)
-	require.NoError(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(p.t, os.WriteFile(path, []byte(content), 0o644))
+	testfile.Write(p.t, path, content)
 }
 
 func (p *project) exists(name string) bool {

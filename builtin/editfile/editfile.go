@@ -52,13 +52,6 @@ type editor struct {
 	unescape string
 }
 
-// result is what a call gives.
-type result struct {
-	Message            string `json:"message"`
-	ActualReplacements int    `json:"actual_replacements"`
-	Diff               string `json:"diff"`
-}
-
 // Definition describes edit_file.
 func (e *editor) Definition() *tool.Definition {
 	return &tool.Definition{
@@ -158,7 +151,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	if err != nil {
 		return nil, fileedit.InContract(err, r.Path)
 	}
-	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.ShownDiff()}).Affecting(o.Files()...), nil
+	return o.Result(r.message(), r.replaced), nil
 }
 
 // Plan tells what Call would do.

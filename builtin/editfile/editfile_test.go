@@ -2,7 +2,6 @@ package editfile_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/editfile"
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -28,18 +26,7 @@ func edit(path, old, new string) args { return args{"path": path, "old_str": old
 func TestDefinition(t *testing.T) {
 	for _, mode := range []string{"", editfile.Contract, editfile.Fallback, editfile.Never, "nonsense"} {
 		d := newBench(t, editfile.Options{Unescape: mode}).Definition()
-		assert.Equal(t, "edit_file", d.Name)
-		assert.Contains(t, d.Description, "Returns: ")
-		assert.Equal(t, tool.Dangerous, d.Risk)
-		assert.Equal(t, []tool.Permission{tool.FileRead, tool.FileWrite}, d.Permissions)
-		parameters, err := schema.Compile(d.Parameters)
-		require.NoError(t, err)
-		for _, e := range d.Examples {
-			_, _, violations := parameters.Decode(e.Params)
-			assert.Empty(t, violations)
-		}
-		_, err = schema.Compile(d.Returns)
-		require.NoError(t, err)
+		edittest.Definition(t, d, "edit_file")
 		var s struct {
 			Properties           map[string]any
 			Required             []string
@@ -156,23 +143,7 @@ func TestErrors(t *testing.T) {
 		"NUL in path":                                          {edit("a\x00b", "", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "NUL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, editfile.Options{})
-			b.Write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
-			b.Write("crlf", "a\r\n")
-			b.Write("empty", "")
-			b.Write("binary", "a\x00b")
-			b.Write("dir/x", "a")
-			b.Write(".git/config", "a")
-			b.Write("../outside.txt", "secret")
-			require.NoError(t, os.Symlink("../outside.txt", b.Path("link")))
-			require.NoError(t, os.Symlink("..", b.Path("dirlink")))
-			require.NoError(t, os.Symlink("nowhere", b.Path("dangling")))
-			_, err := b.Call(c.params)
-			require.NotNil(t, err)
-			assert.Equal(t, c.code, err.Code, err.Message)
-			assert.Equal(t, c.contract, err.Details["contract_code"])
-			assert.True(t, strings.HasPrefix(err.Message, c.contract+": "), err.Message)
-			assert.Contains(t, err.Message, c.message)
+			newBench(t, editfile.Options{}).Fails(c.params, c.contract, c.code, c.message)
 		})
 	}
 }
@@ -243,19 +214,7 @@ func TestAbsolutePathInside(t *testing.T) {
 }
 
 func TestModeAndSymlinkStay(t *testing.T) {
-	b := newBench(t, editfile.Options{})
-	b.Write("d/f", "a")
-	require.NoError(t, os.Chmod(b.Path("d/f"), 0o751))
-	require.NoError(t, os.Symlink("d/f", b.Path("link")))
-	_, err := b.Call(edit("link", "a", "b"))
-	require.Nil(t, err)
-	info, statErr := os.Lstat(b.Path("link"))
-	require.NoError(t, statErr)
-	assert.NotZero(t, info.Mode()&os.ModeSymlink)
-	info, statErr = os.Stat(b.Path("d/f"))
-	require.NoError(t, statErr)
-	assert.Equal(t, os.FileMode(0o751), info.Mode().Perm())
-	assert.Equal(t, "b", b.Read("d/f"))
+	newBench(t, editfile.Options{}).KeepsModeAndSymlink(edit("link", "a", "b"))
 }
 
 func TestLargeFile(t *testing.T) {

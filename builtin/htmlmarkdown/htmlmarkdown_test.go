@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -30,8 +31,7 @@ func newBench(t *testing.T, files map[string]string) *bench {
 	t.Cleanup(func() { assert.NoError(t, ws.Close()) })
 	b := &bench{t, root, htmlmarkdown.New(ws)}
 	for name, text := range files {
-		require.NoError(t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-		require.NoError(t, os.WriteFile(b.path(name), []byte(text), 0o644))
+		testfile.Write(t, b.path(name), text)
 	}
 	return b
 }
@@ -48,9 +48,7 @@ func params(path string) *tool.Call {
 
 func (b *bench) read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
+	return testfile.Read(b.t, b.path(name))
 }
 
 func TestContractExample(t *testing.T) {

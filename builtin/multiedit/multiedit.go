@@ -16,13 +16,6 @@ func New(ws *workspace.Workspace) tool.Tool { return &editor{ws: ws} }
 
 type editor struct{ ws *workspace.Workspace }
 
-// result is what a call gives.
-type result struct {
-	Message            string `json:"message"`
-	ActualReplacements int    `json:"actual_replacements"`
-	Diff               string `json:"diff"`
-}
-
 // Definition describes multi_edit.
 func (e *editor) Definition() *tool.Definition {
 	return &tool.Definition{
@@ -114,7 +107,7 @@ func (e *editor) Call(ctx context.Context, call *tool.Call) (*tool.Result, error
 	if err != nil {
 		return nil, fileedit.InContract(err, r.FilePath)
 	}
-	return tool.JSON(result{Message: r.message(), ActualReplacements: r.replaced, Diff: o.ShownDiff()}).Affecting(o.Files()...), nil
+	return o.Result(r.message(), r.replaced), nil
 }
 
 // Plan tells what Call would do.

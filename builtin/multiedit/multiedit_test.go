@@ -2,7 +2,6 @@ package multiedit_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/multiedit"
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -30,20 +28,7 @@ func edits(path string, texts ...string) args {
 }
 
 func TestDefinition(t *testing.T) {
-	d := newBench(t).Definition()
-	assert.Equal(t, "multi_edit", d.Name)
-	assert.Contains(t, d.Description, "Returns: ")
-	assert.Equal(t, tool.Dangerous, d.Risk)
-	assert.Equal(t, []tool.Permission{tool.FileRead, tool.FileWrite}, d.Permissions)
-	parameters, err := schema.Compile(d.Parameters)
-	require.NoError(t, err)
-	require.Len(t, d.Examples, 2)
-	for _, e := range d.Examples {
-		_, _, violations := parameters.Decode(e.Params)
-		assert.Empty(t, violations)
-	}
-	_, err = schema.Compile(d.Returns)
-	require.NoError(t, err)
+	parameters := edittest.Definition(t, newBench(t).Definition(), "multi_edit")
 	for _, bad := range []string{
 		`{}`, `{"file_path":"f"}`, `{"edits":[]}`, `{"file_path":"f","edits":{}}`, `{"file_path":"f","edits":[{"old_string":"a"}]}`,
 		`{"file_path":"f","edits":[],"extra":1}`, `{"file_path":"f","edits":[{"old_string":"a","new_string":"b","extra":1}]}`,
@@ -149,20 +134,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.Write("f.go", "package a\n\nfunc a() {\n\treturn 1\n}\n")
-			b.Write("empty", "")
-			b.Write("binary", "a\x00b")
-			b.Write("latin1", "\xe9")
-			b.Write("dir/x", "a")
-			b.Write(".git/config", "a")
-			b.Write("../outside.txt", "secret")
-			require.NoError(t, os.Symlink("../outside.txt", b.Path("link")))
-			_, err := b.Call(c.params)
-			require.NotNil(t, err)
-			assert.Equal(t, c.code, err.Code, err.Message)
-			assert.Equal(t, c.contract, err.Details["contract_code"])
-			assert.True(t, strings.HasPrefix(err.Message, c.contract+": "), err.Message)
-			assert.Contains(t, err.Message, c.message)
+			b.Fails(c.params, c.contract, c.code, c.message)
 			assert.NoDirExists(t, b.Path("new"))
 		})
 	}
@@ -180,18 +152,7 @@ func TestThereAndBackWritesNothing(t *testing.T) {
 
 func TestAbsolutePathModeAndSymlink(t *testing.T) {
 	b := newBench(t)
-	b.Write("d/f", "a")
-	require.NoError(t, os.Chmod(b.Path("d/f"), 0o751))
-	require.NoError(t, os.Symlink("d/f", b.Path("link")))
-	_, err := b.Call(edits(b.Path("link"), "a", "b"))
-	require.Nil(t, err)
-	info, statErr := os.Lstat(b.Path("link"))
-	require.NoError(t, statErr)
-	assert.NotZero(t, info.Mode()&os.ModeSymlink)
-	info, statErr = os.Stat(b.Path("d/f"))
-	require.NoError(t, statErr)
-	assert.Equal(t, os.FileMode(0o751), info.Mode().Perm())
-	assert.Equal(t, "b", b.Read("d/f"))
+	b.KeepsModeAndSymlink(edits(b.Path("link"), "a", "b"))
 }
 
 func TestLargeFileAndManyEdits(t *testing.T) {

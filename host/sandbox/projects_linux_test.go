@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/testneed"
 )
 
@@ -62,8 +62,7 @@ func project(t *testing.T) string {
 		"dep/package.json": `{"name":"dep","version":"1.0.0","main":"m.js","bin":{"dep":"m.js"}}`, "dep/m.js": "module.exports = 1\n",
 		"package.json": `{"name":"p","version":"1.0.0","dependencies":{"dep":"file:dep"}}`,
 	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		testfile.Write(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -58,8 +59,7 @@ func (f *fixture) ctx(call string) context.Context {
 func (f *fixture) plant(path, content string) {
 	f.Helper()
 	abs := filepath.Join(f.dir, filepath.FromSlash(path))
-	require.NoError(f, os.MkdirAll(filepath.Dir(abs), 0o755))
-	require.NoError(f, os.WriteFile(abs, []byte(content), 0o644))
+	testfile.Write(f, abs, content)
 }
 
 func (f *fixture) write(call, path, content string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/command"
 	"github.com/toolhost/toolhost/host/command/standard"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -38,8 +39,7 @@ func open(t *testing.T) *workspace.Workspace {
 		"root/with space.txt": "spaced\n", "secret.txt": "s3cret\n",
 	} {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		testfile.Write(t, path, text)
 	}
 	require.NoError(t, os.Symlink(filepath.Join(dir, "secret.txt"), filepath.Join(root, "leak")))
 	require.NoError(t, os.Symlink(dir, filepath.Join(root, "leakdir")))
@@ -114,9 +114,7 @@ func TestContractExamples(t *testing.T) {
 
 func read(t *testing.T, root, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, name))
-	require.NoError(t, err)
-	return string(data)
+	return testfile.Read(t, filepath.Join(root, name))
 }
 
 // TestNothingLeavesTheWorkspace tries every way by which these programs read

@@ -74,6 +74,16 @@ func (o *Outcome) Files() []string {
 	return []string{o.Path}
 }
 
+// Result is the outcome as the result of a tool: a JSON object with message,
+// actual_replacements and diff.
+func (o *Outcome) Result(message string, replacements int) *tool.Result {
+	return tool.JSON(struct {
+		Message            string `json:"message"`
+		ActualReplacements int    `json:"actual_replacements"`
+		Diff               string `json:"diff"`
+	}{message, replacements, o.ShownDiff()}).Affecting(o.Files()...)
+}
+
 // Plan is the outcome as a tool's plan.
 func (o *Outcome) Plan() *tool.Plan {
 	preview := o.Diff()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -171,15 +172,12 @@ func (f *fixture) fails(t testing.TB, kind, text, name string, params any) *enve
 func (f *fixture) write(t testing.TB, name, content string) {
 	t.Helper()
 	path := filepath.Join(f.root, name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	testfile.Write(t, path, content)
 }
 
 func (f *fixture) read(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(f.root, name))
-	require.NoError(t, err)
-	return string(data)
+	return testfile.Read(t, filepath.Join(f.root, name))
 }
 
 // outside makes a directory beside the workspace with a file in it.

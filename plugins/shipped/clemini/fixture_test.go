@@ -3,7 +3,6 @@ package clemini_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -94,15 +94,12 @@ func (b *bench) path(name string) string { return filepath.Join(b.root, name) }
 
 func (b *bench) write(name, content string) {
 	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.path(name), []byte(content), 0o644))
+	testfile.Write(b.t, b.path(name), content)
 }
 
 func (b *bench) read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
+	return testfile.Read(b.t, b.path(name))
 }
 
 // try calls a tool as the host does: parameters are checked first.

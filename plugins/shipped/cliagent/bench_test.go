@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -77,8 +78,7 @@ func (b *bench) path(name string) string { return filepath.Join(b.root, filepath
 
 func (b *bench) write(name, data string) {
 	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
+	testfile.Write(b.t, b.path(name), data)
 }
 
 func (b *bench) mkdir(name string) {
@@ -93,9 +93,7 @@ func (b *bench) link(target, name string) {
 
 func (b *bench) read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
+	return testfile.Read(b.t, b.path(name))
 }
 
 // call calls a tool and checks what holds of every result.

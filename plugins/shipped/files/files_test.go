@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/files"
@@ -41,15 +42,12 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) write(t *testing.T, name, content string) {
 	t.Helper()
 	path := filepath.Join(f.root, name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	testfile.Write(t, path, content)
 }
 
 func (f *fixture) read(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(f.root, name))
-	require.NoError(t, err)
-	return string(data)
+	return testfile.Read(t, filepath.Join(f.root, name))
 }
 
 // call does what the host does: check the parameters, fill in defaults, call.
@@ -326,8 +324,7 @@ func TestGlobLeavesOutWhatToolhostKeeps(t *testing.T) {
 		".agent/Taskfile.yml", ".agent/state.db", ".agent/state.db-wal", ".agent/runs/cli/events.jsonl",
 		".agent/cache/webfetch/x.html", ".agent/undo/1", ".git/config", "a.txt",
 	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte("x"), 0o644))
+		testfile.Write(t, filepath.Join(root, name), "x")
 	}
 	f := reopen(t, root)
 	assert.Equal(t, `["a.txt"]`, f.text(t, "glob", `{"pattern":"**/*"}`))

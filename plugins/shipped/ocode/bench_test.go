@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/subagent"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
@@ -65,15 +66,12 @@ func (b *bench) path(name string) string { return filepath.Join(b.root, filepath
 
 func (b *bench) write(name, data string) {
 	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.path(name), []byte(data), 0o644))
+	testfile.Write(b.t, b.path(name), data)
 }
 
 func (b *bench) read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(b.path(name))
-	require.NoError(b.t, err)
-	return string(data)
+	return testfile.Read(b.t, b.path(name))
 }
 
 func (b *bench) call(name string, params args) given {

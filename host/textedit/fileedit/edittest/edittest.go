@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -45,16 +48,13 @@ func (b *Bench) Path(name string) string { return filepath.Join(b.dir, filepath.
 // Write makes a file, and the directories above it.
 func (b *Bench) Write(name, data string) {
 	b.t.Helper()
-	require.NoError(b.t, os.MkdirAll(filepath.Dir(b.Path(name)), 0o755))
-	require.NoError(b.t, os.WriteFile(b.Path(name), []byte(data), 0o644))
+	testfile.Write(b.t, b.Path(name), data)
 }
 
 // Read gives the content of a file.
 func (b *Bench) Read(name string) string {
 	b.t.Helper()
-	data, err := os.ReadFile(b.Path(name))
-	require.NoError(b.t, err)
-	return string(data)
+	return testfile.Read(b.t, b.Path(name))
 }
 
 // Result is what an editing tool gives.
@@ -121,4 +121,65 @@ func (b *Bench) Snapshot() map[string]string {
 		return nil
 	}))
 	return files
+}
+
+// Definition checks what the definitions of editing tools have in common, and
+// returns the compiled parameters.
+func Definition(t testing.TB, d *tool.Definition, name string) *schema.Schema {
+	t.Helper()
+	assert.Equal(t, name, d.Name)
+	assert.Contains(t, d.Description, "Returns: ")
+	assert.Equal(t, tool.Dangerous, d.Risk)
+	assert.Equal(t, []tool.Permission{tool.FileRead, tool.FileWrite}, d.Permissions)
+	parameters, err := schema.Compile(d.Parameters)
+	require.NoError(t, err)
+	require.Len(t, d.Examples, 2)
+	for _, e := range d.Examples {
+		_, _, violations := parameters.Decode(e.Params)
+		assert.Empty(t, violations)
+	}
+	_, err = schema.Compile(d.Returns)
+	require.NoError(t, err)
+	return parameters
+}
+
+// Fails makes a call that has to fail, on files among which some cannot be
+// edited: a binary, a directory, a protected one and those outside. The message
+// has to begin with the contract's code and to have the given text in it.
+func (b *Bench) Fails(params map[string]any, contract string, code tool.Code, text string) {
+	b.t.Helper()
+	for name, data := range map[string]string{
+		"f.go": "package a\n\nfunc a() {\n\treturn 1\n}\n", "crlf": "a\r\n", "empty": "", "binary": "a\x00b", "latin1": "\xe9",
+		"dir/x": "a", ".git/config": "a", "../outside.txt": "secret",
+	} {
+		b.Write(name, data)
+	}
+	for name, target := range map[string]string{"link": "../outside.txt", "dirlink": "..", "dangling": "nowhere"} {
+		require.NoError(b.t, os.Symlink(target, b.Path(name)))
+	}
+	_, err := b.Call(params)
+	require.NotNil(b.t, err)
+	assert.Equal(b.t, code, err.Code, err.Message)
+	assert.Equal(b.t, contract, err.Details["contract_code"])
+	assert.True(b.t, strings.HasPrefix(err.Message, contract+": "), err.Message)
+	assert.Contains(b.t, err.Message, text)
+}
+
+// KeepsModeAndSymlink makes a call that has to replace a by b in the file
+// link, which is a symlink, and checks that it stays one and that the file
+// behind it keeps its mode.
+func (b *Bench) KeepsModeAndSymlink(params map[string]any) {
+	b.t.Helper()
+	b.Write("d/f", "a")
+	require.NoError(b.t, os.Chmod(b.Path("d/f"), 0o751))
+	require.NoError(b.t, os.Symlink("d/f", b.Path("link")))
+	_, err := b.Call(params)
+	require.Nil(b.t, err)
+	info, statErr := os.Lstat(b.Path("link"))
+	require.NoError(b.t, statErr)
+	assert.NotZero(b.t, info.Mode()&os.ModeSymlink)
+	info, statErr = os.Stat(b.Path("d/f"))
+	require.NoError(b.t, statErr)
+	assert.Equal(b.t, os.FileMode(0o751), info.Mode().Perm())
+	assert.Equal(b.t, "b", b.Read("d/f"))
 }

@@ -2,13 +2,13 @@ package testrun_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/testrun"
@@ -19,10 +19,7 @@ func tree(t *testing.T, files map[string]string) (*testrun.Runner, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	for name, text := range files {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-	}
+	testfile.WriteAll(t, dir, files)
 	return runner(t, dir), dir
 }
 

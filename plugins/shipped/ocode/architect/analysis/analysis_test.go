@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
@@ -21,11 +21,7 @@ import (
 func read(t *testing.T, files map[string]string) *Project {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
-	for name, content := range files {
-		full := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
-		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
-	}
+	testfile.WriteAll(t, dir, files)
 	ws, err := workspace.Open(dir, workspace.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
