@@ -4,7 +4,7 @@ import "os"
 
 // lock waits for the lock named by a file of root.
 func lock(root *os.Root, name string) (unlock func(), err error) {
-	file, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := openPlain(root, name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

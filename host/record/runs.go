@@ -167,7 +167,12 @@ func (r *Recorder) WriteArtifact(session, name string, data []byte) (tool.Artifa
 	if err := run.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}
-	if err := run.root.WriteFile(name, data, 0o644); err != nil {
+	file, err := openPlain(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return tool.Artifact{}, failure("write to", run.dir, err)
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}
 	return tool.Artifact{Name: path.Base(name), Path: r.artifactPath(session, name), Bytes: int64(len(data))}, nil

@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -139,4 +141,42 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 			assert.Empty(t, found, name)
 		}
 	}
+}
+
+// A pipe where toolhost keeps its own makes nobody wait: neither a call nor
+// the signal that would end it.
+func TestRepositoryOfPipes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"runs/cli/events.jsonl", "runs/cli/events.1.jsonl", "runs/cli/steps", "runs/cli/lock", "runs/cli/diffs/step_0001.patch",
+		"runs/cli/logs/tool_step_0001_stdout.txt", "undo/lock", "undo/pruned", "undo/journal/s-cli.jsonl", "state.db", "state.db-wal",
+		"state.db-journal", "tasks/abc/task.json", ".gitignore", "Taskfile.yml",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"big.txt": strings.Repeat("long line\n", 20000)})
+			pipe := filepath.Join(a.ws, ".agent", filepath.FromSlash(name))
+			require.NoError(t, os.MkdirAll(filepath.Dir(pipe), 0o755))
+			require.NoError(t, syscall.Mkfifo(pipe, 0o666))
+			a.arm()
+			for _, x := range []attack{
+				{tool: "head", params: `{"args":"-c 200000 big.txt"}`},
+				{tool: "edit_file", params: `{"path":"ok.txt","old_str":"fine","new_str":"better"}`},
+				{tool: "todoread", params: `{}`},
+				{tool: "list_commands", params: `{}`},
+			} {
+				x.group, x.name = "repository", "pipe "+name+" "+x.tool
+				onCommandLine(t, a, nil, "", x)
+			}
+		})
+	}
+	a := newArena(t, nil)
+	a.arm()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(a.ws, "events.jsonl"), 0o666))
+	naive := exec.Command("sh", "-c", "echo event >> events.jsonl # "+a.mark)
+	naive.Dir = a.ws
+	require.NoError(t, naive.Start())
+	control(t, "repository", "a pipe and a naive writer", checkProcess, a.inspect())
+	require.NoError(t, naive.Process.Kill())
+	_ = naive.Wait()
 }
