@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -108,7 +109,8 @@ func (a *app) root() *cobra.Command {
 		a.installCommand(), a.uninstallCommand(),
 	)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("See '"+c.CommandPath()+" --help'.", "%v", err)
+		what, _, _ := strings.Cut(err.Error(), " flag: strconv.") // which only says so in Go's words
+		return usagef("See '"+c.CommandPath()+" --help'.", "%s", what)
 	})
 	return root
 }

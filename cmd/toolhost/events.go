@@ -21,6 +21,9 @@ func (a *app) eventsCommand() *cobra.Command {
 			if err := record.ValidSession(session); err != nil {
 				return usage(err)
 			}
+			if options.Last < 0 {
+				return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events", options.Last)
+			}
 			p, err := a.open(c.Context())
 			if err != nil {
 				return err

@@ -120,6 +120,10 @@ func (a *app) showReport(r *conformance.Report, asJSON bool) error {
 			fmt.Fprintf(a.out, "  %-22s %s\n", "", harmless(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
 		}
 	}
+	if r.Protocol == 0 {
+		_, err := fmt.Fprintf(a.out, "it does not start as a plugin: %d passed, %d failed, %d not tried\n", r.Passed, r.Failed, r.Skipped)
+		return err
+	}
 	_, err := fmt.Fprintf(a.out, "%s %s, protocol %d: %d passed, %d failed, %d skipped\n",
 		firstOf(r.Plugin, "?"), r.Version, r.Protocol, r.Passed, r.Failed, r.Skipped)
 	return err

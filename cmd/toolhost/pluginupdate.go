@@ -114,7 +114,11 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, locked.Version, found.Version)
+		if found.Version == locked.Version {
+			fmt.Fprintf(a.out, "%s: still %s\n", c.Name, found.Version)
+		} else {
+			fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, locked.Version, found.Version)
+		}
 		o.lock.Update(c.Name, found, c.Version)
 	}
 	return o.lock.Write()

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -26,6 +27,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // httpServer is a running toolhost serve --http.
@@ -282,4 +285,21 @@ func TestServingOverTLS(t *testing.T) {
 	assert.True(t, strings.HasPrefix(s.url, "https://"), s.url)
 	s.client = client
 	assert.NotEmpty(t, offeredTo(t, s.connect("", nil)))
+}
+
+// TestCurlOfTheDocs runs the request that docs/MCP.md shows, as it stands.
+func TestCurlOfTheDocs(t *testing.T) {
+	testneed.Program(t, "curl")
+	page, err := os.ReadFile("../../docs/MCP.md")
+	require.NoError(t, err)
+	block := regexp.MustCompile("(?ms)^```sh\n(curl .*?)^```").FindSubmatch(page)
+	require.NotNil(t, block, "docs/MCP.md shows a request")
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "", "a.txt": "one\n"})
+	s := serveHTTP(t, dir, nil, "--http", "0")
+	shown := string(block[1])
+	require.Contains(t, shown, "http://127.0.0.1:8123/mcp")
+	out, err := exec.Command("sh", "-c", strings.ReplaceAll(shown, "http://127.0.0.1:8123/mcp", s.url)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), `"text":"[\"a.txt\",\"agent.hcl\"]"`)
 }
