@@ -11,16 +11,11 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/search"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
 )
 
-// treeFiles is how many files are searched, patchFiles how many are patched.
-const (
-	treeFiles  = 10_000
-	patchFiles = 100
-)
+// treeFiles is how many files are searched.
+const treeFiles = 10_000
 
 // confined compares a confined `true` with a bare one, at both levels that
 // need no container.
@@ -111,76 +106,4 @@ func makeTree(root string) error {
 		}
 	}
 	return nil
-}
-
-// patches compares apply_patch with git apply, both in turn there and back.
-func (b *suite) patches() ([]comparison, error) {
-	if _, err := exec.LookPath("git"); err != nil {
-		fmt.Println("git is not installed; nothing to compare patches with")
-		return nil, nil
-	}
-	ours, theirs := filepath.Join(b.work, "ours"), filepath.Join(b.work, "theirs")
-	var there, back strings.Builder
-	for i := range patchFiles {
-		name := fmt.Sprintf("f%03d.txt", i)
-		lines := strings.Repeat("an ordinary line\n", 50)
-		for _, dir := range []string{ours, theirs} {
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return nil, err
-			}
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("first\n"+lines+"last\n"), 0o644); err != nil {
-				return nil, err
-			}
-		}
-		hunk := func(to *strings.Builder, old, fresh string) {
-			fmt.Fprintf(to, "--- a/%s\n+++ b/%s\n@@ -1,4 +1,4 @@\n-%s\n+%s\n an ordinary line\n an ordinary line\n an ordinary line\n", name, name, old, fresh)
-		}
-		hunk(&there, "first", "changed")
-		hunk(&back, "changed", "first")
-	}
-	apply, err := patchTool(ours)
-	if err != nil {
-		return nil, err
-	}
-	turn := func(do func(patch string) error) measure {
-		forth := false
-		return func() error {
-			forth = !forth
-			if forth {
-				return do(there.String())
-			}
-			return do(back.String())
-		}
-	}
-	return []comparison{{
-		name: "apply_patch of 100 files", baseName: "git apply", aim: "1.0",
-		ours: turn(apply),
-		base: turn(func(patch string) error {
-			cmd := exec.Command("git", "apply", "-")
-			cmd.Dir, cmd.Stdin = theirs, strings.NewReader(patch)
-			return cmd.Run()
-		}),
-	}}, nil
-}
-
-func patchTool(root string) (func(patch string) error, error) {
-	ws, err := workspace.Open(root, workspace.Options{})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range agentbench.New(agentbench.Deps{Workspace: ws}) {
-		if t.Definition().Name != "apply_patch" {
-			continue
-		}
-		return func(patch string) error {
-			r, err := t.Call(context.Background(), &tool.Call{
-				Tool: "apply_patch", Step: 1, Params: tool.MustMarshal(map[string]string{"unified_diff": patch}),
-			})
-			if err == nil && r.Failed != nil {
-				err = r.Failed
-			}
-			return err
-		}, nil
-	}
-	return nil, fmt.Errorf("agentbench has no apply_patch")
 }

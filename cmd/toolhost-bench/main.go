@@ -41,6 +41,7 @@ type comparison struct {
 	base     measure
 	baseName string
 	rounds   int
+	before   measure // done before each side, and not timed; may be nil
 }
 
 func bench(binary, words string) error {
@@ -86,11 +87,11 @@ func (c comparison) run() error {
 	}
 	var ours, base []time.Duration
 	for i := range rounds + 3 {
-		o, err := timed(c.ours)
+		o, err := c.timed(c.ours)
 		if err != nil {
 			return err
 		}
-		b, err := timed(c.base)
+		b, err := c.timed(c.base)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.baseName, err)
 		}
@@ -108,7 +109,12 @@ func report(name, aim string, ours, base time.Duration) {
 
 func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
 
-func timed(m measure) (time.Duration, error) {
+func (c comparison) timed(m measure) (time.Duration, error) {
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return 0, err
+		}
+	}
 	start := time.Now()
 	err := m()
 	return time.Since(start), err

@@ -23,6 +23,7 @@ type suite struct {
 	plugins  string // a workspace whose agent.hcl declares plugins
 	bare     string // one whose agent.hcl declares none
 	clients  []*client
+	atEnd    []func() error
 }
 
 // prepare builds the programs to compare with and lays out the workspaces.
@@ -103,6 +104,9 @@ func (b *suite) serve(dir, name string, args ...string) (*client, error) {
 func (b *suite) close() {
 	for _, c := range b.clients {
 		_ = c.stop()
+	}
+	for _, do := range b.atEnd {
+		_ = do()
 	}
 }
 
