@@ -32,7 +32,7 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 		return t.notFound(name, report.Near)
 	case protocol.NoTaskfile:
 		return tool.Errorf(tool.NotFound, "command '%s' not found: there is no Taskfile at %s", name, t.options.Path).
-			Suggest("Create %s with the commands to offer.", t.options.Path)
+			Suggest("Ask the user to create %s with the commands to offer, or do without.", t.options.Path)
 	case protocol.Broken:
 		return t.broken(report.Problem)
 	case protocol.Prompt:

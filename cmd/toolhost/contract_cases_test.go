@@ -271,7 +271,7 @@ func taskCases() []contractCase {
 		{name: "a failure has its exit code and both streams", tool: "run_command", files: with, params: `{"command":"test"}`, fails: true, has: []string{"7", "out", "err"}},
 		{name: "starts in the workspace root", tool: "run_command", files: with, params: `{"command":"where"}`, has: []string{"marker"}},
 		{name: "unknown, with the nearest", tool: "run_command", files: with, params: `{"command":"biuld"}`, fails: true, has: []string{"command 'biuld' not found", "build"}},
-		{name: "no Taskfile", tool: "run_command", params: `{"command":"build"}`, fails: true, has: []string{"command 'build' not found"}},
+		{name: "no Taskfile, which tools may not write", tool: "run_command", params: `{"command":"build"}`, fails: true, has: []string{"command 'build' not found", "Ask the user to create .agent/Taskfile.yml"}},
 		{name: "a broken Taskfile", tool: "run_command", files: broken, params: `{"command":"a"}`, fails: true, has: []string{"Taskfile.yml"}},
 		{name: "no command", tool: "run_command", files: with, params: `{}`, fails: true, usage: true, has: []string{"command", "required"}},
 		{name: "the default task", tool: "task", files: with, params: `{"args":""}`, has: []string{"the default"}},

@@ -59,7 +59,7 @@ func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*to
 		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, ownState) })
 	}
 	if len(names) == 0 {
-		return tool.Text("No matches found"), nil
+		return tool.Text(noMatches), nil
 	}
 	shown := first(names)
 	if left := len(names) - len(shown); left > 0 {

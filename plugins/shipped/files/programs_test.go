@@ -34,6 +34,8 @@ func TestRipgrep(t *testing.T) {
 		`{"pattern":"--error","args":"-F"}`:                         "-e:1:dashes --error\n",
 		`{"pattern":"-e"}`:                                          "-e:1:dashes --error\n",
 		`{"pattern":"second","args":"-NC1 a/x.txt"}`:                "no error here\nsecond\nerror again\n",
+		`{"pattern":"absent","args":"-c --include-zero b.go"}`:      "No matches found\n0\n",
+		`{"pattern":"absent","args":"--passthru -N b.go"}`:          "No matches found\nan ERROR\nfine\n",
 		`{"pattern":"nothing like it"}`:                             "No matches found",
 		`{"pattern":"again","args":"--files-with-matches a/*.txt"}`: "a/x.txt\n",
 	} {

@@ -65,12 +65,19 @@ func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result,
 		return nil, err
 	}
 	if ended.ExitCode == 1 && ended.Stdout.Bytes == 0 && ended.Stderr.Bytes == 0 {
-		return tool.Text("No matches found"), nil
+		return tool.Text(noMatches), nil
 	}
-	// rg ends with 2 when there was a file that it could not read, whatever it
-	// has found in the others.
-	return report("rg", ended, func(code int) bool { return code == 0 || code == 2 && ended.Stdout.Bytes > 0 })
+	// rg ends with 1 when it found nothing, with options such as --stats too,
+	// and with 2 when there was a file that it could not read, whatever it has
+	// found in the others.
+	r, err := report("rg", ended, func(code int) bool { return code <= 1 || code == 2 && ended.Stdout.Bytes > 0 })
+	if err == nil && ended.ExitCode == 1 {
+		r.Contents[0].Text = noMatches + "\n" + r.Contents[0].Text
+	}
+	return r, err
 }
+
+const noMatches = "No matches found"
 
 // ripgrepArgs makes the arguments of rg. The pattern is the value of an
 // option, so that it is never taken for one. What the caller gives comes after
