@@ -139,7 +139,7 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 
 func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 	if l.shown == 0 && (l.total > 0 || l.first > 1) {
-		return nil, tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %d lines", l.first, l.total).
+		return nil, tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, linesOf(l.total)).
 			Suggest("Give a start_line from 1 to %d.", max(l.total, 1)).With("total_lines", l.total)
 	}
 	end := l.first + l.shown - 1
@@ -216,4 +216,11 @@ func (l *numbered) add(line []byte) {
 	}
 	l.shown++
 	fmt.Fprintf(&l.text, "%d | %s\n", l.total, contract.Shown(line))
+}
+
+func linesOf(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }

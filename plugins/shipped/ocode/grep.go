@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk/registry"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -80,7 +78,7 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 	}
 	query := search.Query{
 		Pattern: p.Pattern, Dir: p.Path, IgnoreCase: p.IgnoreCase, Hidden: true,
-		Max: grepShown, Timeout: grepTimeout,
+		Max: grepShown, MaxLine: lineShown, Timeout: grepTimeout,
 	}
 	if !p.Recursive {
 		query.MaxDepth = 1
@@ -109,7 +107,7 @@ func (p grepParams) report(found *search.Matches) *outcome {
 	o := &outcome{metadata: facts{"match_count": found.Total, "files_searched": found.FilesSearched}}
 	lines := make([]string, 0, len(found.Lines))
 	for _, m := range found.Lines {
-		lines = append(lines, fmt.Sprintf("%s:%d: %s", m.Path, m.Line, shownLine(m.Text)))
+		lines = append(lines, fmt.Sprintf("%s:%d: %s", m.Path, m.Line, m.Text))
 	}
 	o.output = strings.Join(lines, "\n")
 	if found.Total == 0 {
@@ -124,14 +122,4 @@ func (p grepParams) report(found *search.Matches) *outcome {
 		o.warn(fmt.Sprintf("the search was ended after %s; search a smaller part", grepTimeout))
 	}
 	return o
-}
-
-// shownLine cuts a line that is too long, and says so.
-func shownLine(line string) string {
-	line = strings.TrimSuffix(line, "\r")
-	if len(line) <= lineShown {
-		return contract.Shown([]byte(line))
-	}
-	head := excerpt.Head(line, lineShown)
-	return fmt.Sprintf("%s [... %d more bytes]", head, len(line)-len(head))
 }

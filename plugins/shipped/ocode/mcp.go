@@ -110,6 +110,10 @@ func (p *mcpParams) complete(deps Deps) error {
 // call calls a tool of the server.
 func (p mcpParams) call(ctx context.Context, deps Deps, call *tool.Call, o *outcome) error {
 	result, err := deps.Servers.Call(ctx, p.Server, p.Method, p.raw, call)
+	if tool.CodeOf(err) == tool.InvalidArgument {
+		e := *tool.AsError(err)
+		return e.Suggest("Action list shows the server's tools, with their parameters.")
+	}
 	if err != nil {
 		return err
 	}

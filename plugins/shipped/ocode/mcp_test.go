@@ -114,6 +114,10 @@ func TestMCP(t *testing.T) {
 		assert.Equal(t, "user: Review One.", g.Output)
 		assert.Len(t, g.Metadata["messages"], 1)
 	})
+	t.Run("method that the server does not have", func(t *testing.T) {
+		g := library(t).failsWith("The MCP server library refused gone", "mcp", args{"action": "call", "server": "library", "method": "gone"})
+		assert.Contains(t, g.Metadata["suggestion"], "Action list shows")
+	})
 	t.Run("server", func(t *testing.T) {
 		b := library(t, mcpclient.Spec{Name: "other", Command: []string{"/no/such/program"}})
 		b.fails("Server is required for action call", "mcp", args{"action": "call", "method": "echo"})

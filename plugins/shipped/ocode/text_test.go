@@ -73,6 +73,14 @@ func TestGrep(t *testing.T) {
 		g := b.warns("1000 of 1500 matching lines are shown", "grep", args{"pattern": "x"})
 		assert.EqualValues(t, 1500, g.Metadata["match_count"])
 	})
+	t.Run("a long line shows where it matches", func(t *testing.T) {
+		b := newBench(t)
+		b.write("min.js", strings.Repeat("x", 50_000)+"needle"+strings.Repeat("y", 50_000)+"\n")
+		g := b.ok("grep", args{"pattern": "need.e"})
+		assert.True(t, strings.HasPrefix(g.Output, "min.js:1: [... "), g.Output[:40])
+		assert.Contains(t, g.Output, "xneedley")
+		assert.Less(t, len(g.Output), 1200)
+	})
 	t.Run("what RE2 leaves out", func(t *testing.T) {
 		for _, pattern := range []string{"(?<=a)b", "a(?=b)", "(?<!a)b", "a(?!b)", `(a)\1`} {
 			g := newBench(t).failsWith("Invalid regular expression ", "grep", args{"pattern": pattern})
