@@ -29,8 +29,7 @@ type Agent struct {
 	Pos     string
 }
 
-// PromptWord is the word of an agent's command that its task takes the place
-// of.
+// PromptWord is the word in an agent's command that is replaced by its task.
 const PromptWord = "{prompt}"
 
 // defaultRole is the label that means the same as none; JSON syntax needs one.

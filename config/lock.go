@@ -173,8 +173,8 @@ func quote(s string) string {
 	return b.String()
 }
 
-// AddPlugin gives the text of an agent.hcl with a plugin block more, for a
-// plugin that is installed under its name.
+// AddPlugin returns the text of an agent.hcl with a plugin block added, for a
+// plugin that is installed under the name source.
 func AddPlugin(src []byte, name, source, constraint string) []byte {
 	out := bytes.Clone(src)
 	if len(out) > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Report makes a diagnostic about something in the file that only who uses the
-// file can find out, such as a program that is not installed. At is the Pos of
-// what it is about; severity is "error" or "warning".
+// Report makes a diagnostic about something that reading the file does not show,
+// such as a program that is not installed. At is the Pos of what it is about;
+// severity is "error" or "warning".
 func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: sentence(detail), Subject: c.lineOf(at)}
 	if severity == "warning" {

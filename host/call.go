@@ -17,8 +17,8 @@ func (s *Session) Call(ctx context.Context, request Request) *Outcome {
 	return c.through(ctx)
 }
 
-// Refuse takes down a call that the face refuses by itself, because of why, as
-// one that failed. Nothing is run.
+// Refuse records a call that the face itself refuses, as a call that failed with
+// the error why. Nothing is run.
 func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) *Outcome {
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	c.running = c.host.running.enter()

@@ -65,10 +65,11 @@ type Options struct {
 	Approvals Approvals
 	// CallContext adds to the context of every call. Nil adds nothing.
 	CallContext func(ctx context.Context, call *tool.Call) context.Context
-	// Trace is told when a part of a call begins, and by the function it gives
-	// when the part ends; ctx is what the part works with. Before the end of the
-	// whole call the outcome is what is known by then. It may be called from
-	// several goroutines and must be quick. Nil costs nothing.
+	// Trace is called when a part of a call begins; the parts are the Trace
+	// constants. It returns the context for the part and a function that is
+	// called when the part ends, with the outcome as far as it is known by then.
+	// Trace may be called from several goroutines and must be quick. Nil traces
+	// nothing.
 	Trace func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*Outcome))
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
 	Recorder Recorder
@@ -77,8 +78,8 @@ type Options struct {
 	// Secrets are values that no result, error or question may show. More can
 	// be added with Host.Redact.
 	Secrets []string
-	// Sample asks a language model for tools. Nil means there is none, and so
-	// does an error that errors.Is ErrNoModel; then the caller's own is asked.
+	// Sample asks a language model on behalf of tools. Where it is nil, or fails
+	// with ErrNoModel, the caller's own model is asked.
 	Sample func(ctx context.Context, request tool.SampleRequest) (*tool.SampleResponse, error)
 }
 
@@ -117,8 +118,8 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	return h, h.Reload(ctx, options.Sources, options.Toolset)
 }
 
-// SetTimeout bounds calls from now on that are of a tool that names no timeout
-// of its own; 0 means DefaultTimeout.
+// SetTimeout changes Limits.Timeout for the calls that begin from now on. Zero
+// means DefaultTimeout.
 func (h *Host) SetTimeout(timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -169,8 +170,8 @@ type Request struct {
 	Params json.RawMessage
 	// ID is the caller's name for the call; empty makes one from the step.
 	ID string
-	// Step is that of the outcome which asked, when this request brings the
-	// answer; zero counts a new step.
+	// Step is Outcome.Step of the outcome that asked a question, in the request
+	// that brings the answer. Zero counts a new step.
 	Step int
 	// DryRun stops before the tool acts: the outcome carries the plan and the
 	// decision.
@@ -226,9 +227,9 @@ type Outcome struct {
 	// Input is the question that has to be answered before the call can run.
 	// The face asks, then calls again with the answer and the same ID.
 	Input *tool.InputRequired
-	// Answers are what the configured model answered in a call that has a
-	// question still. The next request brings them along with the other
-	// answers, so that nothing is asked twice and what is approved is what runs.
+	// Answers are what the configured model has answered so far, where Input is
+	// set. The next request has to bring them with the answer to Input, so that
+	// the model is not asked twice and what is approved is what runs.
 	Answers map[string]tool.Answer
 	// Plan is what the call would do, where the tool can tell and it was
 	// needed: on a dry run and when approval is asked.

@@ -57,8 +57,8 @@ type Approvals interface {
 	// Take uses up the approval of exactly this call in that session, and
 	// reports whether there was one.
 	Take(ctx context.Context, session string, p Proposal) (bool, error)
-	// File makes the call wait for approval. It gives, as a sentence for the
-	// caller, how a person approves it.
+	// File makes the call wait for approval. It returns a sentence that tells
+	// the caller how a person approves it.
 	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)
 }
 

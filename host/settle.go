@@ -52,9 +52,9 @@ func (f *inFlight) of(sources []string) []*running {
 	return found
 }
 
-// Settle waits until those of the calls that run now have ended which are of a
-// tool of these sources: after Reload nothing uses what the sources had before.
-// It gives up when ctx ends.
+// Settle waits until the calls that are now running tools of these sources have
+// ended. After a Reload that means that nothing uses the tools which the sources
+// had before. It gives up when ctx ends.
 func (h *Host) Settle(ctx context.Context, sources ...string) error {
 	for _, r := range h.running.of(sources) {
 		select {

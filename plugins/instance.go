@@ -38,11 +38,11 @@ type instance struct {
 	stopping atomic.Bool
 	endOnce  sync.Once
 	freed    sync.Once
-	life     told
+	life     lifeLog
 }
 
 func newInstance(ctx context.Context, p *plugin) *instance {
-	return &instance{plugin: p, life: p.told(ctx), ready: make(chan struct{}), runner: newRunner(p)}
+	return &instance{plugin: p, life: p.lifeLog(ctx), ready: make(chan struct{}), runner: newRunner(p)}
 }
 
 // Ready implements backoff.Attempt.

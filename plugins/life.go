@@ -5,41 +5,45 @@ import (
 	"time"
 )
 
-// The events in the life of a plugin's process that Options.Life is told of.
+// The events in the life of a plugin's process, for Options.Life. The names in
+// quotes are those of an event's details.
 const (
-	// LifeStarted: it runs and can be called; "pid", "took_ms", "version".
+	// LifeStarted: the process runs and can be called; "pid", "took_ms",
+	// "version".
 	LifeStarted = "plugin_started"
-	// LifeFailed: it did not start; "error".
+	// LifeFailed: the process did not start; "error".
 	LifeFailed = "plugin_start_failed"
-	// LifeCrashed: it ended by itself; "status".
+	// LifeCrashed: the process ended by itself; "status".
 	LifeCrashed = "plugin_crashed"
-	// LifeEnded: it was ended because it did not answer; "pid", "error".
+	// LifeEnded: the process was ended because it did not answer; "pid",
+	// "error".
 	LifeEnded = "plugin_unresponsive"
-	// LifeStopped: it was ended because it is needed no longer.
+	// LifeStopped: the process was ended because it is no longer needed; "idle"
+	// where nobody had used it for long.
 	LifeStopped = "plugin_stopped"
 )
 
-// told is where the life of one process is told: to whom the call belongs that
-// started it.
-type told struct {
+// lifeLog reports the events of one process to Options.Life, in the context of
+// the call that started the process.
+type lifeLog struct {
 	ctx    context.Context
 	plugin string
-	tell   func(ctx context.Context, plugin, event string, details map[string]any)
+	report func(ctx context.Context, plugin, event string, details map[string]any) // nil for nobody
 }
 
-func (p *plugin) told(ctx context.Context) told {
-	return told{context.WithoutCancel(ctx), p.spec.Name, p.manager.options.Life}
+func (p *plugin) lifeLog(ctx context.Context) lifeLog {
+	return lifeLog{context.WithoutCancel(ctx), p.spec.Name, p.manager.options.Life}
 }
 
-func (t told) event(name string, details map[string]any) {
-	if t.tell != nil {
-		t.tell(t.ctx, t.plugin, name, details)
+func (l lifeLog) event(name string, details map[string]any) {
+	if l.report != nil {
+		l.report(l.ctx, l.plugin, name, details)
 	}
 }
 
-// tellStart tells whether the process came up. It is called before anybody who
-// waits for that goes on.
-func (in *instance) tellStart(took time.Duration) {
+// reportStart reports whether the process came up. It is called before the
+// calls that wait for the process go on.
+func (in *instance) reportStart(took time.Duration) {
 	if in.failure != nil {
 		in.life.event(LifeFailed, map[string]any{"error": in.failure.Message})
 		return

@@ -86,7 +86,7 @@ type Options struct {
 	// CancelGrace is how long a call whose context has ended may take to
 	// answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration
-	// MaxBackoff is the longest that a plugin rests which fails again and
+	// MaxBackoff bounds the pause before a plugin that keeps failing is started
 	// again. Zero means 30 seconds.
 	MaxBackoff time.Duration
 	// Attach names plugins that run already, by their names in the
@@ -95,15 +95,17 @@ type Options struct {
 	// Redact takes secrets out of what plugins print, before it is logged, kept
 	// or shown. Nil leaves it be.
 	Redact func(string) string
-	// Life is told what becomes of a plugin's process, see the Life constants;
-	// ctx has the values of that of the call which started it. It must not
-	// call the manager. Nil tells nobody.
+	// Life is called with the events in the life of a plugin's process, which
+	// are the Life constants. ctx has the values of the context in which the
+	// process was started, and no end. Life must not call the manager. Nil is
+	// not called.
 	Life func(ctx context.Context, plugin, event string, details map[string]any)
-	// Sensitive is told the settings that plugins declare as writeOnly, before
-	// they are used, so that they are shown nowhere. Nil tells nobody.
+	// Sensitive is called with the values of settings that a plugin's schema
+	// marks as writeOnly, before they are used, so that the host can keep them
+	// out of what it shows. Nil is not called.
 	Sensitive func(values []string)
-	// OnChange is told when a plugin turns out to have other tools than
-	// those that were listed from the cache. Nil tells nobody.
+	// OnChange is called with the name of a plugin that turns out to have other
+	// tools than those that were listed from the cache. Nil is not called.
 	OnChange func(name string)
 }
 
@@ -127,16 +129,16 @@ type Spec struct {
 	// SHA256 is the checksum that the program must have, in hexadecimal.
 	// Empty accepts any.
 	SHA256 string
-	// Confinement tells what Options.Prepare does to this plugin from what it
-	// does to it elsewhere, in any form that reflect.DeepEqual compares; see
-	// Manager.Succeed.
+	// Confinement stands for what Options.Prepare does to this plugin, in any
+	// form that reflect.DeepEqual compares. When it differs from that of the
+	// manager before, the plugin gets a new process; see Manager.Succeed.
 	Confinement any
 	// Config is the plugin's configuration, a JSON object. Empty means {}.
 	Config json.RawMessage
-	// ResolveConfig makes the configuration once the JSON Schema is known that
-	// the plugin declares for it, empty for none; Config then only tells one
-	// configuration from another. Its error keeps the plugin from starting.
-	// Nil checks Config itself against the schema.
+	// ResolveConfig makes the configuration from the JSON Schema that the
+	// plugin declares for it, which is empty for none. Config then only serves
+	// to compare configurations. An error keeps the plugin from starting. Nil
+	// checks Config itself against the schema.
 	ResolveConfig func(declared json.RawMessage) (json.RawMessage, error)
 	// Prefix goes before the names of the plugin's tools.
 	Prefix string

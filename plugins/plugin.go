@@ -190,7 +190,7 @@ func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
 func (p *plugin) run(in *instance) {
 	began := time.Now()
 	in.failure = in.start()
-	in.tellStart(time.Since(began))
+	in.reportStart(time.Since(began))
 	p.mu.Lock()
 	p.startTook = time.Since(began)
 	if in.failure != nil {

@@ -11,11 +11,12 @@ import (
 	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
 )
 
-// exitWait is how long a call that lost its connection waits for the process
-// to end, to tell how it did.
+// exitWait is how long a call that lost its connection waits for the exit
+// status of the process.
 const exitWait = 2 * time.Second
 
-// renderTimeout bounds what has no context of its own.
+// renderTimeout bounds requests to a plugin for which the caller has no
+// context: rendering an error, normalizing parameters.
 const renderTimeout = 10 * time.Second
 
 // tools lists the plugin's tools; see Source.Tools.

@@ -2,8 +2,7 @@ package plugins
 
 import "encoding/json"
 
-// settings is what is looked at in a configuration's schema to find what is
-// not to be shown.
+// settings is the part of a JSON Schema that says which values are secret.
 type settings struct {
 	WriteOnly  bool                 `json:"writeOnly"`
 	Properties map[string]*settings `json:"properties"`
@@ -56,7 +55,8 @@ func (s *settings) property(name string) *settings {
 	return other
 }
 
-// keepSensitive tells of what is not to be shown.
+// keepSensitive passes the secret values of a configuration to
+// Options.Sensitive.
 func (p *plugin) keepSensitive(declared, config json.RawMessage) {
 	tell := p.manager.options.Sensitive
 	if tell == nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// Succeed makes the manager that is to take m's place, with plugins that are
-// added to it anew. One whose spec and program are those of a plugin of m, in
-// the same workspace, is that very plugin: its process goes on, with its calls
-// and all that it holds. A plugin ends with the last manager that has it, so
-// both managers are closed in the end, whichever is used; see HandOver.
+// Succeed makes the manager that is to take m's place after a change of the
+// configuration. Plugins are added to it as to any other. One with the same
+// spec, program and workspace as a plugin of m is that very plugin: its process
+// runs on, with its calls and its state. A plugin ends with the last manager
+// that has it, so both managers have to be closed; see HandOver.
 func (m *Manager) Succeed(options Options) *Manager {
 	next := NewManager(options)
 	next.plugins.Follow(&m.plugins)
@@ -21,16 +21,16 @@ func (m *Manager) Succeed(options Options) *Manager {
 	return next
 }
 
-// TryChanged starts, at the same time, those plugins that take the place of
-// one which runs under the same name in the manager before, and gives the
-// first error in the order in which they were added: a *tool.Error.
+// TryChanged starts, concurrently, the plugins that replace a running plugin of
+// the same name in the manager before. It returns the first error, a
+// *tool.Error, in the order in which the plugins were added.
 func (m *Manager) TryChanged(ctx context.Context) error {
 	return m.plugins.TryChanged((*plugin).runs, func(p *plugin) error { return p.start(ctx) })
 }
 
-// HandOver ends the succession: m forgets the plugins that next has too, which
-// may be nil. It gives the names of those that are left, which were changed or
-// taken out: they run on for the calls they have until Remove or Close.
+// HandOver ends the succession: m forgets the plugins that next, which may be
+// nil, has too. The names of the others are returned: they were changed or
+// taken out, and run on for their calls until Remove or Close.
 func (m *Manager) HandOver(next *Manager) (left []string) {
 	if next == nil {
 		return m.plugins.HandOver(nil)
@@ -75,7 +75,7 @@ func (p *plugin) start(ctx context.Context) error {
 	return err
 }
 
-// shared is what managers have in common that follow one another.
+// shared is what a manager and its successors have in common.
 type shared struct {
 	sockets *socketDir
 	cache   *schemaCache

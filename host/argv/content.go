@@ -29,17 +29,6 @@ type Content struct {
 // Printed reports whether the piece is what the command prints.
 func (c *Content) Printed() bool { return c.Text == nil && c.File == nil && c.Data == nil }
 
-// Params lists the parameters that the piece names.
-func (c *Content) Params() []string {
-	var names []string
-	for _, e := range []*Expr{c.Text, c.File, c.URI} {
-		if e != nil {
-			names = append(names, e.Params()...)
-		}
-	}
-	return names
-}
-
 // Text is what an expression stands for as one text, with the values of
 // parameters as they were given. A null is the empty text.
 func (e *Expr) Text(values map[string]any) string {

@@ -52,15 +52,16 @@ type Options struct {
 	// Logins keeps the logins to servers that want one. Nil keeps them in
 	// memory.
 	Logins *oauth.Store
-	// Visit shows a person the page where to log in when a request turns out to
-	// need that. Nil has such requests fail, with an error that says how to log
-	// in.
+	// Visit shows a person the page to log in at, when a request turns out to
+	// need a login. With nil such a request fails, with an error that says how
+	// to log in.
 	Visit oauth.Visit
 	// Prepare changes the command of a server before it starts, such as to
 	// confine it. An error keeps the server from starting. Nil leaves it be.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
-	// OnChange is told when a server turns out to have other tools than those
-	// that Source.Tools gave last. It must not block. Nil tells nobody.
+	// OnChange is called with the name of a server that turns out to have other
+	// tools than those that Source.Tools gave last. It must not block. Nil is
+	// not called.
 	OnChange func(name string)
 }
 
@@ -98,16 +99,17 @@ type Spec struct {
 	// bounds a call; zero is the host's default.
 	StartTimeout time.Duration `json:"start_timeout,omitempty"`
 	CallTimeout  time.Duration `json:"call_timeout,omitempty"`
-	// Roots are the absolute directories that a server is told which asks what
-	// it is to work in. What it can reach is another matter.
+	// Roots are the absolute directories that the server is told when it asks
+	// for the client's roots. They do not limit what it can reach.
 	Roots []string `json:"roots,omitempty"`
 	// Network, Read and Write are what the sandbox grants to the program;
 	// Options.Prepare acts on them.
 	Network bool     `json:"network,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
-	// Confinement tells what Options.Prepare does to the program from what it
-	// does to it elsewhere, in any form; see Client.Succeed.
+	// Confinement stands for what Options.Prepare does to the program, in any
+	// form. When it differs from that of the client before, the server gets a
+	// new process; see Client.Succeed.
 	Confinement string `json:"confinement,omitempty"`
 }
 
@@ -225,7 +227,8 @@ func (c *Client) Load(ctx context.Context) bool {
 	})
 }
 
-// Connect is Load for all servers.
+// Connect connects to every server, at the same time, and returns when each is
+// connected or has failed.
 func (c *Client) Connect(ctx context.Context) { c.connect(ctx, func(*server) bool { return true }) }
 
 func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bool) {

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// olderProtocol is what a server is spoken to with that does not cope
-	// with the question which versions it speaks.
+	// olderProtocol is the version for servers that fail at the newest
+	// version's first request, server/discover.
 	olderProtocol = "2025-11-25"
-	// exitWait is how long to wait for a process to end that has closed its
-	// output, to tell how it did.
+	// exitWait is how long to wait for the exit status of a process that has
+	// closed its output.
 	exitWait = 2 * time.Second
 	// closeWait bounds saying goodbye to a server.
 	closeWait = 2 * time.Second

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Succeed makes the client that is to take c's place, with servers that are
-// added to it anew. One whose spec and program are those of a server of c is
-// that very server: its connection goes on, with the calls under way. A server
-// ends with the last client that has it, so both clients are closed in the
-// end, whichever is used; see HandOver.
+// Succeed makes the client that is to take c's place after a change of the
+// configuration. Servers are added to it as to any other. One with the same
+// spec and program as a server of c is that very server: its connection goes
+// on, with the calls under way. A server ends with the last client that has it,
+// so both clients have to be closed; see HandOver.
 func (c *Client) Succeed(options Options) *Client {
 	next := New(options)
 	next.servers.Follow(&c.servers)
 	return next
 }
 
-// TryChanged connects, at the same time, to those servers that take the place
-// of one which is connected under the same name in the client before, and
-// gives the first error in the order in which they were added: a *tool.Error.
+// TryChanged connects, concurrently, to the servers that replace a connected
+// server of the same name in the client before. It returns the first error, a
+// *tool.Error, in the order in which the servers were added.
 func (c *Client) TryChanged(ctx context.Context) error {
 	running := func(old *server) bool { return old.status().State == Running }
 	return c.servers.TryChanged(running, func(s *server) error {
@@ -27,9 +27,9 @@ func (c *Client) TryChanged(ctx context.Context) error {
 	})
 }
 
-// HandOver ends the succession: c forgets the servers that next has too, which
-// may be nil. It gives the names of those that are left, which were changed or
-// taken out: they stay for the calls they have until Remove or Close.
+// HandOver ends the succession: c forgets the servers that next, which may be
+// nil, has too. The names of the others are returned: they were changed or
+// taken out, and stay for their calls until Remove or Close.
 func (c *Client) HandOver(next *Client) (left []string) {
 	if next == nil {
 		return c.servers.HandOver(nil)

@@ -94,15 +94,15 @@ func guard(o Options, u *url.URL) netguard.Options {
 	if port, err := strconv.Atoi(u.Port()); err == nil {
 		limits.Ports = []int{80, 443, port}
 	}
-	if o.Private || Literal(u.Hostname()) {
+	if o.Private || literal(u.Hostname()) {
 		limits.Allow = []string{u.Hostname()}
 	}
 	return limits
 }
 
-// Literal reports whether a host is an address or "localhost": then whoever
+// literal reports whether a host is an address or "localhost": then whoever
 // wrote it knows where it leads, whatever name servers say.
-func Literal(host string) bool {
+func literal(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil || strings.EqualFold(host, "localhost")
 }
