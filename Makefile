@@ -11,7 +11,7 @@ PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/to
 all: build
 
 # build makes the programs side by side, as they are to be installed. Without
-# the C library they start a millisecond sooner, and run wherever they are put.
+# the C library they start sooner, and run wherever they are put.
 build:
 	CGO_ENABLED=0 $(GO) build -o $(BIN)/ $(PROGRAMS)
 
