@@ -178,7 +178,7 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	}
 	defer root.Close()
 	dir := r.runPath(session)
-	opened, err := root.OpenRoot(dir)
+	opened, err := openDirectory(root, dir)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return opened, err
 	}
@@ -191,7 +191,7 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 			IgnoreInGit(root)
 		}
 	}
-	return root.OpenRoot(dir)
+	return openDirectory(root, dir)
 }
 
 // agentIgnored are the patterns of what toolhost itself keeps in .agent, beside

@@ -54,7 +54,7 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 		return nil, failure("open", r.options.Root, err)
 	}
 	defer root.Close()
-	runs, err := root.OpenRoot(r.options.Dir)
+	runs, err := openDirectory(root, r.options.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -144,12 +144,12 @@ func (r *Recorder) isOpen(session string) bool {
 }
 
 func (r *Recorder) remove(session string) error {
-	root, err := os.OpenRoot(r.options.Root)
-	if err != nil {
-		return failure("open", r.options.Root, err)
+	runs, err := r.openRuns()
+	if runs == nil {
+		return err
 	}
-	defer root.Close()
-	return failure("remove", session, root.RemoveAll(path.Join(r.options.Dir, session)))
+	defer runs.Close()
+	return failure("remove", session, runs.RemoveAll(session))
 }
 
 // WriteArtifact writes a file into session's run directory, making its parent

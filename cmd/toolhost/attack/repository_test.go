@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -179,4 +180,31 @@ func TestRepositoryOfPipes(t *testing.T) {
 	control(t, "repository", "a pipe and a naive writer", checkProcess, a.inspect())
 	require.NoError(t, naive.Process.Kill())
 	_ = naive.Wait()
+}
+
+// Old runs are removed when a call ends. Where their directory is a link, they
+// are the user's own files.
+func TestRepositoryLendsItsFilesAsOldRuns(t *testing.T) {
+	t.Parallel()
+	arena := func() *arena {
+		a := newArena(t, map[string]string{"src/main.go": "work\n"})
+		old := time.Now().Add(-1000 * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(a.ws, "src", "main.go"), old, old))
+		a.whole["src/main.go"] = []string{"work\n"}
+		a.link("..", ".agent/runs")
+		a.arm()
+		return a
+	}
+	a := arena()
+	x := attack{group: "repository", tool: "edit_file", params: `{"path":"ok.txt","old_str":"fine","new_str":"better"}`, want: []string{""}}
+	x.name = "the workspace as old runs"
+	onCommandLine(t, a, nil, "", x)
+	assert.NoDirExists(t, filepath.Join(a.ws, "cli"), "nor is a record kept there")
+
+	naive := arena() // by handles, as they are: links within the workspace are followed
+	root, err := os.OpenRoot(naive.ws)
+	require.NoError(t, err)
+	defer root.Close()
+	require.NoError(t, root.RemoveAll(".agent/runs/src"))
+	control(t, "repository", x.name, checkWhole, naive.inspect())
 }
