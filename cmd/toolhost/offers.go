@@ -11,12 +11,24 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// offerCount says how many resources and prompts a file has, "" for none.
-func offerCount(cfg *config.Config) string {
-	if len(cfg.Resources)+len(cfg.Prompts) == 0 {
-		return ""
+// declares says what a file has, by kind.
+func declares(cfg *config.Config) string {
+	var parts []string
+	for _, kind := range []struct {
+		n    int
+		what string
+	}{
+		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"}, {len(cfg.Plugins), "plugin"},
+		{len(cfg.Servers), "MCP server"}, {len(cfg.Agents), "agent"}, {len(cfg.Toolsets), "toolset"},
+	} {
+		if kind.n > 0 {
+			parts = append(parts, counted(kind.n, kind.what))
+		}
 	}
-	return ", " + counted(len(cfg.Resources), "resource") + ", " + counted(len(cfg.Prompts), "prompt")
+	if parts == nil {
+		return "it declares no tools of its own"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func counted(n int, what string) string {

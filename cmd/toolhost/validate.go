@@ -64,8 +64,7 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 		return &exitError{code: exitUsage}
 	}
 	if !asJSON {
-		fmt.Fprintf(a.out, "%s is valid: %s%s, %s, %s.\n", path, counted(len(cfg.Tools), "tool"), offerCount(cfg),
-			counted(len(cfg.Plugins), "plugin"), counted(len(cfg.Toolsets), "toolset"))
+		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declares(cfg))
 	}
 	return nil
 }

@@ -302,7 +302,8 @@ func (w *Wrapper) find(name string) (Option, error) {
 	}
 	what := "is not among those that may be used"
 	if near := schema.Nearest(name, w.usable()); near != "" {
-		what += "; did you mean " + near + "?"
+		return Option{}, tool.Errorf(tool.InvalidArgument, "the option %s of %s %s; did you mean %s?", name, w.Command, what, near).
+			Suggest("Write %s, or leave the option out.", near)
 	}
 	return Option{}, w.optionError(name, what)
 }
