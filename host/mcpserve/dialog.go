@@ -3,6 +3,7 @@ package mcpserve
 //lint:file-ignore SA1019 Clients that still have sampling, roots and logging are served.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -25,17 +26,31 @@ type inquiry struct {
 	capabilities *mcp.ClientCapabilities
 	responses    mcp.InputResponseMap
 	state        string
-	token        any // for progress; nil for none
+	token        any    // for progress; nil for none
+	id           string // the client's own name for the call, "" for none
 }
 
 func fromCall(r *mcp.CallToolRequest) *inquiry {
 	p := r.Params
-	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), namedBy(p.Meta)}
+}
+
+// maxRequestID bounds what a client may call a request, in bytes.
+const maxRequestID = 200
+
+// namedBy is what the client calls the request in results and in the record,
+// "" where it leaves that to the host. What cannot be a name is passed over.
+func namedBy(meta mcp.Meta) string {
+	id, _ := meta["request_id"].(string)
+	if len(id) > maxRequestID {
+		return ""
+	}
+	return id
 }
 
 func fromRead(r *mcp.ReadResourceRequest) *inquiry {
 	p := r.Params
-	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), ""}
 }
 
 func fromGet(r *mcp.GetPromptRequest) *inquiry {
@@ -44,7 +59,7 @@ func fromGet(r *mcp.GetPromptRequest) *inquiry {
 	if p.Arguments != nil {
 		arguments = tool.MustMarshal(p.Arguments)
 	}
-	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken()}
+	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), ""}
 }
 
 // open are questions that go out as an input-required result.
@@ -70,7 +85,7 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry, do func(
 		outcome := do(ctx, host.Request{
 			Tool:         in.name,
 			Params:       in.arguments,
-			ID:           asked.ID,
+			ID:           cmp.Or(asked.ID, in.id),
 			Step:         asked.Step,
 			Answers:      asked.answers,
 			CanAsk:       in.canAsk(),

@@ -374,3 +374,24 @@ func TestUnknownToolIsRecorded(t *testing.T) {
 	assert.Contains(t, recorded.told[1], `"error":"not_found"`)
 	assert.Equal(t, []string{"call ecko not_found"}, outcomes)
 }
+
+// TestTheClientNamesItsRequests: a call has the client's name for it, where
+// that is one.
+func TestTheClientNamesItsRequests(t *testing.T) {
+	w := dial(t, newHost(t, host.Options{}, newTool("name", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) {
+		return tool.Text(c.RequestID), nil
+	})))
+	w.initialize("2025-11-25")
+	for i, c := range []struct{ meta, want string }{
+		{`{}`, "tool_step_0001"},
+		{`{"request_id":"mine-7"}`, "mine-7"},
+		{`{"request_id":""}`, "tool_step_0003"},
+		{`{"request_id":7}`, "tool_step_0004"},
+		{`{"request_id":"` + strings.Repeat("x", 200) + `"}`, strings.Repeat("x", 200)},
+		{`{"request_id":"` + strings.Repeat("x", 201) + `"}`, "tool_step_0006"},
+	} {
+		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"name","arguments":{},"_meta":%s}}`, i+1, c.meta))
+		content := w.receive()["result"].(map[string]any)["content"].([]any)[0].(map[string]any)
+		assert.Equal(t, c.want, content["text"])
+	}
+}
