@@ -41,7 +41,7 @@ func InContract(err error, path string) error {
 	coded := Coded(contract, e.Code, path, "%s", what)
 	coded.Suggestion = e.Suggestion
 	if contract == CreateExisting {
-		coded.Suggest("To change the file, give the text to replace; to replace all of it, use write_file.")
+		coded.Suggest("To change a file, give the text to replace; to replace all of it, use write_file.")
 	} else if contract == FileNotFound {
 		coded.Suggest("Check the path, or create the file with an empty old string.")
 	}
@@ -53,7 +53,7 @@ func classify(e *tool.Error) (contract, what string) {
 	case tool.NotFound:
 		return FileNotFound, "the file does not exist"
 	case tool.AlreadyExists:
-		return CreateExisting, "the file exists already, an empty old string only creates"
+		return CreateExisting, "the path exists already, an empty old string only creates"
 	case tool.PathOutsideWorkspace:
 		return InvalidPath, "the path is outside the workspace"
 	case tool.InvalidArgument:
