@@ -96,6 +96,7 @@ func TestImports(t *testing.T) {
 		{"the host links no HCL, plugin, task or MCP library", theHost, either(libHCL, libGoPlugin, libGoTask, libMCP)},
 		{"the MCP SDK stays in its two packages", except(ours, either(within("host/mcpserve", "host/mcpclient", "cmd", "examples"), within("plugins/shipped/ocode"), exactly("plugins/shipped"))), libMCP},
 		{"config runs nothing", within("config"), either(theHost, theManager, within("host/proc"), external("os/exec"))},
+		{"a project is assembled without a command line", within("cmd/toolhost/internal"), libCobra},
 		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
 		{"only toolhost-otel links OpenTelemetry", except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "host/telemetry/otlp")), libOTel},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},

@@ -24,7 +24,7 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	p, err := project.Open(ctx, project.Options{
 		Config: cfg, Reread: a.loadConfigAgain, Report: a.report,
 		Workspace: a.flags.workspace, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts,
-		Patience: a.patience, Version: version(), Logger: a.logger, Secrets: a.redactor.Store,
+		Patience: a.patience, Version: version(), Logger: a.logger, OnSecrets: a.redactor.Store,
 		Telemetry:    func(root string) *telemetry.Relay { return a.startTelemetry(ctx, root) },
 		HowToApprove: a.howToApprove,
 	})

@@ -28,7 +28,8 @@ import (
 	"github.com/toolhost/toolhost/plugins"
 )
 
-// Options say which project is opened, and for whom.
+// Options say which project is opened, and for whom. Config, Logger and all
+// functions are needed.
 type Options struct {
 	// Config is the configuration in force.
 	Config *config.Config
@@ -52,9 +53,9 @@ type Options struct {
 	Version string
 	// Logger receives what goes wrong beside the calls.
 	Logger *slog.Logger
-	// Secrets is told whenever the redactor of the project knows further
-	// secrets, so that the log shows them neither.
-	Secrets func(*record.Redactor)
+	// OnSecrets is called with the redactor of the project whenever that knows
+	// further secrets, so that the log can leave them out too.
+	OnSecrets func(*record.Redactor)
 	// Telemetry starts sending traces and metrics, once the root of the
 	// workspace is known. It returns nil where nobody wants them.
 	Telemetry func(root string) *telemetry.Relay

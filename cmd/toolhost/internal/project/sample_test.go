@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/approval"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -63,9 +64,10 @@ func openTest(t *testing.T, file string) *Project {
 	require.NoError(t, err)
 	p, err := Open(t.Context(), Options{
 		Config: cfg, Reread: read, Logger: slog.New(slog.DiscardHandler),
-		Report:    func(diags config.Diagnostics) error { return diags.Err() },
-		Secrets:   func(*record.Redactor) {},
-		Telemetry: func(string) *telemetry.Relay { return nil },
+		Report:       func(diags config.Diagnostics) error { return diags.Err() },
+		OnSecrets:    func(*record.Redactor) {},
+		Telemetry:    func(string) *telemetry.Relay { return nil },
+		HowToApprove: func(approval.Pending, string) string { return "" },
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

@@ -9,7 +9,7 @@ import (
 func (p *Project) keepSecret(values []string) {
 	p.Host.Redact(values)
 	p.Recorder.Redact(values)
-	p.options.Secrets(p.Recorder.Redactor())
+	p.options.OnSecrets(p.Recorder.Redactor())
 }
 
 // pluginSecrets are settings that plugins declare as sensitive. A plugin may be
@@ -25,7 +25,7 @@ func (p *Project) keepPluginSecrets(values []string) {
 	p.pluginSecrets.mu.Lock()
 	defer p.pluginSecrets.mu.Unlock()
 	p.Recorder.Redact(values)
-	p.options.Secrets(p.Recorder.Redactor())
+	p.options.OnSecrets(p.Recorder.Redactor())
 	if p.pluginSecrets.ready {
 		p.Host.Redact(values)
 		return
