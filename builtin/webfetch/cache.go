@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -69,6 +70,13 @@ type entry struct {
 	FreshUntil time.Time `json:"freshUntil"`
 }
 
+// sealedEntry is an entry as it lies in its file, which the repository may have
+// brought along.
+type sealedEntry struct {
+	entry
+	Seal string `json:"seal,omitempty"`
+}
+
 func (e *entry) result(cached bool) *tool.Result {
 	return tool.JSON(result{Path: e.Path, StatusCode: e.StatusCode, ContentType: e.ContentType, Cached: cached, Bytes: e.Bytes})
 }
@@ -78,7 +86,11 @@ type cache struct {
 	ws   *workspace.Workspace
 	stem string
 	url  string
+	key  *seal.Key // nil where there is none
 }
+
+// purpose keeps an entry from being taken for one of another workspace.
+func (c *cache) purpose() string { return "web_fetch " + c.ws.Root() }
 
 // load gives the stored entry, nil when there is none that can be used. A
 // cache that cannot be read is no failure: the document is fetched anew.
@@ -87,8 +99,12 @@ func (c *cache) load() *entry {
 	if err != nil {
 		return nil
 	}
-	var e entry
-	if json.Unmarshal(data, &e) != nil || e.URL != c.url || !c.owns(e.Path) {
+	var stored sealedEntry
+	if json.Unmarshal(data, &stored) != nil || c.key == nil {
+		return nil
+	}
+	e := stored.entry
+	if !c.key.Sealed(c.purpose(), tool.MustMarshal(e), stored.Seal) || e.URL != c.url || !c.owns(e.Path) {
 		return nil
 	}
 	text, _, err := c.ws.ReadFile(e.Path, int64(e.Bytes)+1)
@@ -106,7 +122,12 @@ func (c *cache) owns(path string) bool {
 
 // keep stores the entry beside its document, which is there already.
 func (c *cache) keep(e *entry, cached bool) (*tool.Result, error) {
-	meta := append(tool.MustMarshal(e), '\n')
+	stored := sealedEntry{entry: *e}
+	if c.key != nil {
+		// Without a seal the document is there, and is fetched anew next time.
+		stored.Seal, _ = c.key.Seal(c.purpose(), tool.MustMarshal(*e))
+	}
+	meta := append(tool.MustMarshal(stored), '\n')
 	if _, err := c.ws.WriteFile(c.stem+metaExt, meta, workspace.WriteOptions{Parents: true}); err != nil {
 		return nil, err
 	}

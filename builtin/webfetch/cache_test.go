@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/seal"
 )
 
 // page is a document that knows its tag.
@@ -162,6 +164,55 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 			assert.Empty(t, b.requests[1].Get("If-None-Match"))
 		})
 	}
+}
+
+// TestStoredByOthers has a repository bring along a page that is fresh for
+// years: it is not what the server says.
+func TestStoredByOthers(t *testing.T) {
+	forge := func(meta string) error {
+		return rewrite(meta, `"freshUntil":"2030-01-02T03:05:05Z"`, `"freshUntil":"2099-01-02T03:05:05Z"`)
+	}
+	for name, plant := range map[string]func(b *bench, meta string) error{
+		"fresh for longer": func(_ *bench, meta string) error { return forge(meta) },
+		"without a seal":   func(_ *bench, meta string) error { return rewrite(meta, `"seal":`, `"sea1":`) },
+		"by another user": func(b *bench, _ string) error {
+			key, err := seal.Open(b.t.TempDir())
+			b.offer(key)
+			return err
+		},
+		"where there is no key": func(b *bench, _ string) error { b.offer(nil); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &page{header: http.Header{"Cache-Control": {"max-age=60"}}, body: "planted", tag: `"1"`}
+			b := newBench(t, p.ServeHTTP)
+			first, _ := b.fetch("/")
+			doc := filepath.Join(b.root, filepath.FromSlash(first.Path))
+			require.NoError(t, plant(b, strings.TrimSuffix(doc, ".txt")+".meta.json"))
+			p.body = "true"
+			again, text := b.fetch("/")
+			assert.False(t, again.Cached)
+			assert.Equal(t, "true", text)
+			require.Len(t, b.requests, 2)
+			assert.Empty(t, b.requests[1].Get("If-None-Match"))
+		})
+	}
+}
+
+func TestStoredForAnotherWorkspace(t *testing.T) {
+	p := &page{header: http.Header{"Cache-Control": {"max-age=60"}}, body: "planted"}
+	b := newBench(t, p.ServeHTTP)
+	key, err := seal.Open(t.TempDir())
+	require.NoError(t, err)
+	b.offer(key)
+	b.fetch("/")
+	other := newBench(t, p.ServeHTTP)
+	other.server.URL = b.server.URL
+	other.offer(key)
+	require.NoError(t, os.CopyFS(other.root, os.DirFS(b.root)))
+	p.body = "true"
+	got, text := other.fetch("/")
+	assert.False(t, got.Cached)
+	assert.Equal(t, "true", text)
 }
 
 func rewrite(file, from, to string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -21,6 +22,9 @@ type Options struct {
 	MaxBytes int64
 	// Timeout bounds one fetch; the client's limit.
 	Timeout time.Duration
+	// Key seals what is stored. Without one no stored document is used again,
+	// because it may have come with the repository.
+	Key *seal.Key
 	// Now is the clock; time.Now.
 	Now func() time.Time
 }
@@ -134,7 +138,7 @@ func (f *fetcher) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	cache := &cache{ws: f.ws.WithContext(ctx), stem: stem, url: target}
+	cache := &cache{ws: f.ws.WithContext(ctx), stem: stem, url: target, key: f.opts.Key}
 	stored := cache.load()
 	if stored != nil && f.opts.Now().Before(stored.FreshUntil) {
 		return stored.result(true), nil

@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/builtin/webfetch"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -32,6 +33,7 @@ type bench struct {
 	tool   tool.Tool
 	now    time.Time
 	server *httptest.Server
+	offer  func(*seal.Key) // makes the tool anew, with a key
 	// requests are the headers that the server got.
 	requests []http.Header
 }
@@ -43,7 +45,12 @@ func newBench(t *testing.T, handler http.HandlerFunc) *bench {
 	require.NoError(t, err)
 	client, err := netguard.New(netguard.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
-	b.tool = webfetch.New(ws, client, webfetch.Options{MaxBytes: 1 << 20, Now: func() time.Time { return b.now }})
+	key, err := seal.Open(t.TempDir())
+	require.NoError(t, err)
+	b.offer = func(key *seal.Key) {
+		b.tool = webfetch.New(ws, client, webfetch.Options{MaxBytes: 1 << 20, Key: key, Now: func() time.Time { return b.now }})
+	}
+	b.offer(key)
 	var mu sync.Mutex
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins"
@@ -191,9 +192,23 @@ func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	return append([]tool.Tool{
 		editfile.New(m.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
 		multiedit.New(m.workspace),
-		webfetch.New(m.workspace, client, webfetch.Options{}),
+		webfetch.New(m.workspace, client, webfetch.Options{Key: p.sealKey(cfg)}),
 		htmlmarkdown.New(m.workspace),
 	}, todo.Tools()...), nil
+}
+
+// sealKey gives the key for what toolhost writes into the workspace and believes
+// later, nil where there is no safe place for one.
+func (p *Project) sealKey(cfg *config.Config) *seal.Key {
+	dir, err := seal.Dir()
+	if err != nil {
+		return nil
+	}
+	key, err := seal.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
+	if err != nil {
+		return nil
+	}
+	return key
 }
 
 // commands are the standard wrappers and the tools of agent.hcl. A tool of
