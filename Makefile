@@ -10,14 +10,17 @@ PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/to
 
 all: build
 
-# build makes the programs side by side, as they are to be installed. Without
-# the C library they start sooner, and run wherever they are put.
+# Without the C library the programs start sooner, and run wherever they are
+# put. Tests are built in the same way: one of the two is compiled, not both.
+export CGO_ENABLED ?= 0
+
+# build makes the programs side by side, as they are to be installed.
 build:
-	CGO_ENABLED=0 $(GO) build -o $(BIN)/ $(PROGRAMS)
+	$(GO) build -o $(BIN)/ $(PROGRAMS)
 
 # plugins makes the shipped plugins as binaries of their own.
 plugins:
-	CGO_ENABLED=0 $(GO) build -o $(BIN)/ ./plugins/shipped/...
+	$(GO) build -o $(BIN)/ ./plugins/shipped/...
 
 # run shows this repository's own agent.hcl at work, one call of each source.
 run: build
@@ -27,6 +30,7 @@ test:
 	$(GO) test ./...
 	cd examples/plugin-go && $(GO) test ./...
 
+race: export CGO_ENABLED = 1
 race:
 	$(GO) test -race ./...
 
