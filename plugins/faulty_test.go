@@ -22,6 +22,10 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
+// stall does nothing for longer than a test waits. Go ends a program that waits
+// for nothing at all.
+func stall() { time.Sleep(time.Hour) }
+
 // servePlugin is the main function of the test plugins. Most are wrong in one
 // way.
 func servePlugin(kind string) {
@@ -46,7 +50,7 @@ func servePlugin(kind string) {
 		fmt.Fprintln(os.Stderr, "cannot find my data")
 		os.Exit(3)
 	case "silent":
-		select {}
+		stall()
 	case "panics":
 		sdk.Serve(sdk.Plugin{Name: "panics", Tools: []sdk.Tool{brokenDefinition{}}})
 	case "noisy":
@@ -55,7 +59,7 @@ func servePlugin(kind string) {
 		sdk.Serve(faultyPlugin())
 	case "future":
 		fmt.Printf("1|99|unix|%s/x|grpc|\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
-		select {}
+		stall()
 	case "elsewhere":
 		l, _ := net.Listen("unix", filepath.Join(os.TempDir(), "elsewhere-"+strconv.Itoa(os.Getpid())))
 		fmt.Printf("1|1|unix|%s|grpc|\n", l.Addr())
@@ -64,7 +68,7 @@ func servePlugin(kind string) {
 	case "tcp":
 		l, _ := net.Listen("tcp", "127.0.0.1:0")
 		fmt.Printf("1|1|tcp|%s|grpc|\n", l.Addr())
-		select {}
+		stall()
 	case "mute": // accepts the connection and says nothing
 		l, _ := net.Listen("unix", filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s"))
 		fmt.Printf("1|1|unix|%s|grpc|\n", l.Addr())

@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
+// stall does nothing for longer than anybody waits. Go ends a program that
+// waits for nothing at all.
+func stall() { time.Sleep(time.Hour) }
+
 // startSlow never becomes ready.
-func startSlow() { select {} }
+func startSlow() { stall() }
 
 // startExit ends before it is ready.
 func startExit() {
@@ -28,17 +33,17 @@ func startNoise() {
 // wrongHandshake says what is no handshake.
 func wrongHandshake() {
 	fmt.Println("ready|steady|go")
-	select {}
+	stall()
 }
 
 // wrongProtocol speaks a protocol that is no longer spoken.
 func wrongProtocol() {
 	fmt.Printf("1|0|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
-	select {}
+	stall()
 }
 
 // newer speaks a protocol that is not spoken yet, and no older one.
 func newer() {
 	fmt.Printf("1|3|unix|%s/x|grpc\n", os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
-	select {}
+	stall()
 }
