@@ -136,7 +136,7 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	body, options := splitOptions(b.Body)
 	rest := *b
 	rest.Body = body
-	blk := r.open(&rest, schema("command prepend forbid unknown number timeout success report", "option names", "operands"))
+	blk := r.open(&rest, schema("command prepend forbid unknown number separator option_style timeout success report", "option names", "operands"))
 	blk.require("command")
 	w := new(argv.Wrapper)
 	blk.text("command", &w.Command)
@@ -147,6 +147,10 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	blk.texts("forbid", &w.Forbid)
 	blk.oneOf("unknown", &w.Unknown, "refuse", "allow")
 	blk.boolean("number", &w.Number)
+	separator := true
+	blk.boolean("separator", &separator)
+	w.NoSeparator = !separator
+	w.Style = blk.style("option_style")
 	blk.duration("timeout", &w.Timeout)
 	blk.integers("success", &w.Success)
 	blk.text("report", &w.Report)
@@ -191,7 +195,7 @@ func (r *reader) optionName(name string, at hcl.Range) {
 
 // option reads an option block. Its names are its labels, or words of one.
 func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
-	blk := r.open(b, schema("value optional refuse"))
+	blk := r.open(b, schema("value values optional refuse"))
 	o := argv.Option{Names: words(b.Labels)}
 	if len(o.Names) == 0 {
 		r.fail(b.DefRange, "Option without a name", `Write option "-n" "--lines" { ... }.`, "An option needs at least one name.")
@@ -204,12 +208,44 @@ func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
 		r.optionName(name, b.DefRange)
 	}
 	o.Value = blk.kind("value", argv.None, argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)
+	o.Values = blk.kinds("values")
 	blk.boolean("optional", &o.Optional)
 	blk.text("refuse", &o.Refuse)
+	if o.Value != "" && blk.has("values") {
+		r.fail(blk.where("values"), "Value and values", "Keep value for one, values for several.", "An option has one or the other.")
+	}
 	if o.Optional && (o.Value == "" || o.Value == argv.None) {
 		r.fail(blk.where("optional"), "Optional value of a switch", "Say what the value is: value = \"string\".", "This option takes no value.")
 	}
 	return o
+}
+
+// style reads how options carry their values.
+func (b block) style(name string) argv.Style {
+	var s string
+	b.oneOf(name, &s, string(argv.Equals), string(argv.Separate), string(argv.AsWritten))
+	return argv.Style(s)
+}
+
+// kinds reads what the values of an option are that takes several.
+func (b block) kinds(name string) []argv.Kind {
+	var texts []string
+	if !b.texts(name, &texts) {
+		return nil
+	}
+	known := []string{string(argv.String), string(argv.Number), string(argv.Read), string(argv.Write), string(argv.Remove)}
+	kinds := make([]argv.Kind, 0, len(texts))
+	for _, text := range texts {
+		if !slices.Contains(known, text) {
+			b.fail(b.where(name), "Unknown value", mustBe(text, known), "An item of %s cannot be %q.", name, text)
+			continue
+		}
+		kinds = append(kinds, argv.Kind(text))
+	}
+	if len(texts) < 2 {
+		b.fail(b.where(name), "Too few values", `Write value = "string" for one, and values = ["string", "read"] for two.`, "%s is for options that take several values.", name)
+	}
+	return kinds
 }
 
 func (b block) kind(name string, kinds ...argv.Kind) argv.Kind {
@@ -234,9 +270,10 @@ func (b block) operands(w *argv.Wrapper) {
 			continue
 		}
 		first = nested
-		o, blk := &w.Operands, b.open(nested, schema("type last into min max refuse reason"))
-		o.Type = blk.kind("type", argv.String, argv.Read, argv.Write, argv.Remove, argv.None)
-		o.Last = blk.kind("last", argv.String, argv.Read, argv.Write, argv.Remove)
+		o, blk := &w.Operands, b.open(nested, schema("type first last into min max refuse reason"))
+		o.Type = blk.kind("type", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove, argv.None)
+		o.First = blk.kind("first", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)
+		o.Last = blk.kind("last", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)
 		blk.boolean("into", &o.Into)
 		blk.count("min", &o.Min)
 		blk.count("max", &o.Max)
@@ -244,6 +281,10 @@ func (b block) operands(w *argv.Wrapper) {
 		blk.text("reason", &o.Reason)
 		if o.Max > 0 && o.Max < o.Min {
 			b.fail(blk.where("max"), "Empty range", "", "max is less than min.")
+		}
+		if o.First != "" && w.Open() {
+			b.fail(blk.where("first"), "First operand of an open passthrough", `Declare its options, or add unknown = "refuse" for none.`,
+				"Where any option may pass, the first operand cannot be told from the value of an option.")
 		}
 		if o.Into && o.Last == "" {
 			b.fail(blk.where("into"), "Nothing to go into", `Add last = "write".`, "into is about the last operand, and last is not set.")

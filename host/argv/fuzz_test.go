@@ -2,6 +2,7 @@ package argv_test
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,4 +33,47 @@ func FuzzURITemplate(f *testing.F) {
 			t.Fatalf("%q in %q came back as %q", value, template, values)
 		}
 	})
+}
+
+// FuzzWithoutSeparator: whatever the args, what begins with a dash in the
+// argument list is a declared option, or the value that one has.
+func FuzzWithoutSeparator(f *testing.F) {
+	f.Add("-r --arg k v . a.go -- -x")
+	f.Add("-json -separator=-cmd a.db 'select 1'")
+	f.Add("--outDir dist --level -5 -p a.go *rf -")
+	f.Fuzz(func(t *testing.T, args string) {
+		for _, w := range []*argv.Wrapper{jq(), sqlite(), tsc()} {
+			run, err := w.Resolve(args, world)
+			if err != nil {
+				continue
+			}
+			words := run.Argv[1+len(w.Prepend):]
+			for len(words) > 0 {
+				words = words[1+declaredValues(t, w, words[0]):]
+			}
+		}
+	})
+}
+
+// declaredValues gives how many words belong to an option, and fails the test
+// for one that is not declared.
+func declaredValues(t *testing.T, w *argv.Wrapper, word string) int {
+	t.Helper()
+	if !strings.HasPrefix(word, "-") {
+		return 0
+	}
+	name, _, attached := strings.Cut(word, "=")
+	for _, o := range w.Options {
+		switch {
+		case !slices.Contains(o.Names, name):
+		case len(o.Values) > 0:
+			return len(o.Values)
+		case o.Value == "" || attached:
+			return 0
+		default:
+			return 1
+		}
+	}
+	t.Fatalf("%q reaches %s as an option", word, w.Command)
+	return 0
 }

@@ -13,8 +13,11 @@ import (
 // checkOperands checks number and kind of the operands.
 func (p *parse) checkOperands() error {
 	o := p.wrapper.Operands
-	if o.Type == None && len(p.operands) > 0 {
+	if o.Type == None && o.First == "" && len(p.operands) > 0 {
 		return p.operandError("takes no operands, and %q is one", p.operands[0])
+	}
+	if o.Type == None && len(p.operands) > 1 {
+		return p.operandError("takes one operand, and %q is another", p.operands[1])
 	}
 	if err := p.checkCount(); err != nil {
 		return err
@@ -22,37 +25,63 @@ func (p *parse) checkOperands() error {
 	if err := p.refusedOperand(); err != nil {
 		return err
 	}
-	for i, operand := range p.operands {
-		if o.Type == Remove {
-			// With a slash behind it, a symlink would stand for its target.
-			operand = trimSlash(operand)
-			p.operands[i] = operand
-		}
-		if operand == "-" && o.Type == Write {
-			operand = "./-" // touch takes a bare dash for its output
-			p.operands[i] = operand
-		}
-		kind := o.Type
-		if kind == "" {
-			kind = Read
-		}
-		if i == len(p.operands)-1 && o.Last != "" {
-			if err := p.last(operand, p.operands[:i]); err != nil {
-				return err
-			}
-			continue
-		}
-		if kind.IsPath() {
-			if err := p.path(operand, kind); err != nil {
-				return err
-			}
+	for i := range p.operands {
+		if err := p.checkOperand(i); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// checkOperand checks one operand, and writes it so that the program takes it
+// for one.
+func (p *parse) checkOperand(i int) error {
+	o, operand := p.wrapper.Operands, p.operands[i]
+	kind, last := o.kind(i, len(p.operands))
+	switch {
+	case o.Type == Remove || kind == Remove:
+		// With a slash behind it, a symlink would stand for its target.
+		operand = trimSlash(operand)
+	case operand == "-" && (o.Type == Write || kind == Write):
+		operand = "./-" // touch takes a bare dash for its output
+	}
+	if p.wrapper.NoSeparator && strings.HasPrefix(operand, "-") {
+		if !kind.IsPath() {
+			return p.operandError("would take the operand %q for an option", operand).
+				Suggest("Write it so that it does not begin with a dash. %s", p.wrapper.help())
+		}
+		operand = "./" + operand
+	}
+	p.operands[i] = operand
+	switch {
+	case last && kind.IsPath():
+		return p.last(operand, p.operands[:i])
+	case kind.IsPath():
+		return p.path(operand, kind)
+	case kind == Number && !isNumber(operand):
+		return p.operandError("takes a number there, not %q", operand)
+	}
+	return nil
+}
+
+// kind is what the i-th of n operands is, and whether it is the one that Last
+// is about.
+func (o Operands) kind(i, n int) (kind Kind, last bool) {
+	switch {
+	case i == 0 && o.First != "":
+		return o.First, false
+	case i == n-1 && o.Last != "":
+		return o.Last, true
+	case o.Type == "":
+		return Read, false
+	}
+	return o.Type, false
+}
+
 // arePaths reports whether any operand is a path.
-func (o Operands) arePaths() bool { return o.Type == "" || o.Type.IsPath() || o.Last.IsPath() }
+func (o Operands) arePaths() bool {
+	return o.Type == "" || o.Type.IsPath() || o.First.IsPath() || o.Last.IsPath()
+}
 
 func operands(n int) string {
 	if n == 1 {
@@ -65,9 +94,6 @@ func operands(n int) string {
 // others. Then it is the places inside it that are written.
 func (p *parse) last(target string, others []string) error {
 	o := p.wrapper.Operands
-	if !o.Last.IsPath() {
-		return nil
-	}
 	if !o.Into || len(others) == 0 || p.paths == nil || !p.paths.IsDir(target) {
 		if err := p.path(target, o.lastKind()); err != nil || !o.Into {
 			return err
@@ -162,6 +188,9 @@ func (p *parse) checkCount() error {
 func (o *Operands) sample() string {
 	word := map[bool]string{true: "WORD", false: "PATH"}[o.Type == String]
 	words := slices.Repeat([]string{word}, o.Min)
+	if o.First != "" && !o.First.IsPath() && o.Min > 0 {
+		words[0] = "WORD"
+	}
 	if o.Last != "" && o.Min > 1 {
 		words[o.Min-1] = "TARGET"
 	}
@@ -192,6 +221,8 @@ func (p *parse) openly(words []Word) (*Run, error) {
 		}
 		switch text := word.Text; {
 		case len(matches) > 0:
+		case options && text == "--" && p.wrapper.NoSeparator:
+			err = p.operandError("does not know the separator --").Suggest("Leave it out, and write a path that begins with a dash as ./-NAME.")
 		case options && text == "--":
 			options = false
 			p.run.Argv = append(p.run.Argv, text)

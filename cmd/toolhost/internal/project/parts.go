@@ -119,20 +119,37 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 	return p.openTrees(p.Workspace.Root(), cfg)
 }
 
-// addShipped offers the tools of a plugin that is part of toolhost.
-func (m *parts) addShipped(spec plugins.Spec) error {
+// ownTools are the tools of agent.hcl that are offered: none beside the fixed
+// contract "agent".
+func ownTools(m *parts, cfg *config.Config) []argv.Spec {
+	if m.toolset.Name == "agent" {
+		return nil
+	}
+	return cfg.Tools
+}
+
+// addShipped offers the tools of a plugin that is part of toolhost, without
+// those whose place others take.
+func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
 	if err := m.manager.Add(spec); err != nil {
 		return err
 	}
-	m.sources = append(m.sources, m.manager.Source(spec.Name))
+	m.sources = append(m.sources, host.Without(m.manager.Source(spec.Name), replaced...))
 	return nil
 }
 
 // addSources adds, in order of listing: builtins, commands, the files plugin,
-// the Taskfile, the project's plugins and other MCP servers.
+// the Taskfile, the project's plugins and other MCP servers. A tool of
+// agent.hcl takes the place of the standard one of its name, whatever source
+// that is of.
 func (p *Project) addSources(m *parts, cfg *config.Config) error {
-	commands, err := p.commands(m, cfg)
+	own := ownTools(m, cfg)
+	replaced := make([]string, len(own))
+	for i := range own {
+		replaced[i] = own[i].Name
+	}
+	commands, err := p.commands(m, cfg, own)
 	if err != nil {
 		return usage(err)
 	}
@@ -142,14 +159,15 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 	}
 	m.tasks = p.newTaskfile(m, cfg)
 	m.sources = append(m.sources,
-		host.Tools("builtin", builtins...),
+		host.Without(host.Tools("builtin", builtins...), replaced...),
 		commands,
-		host.Tools("taskfile", m.tasks.Tools()...),
+		host.Without(host.Tools("taskfile", m.tasks.Tools()...), replaced...),
 	)
 	// The file tools do to files what the builtins do, in the same confines: a
 	// process of their own would cost twice the time and protect nothing.
 	settings := map[string]any{"confine": p.confineSettings(cfg)}
-	if err := m.addShipped(plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}); err != nil {
+	files := plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}
+	if err := m.addShipped(files, replaced...); err != nil {
 		return err
 	}
 	if m.toolset.Name == "agent" {
@@ -211,14 +229,9 @@ func (p *Project) sealKey(cfg *config.Config) *seal.Key {
 	return key
 }
 
-// commands are the standard wrappers and the tools of agent.hcl. A tool of
-// agent.hcl takes the place of a standard one of its name, except in the fixed
-// toolset.
-func (p *Project) commands(m *parts, cfg *config.Config) (host.Source, error) {
-	var own []argv.Spec
-	if m.toolset.Name != "agent" {
-		own = cfg.Tools
-	}
+// commands are the standard wrappers that no own tool takes the place of, and
+// the own tools.
+func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.Source, error) {
 	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
 		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
 	})

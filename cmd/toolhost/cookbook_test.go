@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// recipes are the pieces of agent.hcl in the cookbook, by their first line.
+func recipes(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/COOKBOOK.md")
+	require.NoError(t, err)
+	found := make(map[string]string)
+	for _, match := range regexp.MustCompile("(?ms)^```hcl\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
+		first, _, _ := strings.Cut(match[1], "\n")
+		require.NotContains(t, found, first, "two recipes begin alike")
+		found[first] = match[1]
+	}
+	return found
+}
+
+// TestCookbook has validate check every recipe, with its examples and rejects.
+func TestCookbook(t *testing.T) {
+	for first, recipe := range recipes(t) {
+		t.Run(strings.Trim(first, " {"), func(t *testing.T) {
+			dir := t.TempDir()
+			plant(t, dir, texts{"agent.hcl": recipe})
+			stdout, stderr, code := runIn(t, dir, "validate")
+			assert.Zero(t, code, stderr)
+			assert.Contains(t, stdout, "is valid")
+		})
+	}
+}
+
+// TestCookbookRuns calls the recipes with the programs that they wrap.
+func TestCookbookRuns(t *testing.T) {
+	tests := map[string]struct {
+		files texts
+		calls [][2]string       // args and what is printed
+		fails map[string]string // args to what the error says
+	}{
+		"jq": {
+			texts{"x.json": `{"a":[1,2],"n":"-5"}`, "more.json": `{"b":3}`},
+			[][2]string{
+				{"-c .a x.json", "[1,2]\n"},
+				{"-c --arg k v '{k: $k}' x.json", "{\"k\":\"v\"}\n"},
+				{"-c --slurpfile m more.json '$m[0].b' x.json", "3\n"},
+				{"--indent 1 .a x.json", "[\n 1,\n 2\n]\n"},
+				{"-c '.a[0], .a[1]' *x.json", "1\n2\n"},
+				{"-n -r '\"x\"'", "x\n"},
+			},
+			map[string]string{
+				". /etc/passwd":    "outside",
+				"-- -f x.json":     "for an option",
+				"--arg k":          "needs 2 values",
+				"--from-file p x":  "not among",
+				"-L /tmp . x.json": "not among",
+			},
+		},
+		"sqlite3": {
+			texts{},
+			[][2]string{
+				{"app.db 'create table t(a, b)'", ""},
+				{"app.db \"insert into t values (1, 'x')\"", ""},
+				{"-json app.db 'select * from t'", "[{\"a\":1,\"b\":\"x\"}]\n"},
+				{"--header app.db 'select a, b from t'", "a|b\n1|x\n"},
+				{"-separator ' / ' app.db 'select a, b from t'", "1 / x\n"},
+				{"-separator=: app.db 'select a, b from t'", "1:x\n"},
+			},
+			map[string]string{
+				"app.db '.shell id'":                   "safe mode",
+				"app.db \"attach '/tmp/x.db' as x\"":   "safe mode",
+				"-readonly app.db 'create table u(a)'": "readonly",
+				"../app.db 'select 1'":                 "outside",
+				"-separator -cmd app.db 'select 1'":    "begins with a dash",
+				"app.db -- -interactive":               "for an option",
+				"app.db 'select 1' '.read x'":          "at most 2",
+			},
+		},
+		"tsc": {
+			texts{"a.ts": "const a: number = 'x'\n", "b.ts": "export const b: number = 1\n"},
+			[][2]string{{"--outDir=dist --target es2022 b.ts", ""}},
+			map[string]string{
+				"--noEmit --strict a.ts": "TS2322",
+				"@args":                  "not checked",
+				"--watch":                "not among",
+				"--outDir ../x b.ts":     "outside",
+			},
+		},
+	}
+	all := recipes(t)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			testneed.Program(t, name)
+			dir := t.TempDir()
+			tt.files["agent.hcl"] = all["tool \""+name+"\" {"]
+			plant(t, dir, tt.files)
+			for _, call := range tt.calls {
+				stdout, stderr, code := runIn(t, dir, "call", name, "args="+call[0])
+				require.Zero(t, code, "%s: %s", call[0], stderr)
+				assert.Equal(t, call[1], stdout, call[0])
+			}
+			for args, want := range tt.fails {
+				_, stderr, code := runIn(t, dir, "call", name, "args="+args)
+				assert.Equal(t, exitFailed, code, args)
+				assert.Contains(t, stderr, want, args)
+			}
+			assert.NoFileExists(t, filepath.Join(filepath.Dir(dir), "app.db"))
+		})
+	}
+}

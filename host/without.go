@@ -1,0 +1,39 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Without leaves the tools with these names out of a source, for tools of
+// other sources that take their place.
+func Without(source Source, names ...string) Source {
+	if len(names) == 0 {
+		return source
+	}
+	return without{source, names}
+}
+
+type without struct {
+	Source
+	names []string
+}
+
+func (w without) Tools(ctx context.Context) ([]tool.Tool, error) {
+	tools, err := w.Source.Tools(ctx)
+	return w.filter(tools), err
+}
+
+func (w without) KnownTools() ([]tool.Tool, bool) {
+	tools, ok := known(w.Source)
+	return w.filter(tools), ok
+}
+
+// filter makes a new slice: that of the source may be shared.
+func (w without) filter(tools []tool.Tool) []tool.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t tool.Tool) bool {
+		return slices.Contains(w.names, t.Definition().Name)
+	})
+}
