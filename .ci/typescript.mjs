@@ -120,7 +120,7 @@ const written = (dir) => fs.existsSync(path.join(dir, 'a.txt'));
 const checks = {
   async 'approval by elicitation'(way) {
     let asked;
-    const user = async (request) => ((asked = request.params.message), { action: 'accept', content: {} });
+    const user = async (request) => ((asked = request.params.message), { action: 'accept', content: { decision: 'once' } });
     await withClient(way, user, async (client, dir) => {
       const result = await client.callTool(write);
       assert.ok(!result.isError, JSON.stringify(result));
@@ -130,11 +130,20 @@ const checks = {
     });
   },
   async 'denial'(way) {
-    for (const action of ['decline', 'cancel']) {
-      await withClient(way, async () => ({ action }), async (client, dir) => {
+    const content = { decision: 'deny', reason: 'use the other file' };
+    await withClient(way, async () => ({ action: 'accept', content }), async (client, dir) => {
+      const result = await client.callTool(write);
+      assert.ok(result.isError);
+      assert.match(result.content[0].text, /did not approve .*use the other file/);
+      assert.ok(!written(dir));
+    });
+  },
+  async 'no decision'(way) {
+    for (const answer of [{ action: 'cancel' }, { action: 'decline' }, { action: 'accept', content: {} }]) {
+      await withClient(way, async () => answer, async (client, dir) => {
         const result = await client.callTool(write);
         assert.ok(result.isError);
-        assert.match(result.content[0].text, /did not approve/);
+        assert.match(result.content[0].text, /toolhost approve [a-z0-9]+/);
         assert.ok(!written(dir));
       });
     }
@@ -144,7 +153,7 @@ const checks = {
     const user = () => new Promise((resolve) => (give = resolve));
     await withClient(way, user, async (client, dir) => {
       await assert.rejects(client.callTool(write, undefined, { timeout: 1000 }), /timed out/i);
-      give({ action: 'accept', content: {} });
+      give({ action: 'accept', content: { decision: 'once' } });
       assert.ok(!(await client.callTool({ name: 'todoread', arguments: {} })).isError, 'the server goes on');
       assert.ok(!written(dir), 'an answer that comes too late runs nothing');
     });

@@ -1,9 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -13,67 +14,123 @@ func (c *call) approve(ctx context.Context) error {
 	if c.outcome.Decision.Action != Ask {
 		return nil
 	}
-	answer, given := c.request.Answers[approvalKey]
-	switch {
-	case given && answer.Accepted():
-		c.decided(ctx, c.remember(ctx, answer))
-		return nil
-	case given:
-		c.decided(ctx, "refused")
-		return tool.Errorf(tool.Denied, "the user did not approve the call of %s", c.entry.Name).
-			Suggest("Do not repeat the call; ask the user what to do instead.")
-	case !c.request.CanAsk:
-		return c.approvedElsewhere(ctx)
+	if answer, given := c.request.Answers[ApprovalKey]; given {
+		return c.answeredApproval(ctx, answer)
 	}
-	return &tool.InputRequired{Key: approvalKey, Form: tool.Form{
+	switch v, reason := c.saidElsewhere(ctx); v {
+	case ApproveOnce, ApproveAlways:
+		c.decided(ctx, "approved elsewhere")
+		return nil
+	case Refuse:
+		c.decided(ctx, "refused elsewhere")
+		return Refused(c.entry.Name, reason)
+	}
+	if !c.request.CanAsk {
+		return c.wait(ctx, "nobody to ask", "nobody can be asked")
+	}
+	return &tool.InputRequired{Key: ApprovalKey, Form: tool.Form{
 		Message: fmt.Sprintf("Approve the call of %s? %s", c.entry.Name, c.outcome.Decision.Reason),
+		Schema:  approvalForm,
 	}}
 }
 
-// approvedElsewhere is approve where the caller cannot be asked: a person may
-// have approved the call in a terminal, or is to do so.
-func (c *call) approvedElsewhere(ctx context.Context) error {
+// answeredApproval does what the person said, if one has said anything.
+func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
+	v, reason := verdict(answer)
+	switch v {
+	case ApproveOnce:
+		c.decided(ctx, "approved")
+		return nil
+	case ApproveAlways:
+		c.decided(ctx, c.remember(ctx))
+		return nil
+	case Refuse:
+		c.decided(ctx, "refused")
+		return Refused(c.entry.Name, reason)
+	}
+	return c.wait(ctx, "no answer", cmp.Or(reason, "the question was closed without an answer"))
+}
+
+// Refused is the error of a call that a person has refused. The reason, which
+// may be empty, is for the agent.
+func Refused(name, reason string) *tool.Error {
+	reason = strings.TrimSpace(reason)
+	if reason == "" {
+		return tool.Errorf(tool.Denied, "the user did not approve the call of %s", name).
+			Suggest("Do not repeat the call; ask the user what to do instead.")
+	}
+	return tool.Errorf(tool.Denied, "the user did not approve the call of %s and says: %s", name, reason).
+		Suggest("Do not repeat the call; do what the user says instead.").With("reason", reason)
+}
+
+// wait ends a call that nobody has decided on. It waits for a person to approve
+// it in a terminal, where that is possible.
+func (c *call) wait(ctx context.Context, answer, why string) error {
 	how := c.request.HowToApprove
 	if how == "" {
 		how = "Ask the operator to allow it with a policy rule in agent.hcl."
 	}
-	if approvals := c.host.options.Approvals; approvals != nil && c.request.ApproveLater {
-		taken, said, err := c.takeApproval(ctx, approvals)
-		switch {
-		case err != nil:
-			c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)
-		case taken:
-			c.decided(ctx, "approved elsewhere")
-			return nil
-		default:
-			how = said
-		}
+	if said, err := c.file(ctx); err != nil {
+		c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)
+	} else if said != "" {
+		how = said
 	}
-	c.decided(ctx, "nobody to ask")
-	return tool.Errorf(tool.Denied, "the call of %s needs approval and nobody can be asked: %s", c.entry.Name, c.outcome.Decision.Reason).
+	c.decided(ctx, answer)
+	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why, c.outcome.Decision.Reason).
 		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
 }
 
-func (c *call) takeApproval(ctx context.Context, approvals Approvals) (taken bool, how string, err error) {
+// approver is where calls wait, nil where this one cannot.
+func (c *call) approver() Approvals {
+	if !c.request.ApproveLater {
+		return nil
+	}
+	return c.host.options.Approvals
+}
+
+// binding is the session that an approval is for, "" for any.
+func (c *call) binding() string {
+	if c.request.Anonymous {
+		return ""
+	}
+	return c.session.name
+}
+
+// saidElsewhere is what a person has said of the call in a terminal, which is
+// used up by that.
+func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
+	approvals := c.approver()
+	if approvals == nil {
+		return "", ""
+	}
+	proposal, err := c.proposal(ctx)
+	if err == nil {
+		v, reason, err = approvals.Take(ctx, c.binding(), *proposal)
+	}
+	if err != nil {
+		c.host.logger.WarnContext(ctx, "approvals cannot be read", "tool", c.entry.Name, "error", err)
+		return "", ""
+	}
+	return v, reason
+}
+
+// file makes the call wait for approval, and tells how a person gives it.
+func (c *call) file(ctx context.Context) (how string, err error) {
+	approvals := c.approver()
+	if approvals == nil {
+		return "", nil
+	}
 	proposal, err := c.proposal(ctx)
 	if err != nil {
-		return false, "", err
+		return "", err
 	}
-	if taken, err = approvals.Take(ctx, c.session.name, *proposal); taken || err != nil {
-		return taken, "", err
-	}
-	how, err = approvals.File(ctx, c.session.name, *proposal, c.outcome.Decision)
-	return false, how, err
+	return approvals.File(ctx, c.binding(), *proposal, c.outcome.Decision)
 }
 
 // remember stores a lasting approval, and says what the record is to say of
 // the answer. A failure is no reason to refuse the call that was just approved.
-func (c *call) remember(ctx context.Context, answer tool.Answer) string {
-	var content approvalContent
-	if len(answer.Content) > 0 {
-		_ = json.Unmarshal(answer.Content, &content)
-	}
-	if !content.Remember || c.host.options.Remember == nil {
+func (c *call) remember(ctx context.Context) string {
+	if c.host.options.Remember == nil {
 		return "approved"
 	}
 	proposal, err := c.proposal(ctx)

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,7 +36,7 @@ type asking struct {
 // the configuration; else the face has to put it.
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	if answer, ok := s.answered(key); ok {
-		return answer, fits(form, answer)
+		return answer, CheckAnswer(form, answer)
 	}
 	switch {
 	case form.Sample != nil:
@@ -58,8 +60,9 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
 }
 
-// fits refuses an answer that its form does not allow, wherever it comes from.
-func fits(form tool.Form, answer tool.Answer) error {
+// CheckAnswer refuses an answer that its form does not allow, wherever it comes
+// from. The error says what would be one.
+func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	if len(form.Schema) == 0 || !answer.Accepted() {
 		return nil
 	}
@@ -67,15 +70,50 @@ func fits(form tool.Form, answer tool.Answer) error {
 	if err != nil {
 		return tool.Errorf(tool.Internal, "the form of the question cannot be read: %w", err).Suggest("Tell the author of the tool.")
 	}
-	if _, _, violations := compiled.Decode(answer.Content); len(violations) > 0 {
-		return tool.Errorf(tool.InvalidArgument, "the answer does not fit the form: %s", violations[0]).
-			Suggest("Fill in the form as its schema says and answer again.")
+	content := answer.Content
+	if len(content) == 0 {
+		content = json.RawMessage(`{}`)
+	}
+	if _, _, violations := compiled.Decode(content); len(violations) > 0 {
+		return tool.Errorf(tool.InvalidArgument, "the answer to %q does not fit the form: %s", form.Message, violations[0]).
+			Suggest("Nothing was run. The answer needs %s. If the client did not show these fields, it cannot draw this form: make the call on a terminal (toolhost call), or from another client.", fieldsOf(form.Schema))
 	}
 	return nil
 }
 
+// fieldsOf lists the fields of a form in words.
+func fieldsOf(form json.RawMessage) string {
+	var shape struct {
+		Properties map[string]struct {
+			Type  string   `json:"type"`
+			Enum  []string `json:"enum"`
+			OneOf []struct {
+				Const string `json:"const"`
+			} `json:"oneOf"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	_ = json.Unmarshal(form, &shape)
+	var fields []string
+	for _, name := range slices.Sorted(maps.Keys(shape.Properties)) {
+		p := shape.Properties[name]
+		kind := cmp.Or(p.Type, "any value")
+		for _, choice := range p.OneOf {
+			p.Enum = append(p.Enum, choice.Const)
+		}
+		if len(p.Enum) > 0 {
+			kind = "one of " + strings.Join(p.Enum, ", ")
+		}
+		if !slices.Contains(shape.Required, name) {
+			kind += ", optional"
+		}
+		fields = append(fields, name+" ("+kind+")")
+	}
+	return strings.Join(fields, ", ")
+}
+
 func (s *services) answered(key string) (tool.Answer, bool) {
-	if key == approvalKey {
+	if key == ApprovalKey {
 		return tool.Answer{}, false
 	}
 	if answer, ok := s.call.request.Answers[key]; ok {

@@ -187,6 +187,10 @@ type Request struct {
 	// ApproveLater is true when the caller can make the same call again after
 	// a person has approved it elsewhere.
 	ApproveLater bool
+	// Anonymous is true when the session's name was made up for one
+	// connection: what a person approves elsewhere is then for the call in any
+	// session, since this one may be over by then.
+	Anonymous bool
 	// CanSample and CanRoots are true when the face can put a question to the
 	// client's model, and ask the client for its roots, in the same way.
 	CanSample, CanRoots bool

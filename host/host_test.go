@@ -166,12 +166,13 @@ func TestJudge(t *testing.T) {
 	assert.Zero(t, ran.Load(), "nothing runs before the answer")
 
 	again := host.Request{Tool: "write", CanAsk: true, ID: out.RequestID, Step: out.Step}
-	again.Answers = map[string]tool.Answer{out.Input.Key: host.Approval(false, false)}
+	again.Answers = map[string]tool.Answer{out.Input.Key: host.Approval(host.Refuse, "no need")}
 	refused := s.Call(t.Context(), again)
 	assert.Equal(t, tool.Denied, refused.Err.Code)
+	assert.Contains(t, refused.Err.Message, "no need")
 	assert.Zero(t, ran.Load())
 
-	again.Answers = map[string]tool.Answer{out.Input.Key: host.Approval(true, true)}
+	again.Answers = map[string]tool.Answer{out.Input.Key: host.Approval(host.ApproveAlways, "")}
 	approved := s.Call(t.Context(), again)
 	require.Nil(t, approved.Err)
 	assert.EqualValues(t, 1, ran.Load())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -54,36 +55,88 @@ type Recorder interface {
 // Approvals lets a person approve a call elsewhere, for callers that cannot
 // be asked. It is safe for concurrent use.
 type Approvals interface {
-	// Take uses up the approval of exactly this call in that session, and
-	// reports whether there was one.
-	Take(ctx context.Context, session string, p Proposal) (bool, error)
+	// Take uses up what a person has said of exactly this call in that session;
+	// the empty verdict is for nothing yet. The session is empty for callers
+	// whose session nobody named: the verdict is then for the call wherever it
+	// comes in.
+	Take(ctx context.Context, session string, p Proposal) (v Verdict, reason string, err error)
 	// File makes the call wait for approval. It returns a sentence that tells
 	// the caller how a person approves it.
 	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)
 }
 
-// approvalKey is the key under which a request carries the user's approval.
-const approvalKey = "toolhost.approval"
+// ApprovalKey is the key under which a request carries the user's approval.
+const ApprovalKey = "toolhost.approval"
 
-// Approval makes the answer that approves or refuses the call of an outcome
-// whose Input.Key it is given for. Remember true asks for a lasting approval
-// of exactly this call.
-func Approval(yes, remember bool) tool.Answer {
-	if !yes {
-		return tool.Answer{Action: "decline"}
-	}
-	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{remember})}
+// Verdict is what a person says of a call that needs approval.
+type Verdict string
+
+// The verdicts. Whatever else is answered decides nothing.
+const (
+	ApproveOnce   Verdict = "once"
+	ApproveAlways Verdict = "always" // exactly this call, from now on
+	Refuse        Verdict = "deny"
+)
+
+// approvalContent is the content of an accepted answer under ApprovalKey.
+type approvalContent struct {
+	Decision Verdict `json:"decision"`
+	// Reason is what the person has to say to the agent, or why nobody has
+	// decided.
+	Reason string `json:"reason,omitempty"`
+}
+
+// approvalForm is the form of the question for approval. Nothing is chosen
+// beforehand, and where a client chooses the first for itself, that refuses.
+var approvalForm = json.RawMessage(`{"type":"object","properties":{` +
+	`"decision":{"type":"string","title":"Decision","oneOf":[` +
+	`{"const":"deny","title":"Do not allow"},` +
+	`{"const":"once","title":"Allow this once"},` +
+	`{"const":"always","title":"Always allow exactly this call"}]},` +
+	`"reason":{"type":"string","title":"Message to the agent (optional), such as why not","maxLength":2000}` +
+	`},"required":["decision"]}`)
+
+// mostReason bounds what a person has to say, in bytes.
+const mostReason = 8000
+
+// Approval makes the answer to a question for approval. The agent is told the
+// reason of a refusal; it may be empty.
+func Approval(v Verdict, reason string) tool.Answer {
+	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{v, reason})}
+}
+
+// Undecided is the answer to a question for approval that no person has
+// answered; why says how that came about.
+func Undecided(why string) tool.Answer {
+	return tool.Answer{Action: "cancel", Content: tool.MustMarshal(approvalContent{Reason: why})}
 }
 
 // ApproveAll are the answers of a caller who approves its request beforehand.
 func ApproveAll() map[string]tool.Answer {
-	return map[string]tool.Answer{approvalKey: Approval(true, false)}
+	return map[string]tool.Answer{ApprovalKey: Approval(ApproveOnce, "")}
 }
 
 // IsApproval reports whether a question is the host's own, whether a call may
 // run, rather than one that the tool asks.
-func IsApproval(q *tool.InputRequired) bool { return q != nil && q.Key == approvalKey }
+func IsApproval(q *tool.InputRequired) bool { return q != nil && q.Key == ApprovalKey }
 
-type approvalContent struct {
-	Remember bool `json:"remember,omitempty"`
+// verdict reads the answer to a question for approval. An answer that makes no
+// explicit choice is no verdict, however it is worded.
+func verdict(answer tool.Answer) (v Verdict, reason string) {
+	var content approvalContent
+	if len(answer.Content) > 0 && json.Unmarshal(answer.Content, &content) != nil {
+		content = approvalContent{}
+	}
+	reason = excerpt.Shorten(content.Reason, mostReason)
+	switch {
+	case answer.Action == "decline":
+		return Refuse, reason
+	case !answer.Accepted():
+		return "", reason
+	}
+	switch content.Decision {
+	case ApproveOnce, ApproveAlways, Refuse:
+		return content.Decision, reason
+	}
+	return "", "the answer chose nothing"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -44,27 +43,39 @@ func (a *app) again(command string) string {
 }
 
 func (a *app) approveCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, deny bool
+	var reason string
 	c := &cobra.Command{
 		Use:   "approve [ID]",
-		Short: "Approve a call that an MCP client could not ask about; list those that wait",
-		Long: fmt.Sprintf(`Approve a call that an MCP client could not ask about.
+		Short: "Approve or deny a call that an MCP client could not ask about; list those that wait",
+		Long: fmt.Sprintf(`Approve or deny a call that an MCP client could not ask about.
 
 Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
-its session, once, within %s; "always" adds a rule that allows it for good.
-It works on a terminal only.`, spoken(approval.GrantTime)),
+this workspace and toolset (and in its session, where that has a name of its
+own), once, within %s; "always" adds a rule that allows it for good.
+It works on a terminal only; --deny works anywhere.`, spoken(approval.GrantTime)),
 		Example: `  toolhost approve
-  toolhost approve k3f9`,
+  toolhost approve k3f9
+  toolhost approve k3f9 --deny --reason "not on a Friday"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case reason != "" && !deny:
+				return usagef("Add --deny, or leave --reason out.", "--reason is for --deny")
+			case deny && len(args) == 0:
+				return usagef("toolhost approve lists the IDs.", "--deny needs the ID of a call")
+			case deny:
+				return a.deny(c.Context(), args[0], reason)
+			case len(args) == 0:
 				return a.listPending(c.Context(), asJSON)
 			}
 			return a.approve(c.Context(), args[0])
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, for programs")
+	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
+	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	return c
 }
 
@@ -92,7 +103,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tTOOL\tSESSION\tEXPIRES\tPARAMETERS")
 	for _, pending := range waiting {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", harmless(pending.ID), harmless(pending.Tool), harmless(pending.Session),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", harmless(pending.ID), harmless(pending.Tool), harmless(firstOf(pending.Session, "any")),
 			pending.Expires.Local().Format(time.TimeOnly), shortValue(pending.Params))
 	}
 	return w.Flush()
@@ -120,14 +131,32 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool, outcome.Decision.Reason).
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
-	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(pending.Session), pending.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
 	request.Params = pending.Params
 	a.showApproval(request, outcome)
-	line, _, err := a.readLine(ctx, "Approve? (y/n/always): ")
+	verdict, reason, err := a.askVerdict(ctx)
 	if err != nil {
 		return err
 	}
-	return a.settle(ctx, p, pending, strings.ToLower(strings.TrimSpace(line)))
+	return a.settle(ctx, p, pending, verdict, reason)
+}
+
+// deny refuses a call that waits. The agent is told when it makes the call again.
+func (a *app) deny(ctx context.Context, id, reason string) error {
+	p, pending, err := a.openPending(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	store, err := p.Approvals()
+	if err != nil {
+		return err
+	}
+	if err := store.Refuse(ctx, pending, reason); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n", harmless(pending.Tool), spoken(approval.GrantTime))
+	return nil
 }
 
 // openPending opens the project as the server has it where the call waits.
@@ -153,13 +182,13 @@ func (a *app) openPending(ctx context.Context, id string) (*project.Project, app
 }
 
 // settle does what the person said.
-func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, word string) error {
+func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict, reason string) error {
 	store, err := p.Approvals()
 	if err != nil {
 		return err
 	}
-	switch word {
-	case "always":
+	switch verdict {
+	case host.ApproveAlways:
 		remembered, err := p.Remembered()
 		if err != nil {
 			return err
@@ -167,16 +196,17 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 		if err := remembered.Add(policy.Exactly(pending.Tool, pending.Params)); err != nil {
 			return err
 		}
-	case "y", "yes":
+	case host.ApproveOnce:
 	default:
-		if err := store.Drop(ctx, pending.ID); err != nil {
+		if err := store.Refuse(ctx, pending, reason); err != nil {
 			return err
 		}
-		return tool.Errorf(tool.Denied, "the call of %s is not approved", pending.Tool).Suggest("It will not run; tell the agent what to do instead.")
+		return tool.Errorf(tool.Denied, "the call of %s is not approved", pending.Tool).
+			Suggest("It will not run. The agent is told when it makes the call again.")
 	}
 	if err := store.Approve(ctx, pending); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", approval.GrantTime)
+	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", spoken(approval.GrantTime))
 	return nil
 }

@@ -45,9 +45,11 @@ func TestApprovingInATerminal(t *testing.T) {
 	screen, code := onTerminal(t, dir, "", homeOf(s), "approve")
 	assert.Zero(t, code)
 	assert.Contains(t, screen, id)
-	screen, code = onTerminal(t, dir, "n\n", homeOf(s), "approve", id)
+	screen, code = onTerminal(t, dir, "n\nuse sed\n", homeOf(s), "approve", id)
 	assert.Equal(t, 3, code, screen)
-	assert.True(t, s.call("edit_file", edit).IsError, "a no is no approval")
+	r := s.call("edit_file", edit)
+	assert.True(t, r.IsError, "a no is no approval")
+	assert.Contains(t, r.text(), "did not approve the call of edit_file and says: use sed")
 
 	id = waiting(t, s, edit)
 	screen, code = onTerminal(t, dir, "y\n", homeOf(s), "approve", id)
@@ -56,14 +58,63 @@ func TestApprovingInATerminal(t *testing.T) {
 		assert.Contains(t, screen, part)
 	}
 	assert.True(t, s.call("edit_file", `{"path":"b.txt","old_str":"old","new_str":"new"}`).IsError, "it is for that call alone")
-	other := serveCommand(t, cloned(s))
-	other.hello()
-	assert.True(t, other.call("edit_file", edit).IsError, "and for that session")
-	r := s.call("edit_file", edit)
+	r = s.call("edit_file", edit)
 	assert.False(t, r.IsError, r.text())
 	assert.Equal(t, "new", content(t, dir, "a.txt"))
 	plant(t, dir, texts{"a.txt": "old"})
 	assert.True(t, s.call("edit_file", edit).IsError, "and once")
+}
+
+// A client that is started anew for every prompt has another session each time:
+// the approval is for the call in this workspace and toolset.
+func TestAnApprovalOutlivesItsConnection(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst + "toolset \"edits\" {\n  tools = [\"edit_file\"]\n}\n", "a.txt": "old"})
+	s := serve(t, dir)
+	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
+	id := waiting(t, s, edit)
+	s.stdin.Close()
+	<-s.done
+	screen, code := onTerminal(t, dir, "y\n", homeOf(s), "approve", id)
+	assert.Zero(t, code, screen)
+
+	edits := cloned(s)
+	edits.Args = append(edits.Args, "--toolset", "edits")
+	elsewhere := serveCommand(t, edits)
+	elsewhere.hello()
+	assert.True(t, elsewhere.call("edit_file", edit).IsError, "in another toolset it is another call")
+	next := serveCommand(t, cloned(s))
+	next.hello()
+	r := next.call("edit_file", edit)
+	assert.False(t, r.IsError, r.text())
+	plant(t, dir, texts{"a.txt": "old"})
+	assert.True(t, next.call("edit_file", edit).IsError, "once")
+	_, stderr, code := runIn(t, dir, "approve", id, "--deny")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "no call waits for approval")
+}
+
+func TestDenyingWithAReason(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": askFirst, "a.txt": "old"})
+	s := serve(t, dir)
+	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
+	deny := program(t, dir, "approve", waiting(t, s, edit), "--deny", "--reason", "not on a Friday")
+	deny.Env = append(deny.Env, homeOf(s)...)
+	out, err := deny.CombinedOutput()
+	require.NoError(t, err, string(out))
+	assert.Contains(t, string(out), "Denied.")
+	r := s.call("edit_file", edit)
+	assert.True(t, r.IsError)
+	assert.Contains(t, r.text(), "not on a Friday")
+	waiting(t, s, edit)
+
+	_, stderr, code := runIn(t, dir, "approve", "abcdefgh", "--reason", "x")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "--reason is for --deny")
+	_, stderr, code = runIn(t, dir, "approve", "--deny")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "needs the ID")
 }
 
 func TestApprovingAlwaysInATerminal(t *testing.T) {

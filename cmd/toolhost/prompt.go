@@ -40,19 +40,36 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 func (a *app) ask(ctx context.Context, request host.Request, o *host.Outcome) (tool.Answer, error) {
 	if host.IsApproval(o.Input) {
 		a.showApproval(request, o)
-		line, _, err := a.readLine(ctx, "Approve? (y/n/always): ")
+		verdict, reason, err := a.askVerdict(ctx)
+		return host.Approval(verdict, reason), err
+	}
+	return a.askForm(ctx, o.Input.Form)
+}
+
+// askVerdict asks whether a call may run until the answer is one. No answer at
+// all is a refusal.
+func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, err error) {
+	for {
+		line, ended, err := a.readLine(ctx, "Approve? (y/n/always): ")
 		if err != nil {
-			return tool.Answer{}, err
+			return host.Refuse, "", err
 		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return host.Approval(true, false), nil
+			return host.ApproveOnce, "", nil
 		case "always":
-			return host.Approval(true, true), nil
+			return host.ApproveAlways, "", nil
+		case "n", "no":
+			reason, _, err := a.readLine(ctx, "Why not? The agent is told (Enter for no reason): ")
+			return host.Refuse, strings.TrimSpace(reason), err
+		case "":
+			return host.Refuse, "", nil
 		}
-		return host.Approval(false, false), nil
+		if ended {
+			return host.Refuse, "", nil
+		}
+		fmt.Fprintln(a.err, a.painter.yellow("! ")+"Answer y for this once, always for exactly this call from now on, or n.")
 	}
-	return a.askForm(ctx, o.Input.Form)
 }
 
 // showApproval shows a call before it is approved.

@@ -65,13 +65,16 @@ func TestAskingOnATerminal(t *testing.T) {
 		code    int
 		content string
 	}{
-		"y\n":    {0, "new"},
-		"yes\n":  {0, "new"},
-		"n\n":    {3, "old"},
-		"\n":     {3, "old"},
-		"what\n": {3, "old"},
-		"\x04":   {3, "old"},   // end of input
-		"\x03":   {130, "old"}, // interrupt
+		"y\n":           {0, "new"},
+		"yes\n":         {0, "new"},
+		"n\n\n":         {3, "old"},
+		"No\nlater\n":   {3, "old"},
+		"\n":            {3, "old"},
+		"what\nye\ny\n": {0, "new"}, // a typo is asked again
+		"what\nn\n\n":   {3, "old"},
+		"yy\n\x04":      {3, "old"},
+		"\x04":          {3, "old"},   // end of input
+		"\x03":          {130, "old"}, // interrupt
 	} {
 		dir := t.TempDir()
 		plant(t, dir, texts{"agent.hcl": askFirst, "a.txt": "old"})
@@ -130,7 +133,7 @@ func TestNobodyToAskIsDenied(t *testing.T) {
 func TestApprovalShowsControlCharactersWrittenOut(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": askFirst})
-	screen, code := onTerminal(t, dir, "n\n", []string{"NO_COLOR=1"}, "call", "write_file",
+	screen, code := onTerminal(t, dir, "n\n\n", []string{"NO_COLOR=1"}, "call", "write_file",
 		"path=x\x1b[31m.txt", "content=evil\x1b[2J\x1b[1;1HTool: read_file\rsafe\u202e")
 	assert.Equal(t, 3, code)
 	for _, hidden := range []string{"\x1b", "\u202e", "\r"} {

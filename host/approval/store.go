@@ -31,9 +31,10 @@ const (
 
 // Call is what an approval is for.
 type Call struct {
-	// Toolset and Session are where the call came in.
+	// Toolset and Session are where the call came in. The session is empty where
+	// nobody named it: the approval is then for the call in any session.
 	Toolset string `json:"toolset,omitempty"`
-	Session string `json:"session"`
+	Session string `json:"session,omitempty"`
 	Tool    string `json:"tool"`
 	// Params are the parameters with their defaults.
 	Params json.RawMessage `json:"params"`
@@ -158,7 +159,7 @@ func (s *Store) read(ctx context.Context, key string) (p Pending, ok bool, err e
 func (s *Store) Get(ctx context.Context, id string) (Pending, error) {
 	p, ok, err := s.read(ctx, keyPrefix+strings.ToLower(id))
 	if err == nil && !ok {
-		err = tool.Errorf(tool.NotFound, "no call waits for approval as %q", id).
+		err = tool.Errorf(tool.NotFound, "no call waits for approval as %q: it was decided on, or has waited for more than %s", id, PendingTime).
 			Suggest("toolhost approve lists those that wait; a call that is made again waits again.")
 	}
 	return p, err
@@ -169,23 +170,39 @@ func (s *Store) Drop(ctx context.Context, id string) error {
 	return s.state.Delete(ctx, keyPrefix+id)
 }
 
-// grant is an approval as it lies in its file.
+// Word is what a person has said of a call.
+type Word struct {
+	// Refused is true where the call may not run. Reason is for the agent.
+	Refused bool   `json:"refused,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+// grant is a person's word as it lies in its file.
 type grant struct {
 	Version int       `json:"version"`
 	Digest  string    `json:"digest"`
 	Expires time.Time `json:"expires"`
+	Word
 }
 
-const grantVersion = 1
+const grantVersion = 2
 
 // Approve lets the call of p run, once, and makes it wait no longer.
-func (s *Store) Approve(ctx context.Context, p Pending) error {
+func (s *Store) Approve(ctx context.Context, p Pending) error { return s.settle(ctx, p, Word{}) }
+
+// Refuse has the agent told that the call of p may not run, and why, when it
+// makes the call again. The reason may be empty.
+func (s *Store) Refuse(ctx context.Context, p Pending, reason string) error {
+	return s.settle(ctx, p, Word{true, reason})
+}
+
+func (s *Store) settle(ctx context.Context, p Pending, word Word) error {
 	s.sweep()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return s.failure(err)
 	}
 	digest := p.digest()
-	data := tool.MustMarshal(grant{grantVersion, digest, s.now().UTC().Add(GrantTime)})
+	data := tool.MustMarshal(grant{grantVersion, digest, s.now().UTC().Add(GrantTime), word})
 	if err := atomicfile.Write(s.file(digest), data, 0o600); err != nil {
 		return s.failure(err)
 	}
@@ -194,28 +211,32 @@ func (s *Store) Approve(ctx context.Context, p Pending) error {
 
 func (s *Store) file(digest string) string { return filepath.Join(s.dir, digest+".json") }
 
-// Take uses up the approval of a call, and reports whether there was one.
-func (s *Store) Take(call Call) (bool, error) {
+// Take uses up what a person has said of a call; nil is for nothing yet.
+func (s *Store) Take(call Call) (*Word, error) {
 	digest := call.digest()
 	path := s.file(digest)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, s.failure(err)
+		return nil, s.failure(err)
 	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil // another call was faster
+		return nil, nil // another call was faster
 	} else if err != nil {
-		return false, s.failure(err)
+		return nil, s.failure(err)
 	}
 	return s.holds(data, digest), nil
 }
 
-func (s *Store) holds(data []byte, digest string) bool {
+// holds gives the word of a file that is whole and has not expired.
+func (s *Store) holds(data []byte, digest string) *Word {
 	var g grant
-	return json.Unmarshal(data, &g) == nil && g.Version == grantVersion && g.Digest == digest && s.now().Before(g.Expires)
+	if json.Unmarshal(data, &g) != nil || g.Version != grantVersion || g.Digest != digest || !s.now().Before(g.Expires) {
+		return nil
+	}
+	return &g.Word
 }
 
 // sweep removes approvals that nobody has used in time.
@@ -223,7 +244,7 @@ func (s *Store) sweep() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	for _, path := range files {
 		digest := strings.TrimSuffix(filepath.Base(path), ".json")
-		if data, err := os.ReadFile(path); err == nil && !s.holds(data, digest) {
+		if data, err := os.ReadFile(path); err == nil && s.holds(data, digest) == nil {
 			_ = os.Remove(path)
 		}
 	}

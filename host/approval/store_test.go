@@ -51,7 +51,7 @@ func TestAnApprovalIsForOneCallOnce(t *testing.T) {
 	b := open(t)
 	taken, err := b.Take(wipe())
 	require.NoError(t, err)
-	assert.False(t, taken, "nothing is approved yet")
+	assert.Nil(t, taken, "nothing is approved yet")
 	b.approved(t)
 	for name, change := range map[string]func(*Call){
 		"another tool":      func(c *Call) { c.Tool = "wipe_all" },
@@ -65,16 +65,16 @@ func TestAnApprovalIsForOneCallOnce(t *testing.T) {
 		change(&other)
 		taken, err := b.Take(other)
 		require.NoError(t, err)
-		assert.False(t, taken, name)
+		assert.Nil(t, taken, name)
 	}
 	same := wipe()
 	same.Params = json.RawMessage(` { "force" : true, "path":"a"}`)
 	taken, err = b.Take(same)
 	require.NoError(t, err)
-	assert.True(t, taken, "the order of keys says nothing")
+	assert.NotNil(t, taken, "the order of keys says nothing")
 	taken, err = b.Take(wipe())
 	require.NoError(t, err)
-	assert.False(t, taken, "it is used up")
+	assert.Nil(t, taken, "it is used up")
 	waiting, err := b.List(b.ctx)
 	require.NoError(t, err)
 	assert.Empty(t, waiting)
@@ -92,7 +92,7 @@ func TestApprovalsExpire(t *testing.T) {
 	b.at = b.at.Add(GrantTime + time.Second)
 	taken, err := b.Take(wipe())
 	require.NoError(t, err)
-	assert.False(t, taken)
+	assert.Nil(t, taken)
 }
 
 func TestTheSameCallWaitsOnce(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOnlyOneOfManyTakesAnApproval(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if taken, err := b.Take(wipe()); err == nil && taken {
+			if taken, err := b.Take(wipe()); err == nil && taken != nil && !taken.Refused {
 				won.Add(1)
 			}
 		})
@@ -137,15 +137,33 @@ func TestForgedAndDamagedApprovalsCountNothing(t *testing.T) {
 	require.NoError(t, os.MkdirAll(b.dir, 0o700))
 	for name, content := range map[string]string{
 		"no JSON":         "yes",
-		"another digest":  `{"version":1,"digest":"00","expires":"2999-01-01T00:00:00Z"}`,
-		"another version": `{"version":2,"digest":"` + digest + `","expires":"2999-01-01T00:00:00Z"}`,
-		"no expiry":       `{"version":1,"digest":"` + digest + `"}`,
+		"another digest":  `{"version":2,"digest":"00","expires":"2999-01-01T00:00:00Z"}`,
+		"another version": `{"version":1,"digest":"` + digest + `","expires":"2999-01-01T00:00:00Z"}`,
+		"no expiry":       `{"version":2,"digest":"` + digest + `"}`,
 	} {
 		require.NoError(t, os.WriteFile(b.file(digest), []byte(content), 0o600))
 		taken, err := b.Take(wipe())
 		require.NoError(t, err)
-		assert.False(t, taken, name)
+		assert.Nil(t, taken, name)
 	}
 	_, err := Open(nil, "/space/.config", "/space")
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err), "not where tools write")
+}
+
+func TestARefusalTellsTheReasonOnce(t *testing.T) {
+	b := open(t)
+	p, err := b.File(b.ctx, wipe(), "It is dangerous.")
+	require.NoError(t, err)
+	require.NoError(t, b.Refuse(b.ctx, p, "not that one"))
+	word, err := b.Take(wipe())
+	require.NoError(t, err)
+	assert.Equal(t, &Word{Refused: true, Reason: "not that one"}, word)
+	word, err = b.Take(wipe())
+	require.NoError(t, err)
+	assert.Nil(t, word)
+	b.approved(t)
+	require.NoError(t, b.Refuse(b.ctx, p, ""))
+	word, err = b.Take(wipe())
+	require.NoError(t, err)
+	assert.True(t, word.Refused, "the last word counts")
 }

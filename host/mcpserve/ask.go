@@ -9,9 +9,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +21,6 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -33,12 +34,15 @@ import (
 
 // asked is a call's questions so far.
 type asked struct {
-	ID      string                     `json:"id,omitempty"`
-	Step    int                        `json:"step,omitempty"`
-	Call    string                     `json:"call"` // digest of tool, arguments and session
-	Open    map[string]json.RawMessage `json:"open"` // the open questions with their forms
-	Before  map[string]tool.Answer     `json:"before,omitempty"`
-	Expires int64                      `json:"expires"`
+	ID      string                 `json:"id,omitempty"`
+	Step    int                    `json:"step,omitempty"`
+	Call    string                 `json:"call"` // digest of tool, arguments and session
+	Open    map[string]tool.Form   `json:"open"` // the open questions
+	Before  map[string]tool.Answer `json:"before,omitempty"`
+	Put     int64                  `json:"put"` // when, in milliseconds
+	Expires int64                  `json:"expires"`
+	// Nonce makes the state one of its own: it lets a call run once.
+	Nonce string `json:"nonce"`
 
 	answers map[string]tool.Answer
 }
@@ -47,19 +51,19 @@ type asked struct {
 func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcome) *open {
 	state := asked{
 		ID: outcome.RequestID, Step: outcome.Step,
-		Call: digest(link, in), Open: make(map[string]json.RawMessage), Before: known(before, outcome),
-		Expires: time.Now().Add(s.options.AskTimeout).Unix(),
+		Call: digest(link, in), Open: make(map[string]tool.Form), Before: known(before, outcome),
+		Put: time.Now().UnixMilli(), Expires: time.Now().Add(s.options.AskTimeout).Unix(), Nonce: rand.Text(),
 	}
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions(outcome.Input) {
 		requests[q.Key] = requestOf(in, outcome, q)
-		state.Open[q.Key] = nil
-		if !host.IsApproval(q) {
-			state.Open[q.Key] = q.Form.Schema
-		}
+		state.Open[q.Key] = tool.Form{Message: excerpt.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
 	}
 	return &open{requests, s.sign(state)}
 }
+
+// mostNamed bounds what a state keeps of a question's text, in bytes.
+const mostNamed = 200
 
 // known are all answers so far.
 func known(before asked, outcome *host.Outcome) map[string]tool.Answer {
@@ -91,29 +95,69 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 	defer cancel()
 	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: known(before, outcome)}
 	for _, q := range questions(outcome.Input) {
+		began := time.Now()
 		response, err := put(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
 			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
+		case err != nil && host.IsApproval(q):
+			next.answers[q.Key] = host.Undecided(s.unanswered(waiting, err))
 		case waiting.Err() != nil:
-			return asked{}, tool.Errorf(tool.Denied, "the user did not answer within %s: %s", s.options.AskTimeout, q.Form.Message).
+			return asked{}, tool.Errorf(tool.Denied, "%s: %s", s.unanswered(waiting, err), q.Form.Message).
 				Suggest("Nothing was run. Call again when the user is there to answer.")
 		case err != nil:
 			return asked{}, unasked(q, err)
+		default:
+			next.answers[q.Key] = answer(q.Key, response, time.Since(began))
 		}
-		next.answers[q.Key] = answer(q.Key, response)
 	}
 	return next, nil
 }
 
-// unasked is the error for a question that the client answered with an error.
-// What a tool wants to know, no rule of the policy tells it.
-func unasked(q *tool.InputRequired, err error) *tool.Error {
-	next := "Nothing was run. Tell the user what was asked, and call again when the client can ask."
-	if host.IsApproval(q) {
-		next = "Nothing was run. Ask the user to allow the call with a policy rule in agent.hcl, or use another client."
+// unanswered says why a question has no answer.
+func (s *Server) unanswered(waiting context.Context, err error) string {
+	switch {
+	case waiting.Err() != nil:
+		return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
+	case tool.CodeOf(err) == tool.InvalidArgument:
+		return "the answer chose nothing"
 	}
-	return tool.Errorf(tool.Unavailable, "the client could not ask the user %q: %w", q.Form.Message, err).Suggest("%s", next)
+	return fmt.Sprintf("the client could not ask the user (%v)", err)
+}
+
+// checkElicited checks what a client answers to a form before the SDK does, whose
+// error names neither the question nor what would be an answer.
+func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, request)
+		given, ok := result.(*mcp.ElicitResult)
+		if err != nil || !ok {
+			return result, err
+		}
+		params, ok := request.GetParams().(*mcp.ElicitParams)
+		if !ok || params.RequestedSchema == nil {
+			return result, nil
+		}
+		answer := tool.Answer{Action: given.Action, Content: tool.MustMarshal(given.Content)}
+		if given.Content == nil {
+			answer.Content = nil
+		}
+		form := tool.Form{Message: excerpt.Shorten(params.Message, mostNamed), Schema: tool.MustMarshal(params.RequestedSchema)}
+		if err := host.CheckAnswer(form, answer); err != nil {
+			return nil, err
+		}
+		return result, nil
+	}
+}
+
+// unasked is the error for a tool's question that the client answered with an
+// error, or with what does not fit.
+func unasked(q *tool.InputRequired, err error) *tool.Error {
+	if own, ok := errors.AsType[*tool.Error](err); ok {
+		return own
+	}
+	return tool.Errorf(tool.Unavailable, "the client could not ask the user %q: %w", q.Form.Message, err).
+		Suggest("Nothing was run. Tell the user what was asked, and call again when the client can ask.")
 }
 
 // put sends one question to a client that can be sent requests.
@@ -130,9 +174,6 @@ func formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.Elic
 		return &mcp.ElicitParams{Mode: "url", Message: q.Form.Message, URL: q.Form.URL, ElicitationID: rand.Text()}
 	}
 	schema := q.Form.Schema
-	if host.IsApproval(q) {
-		schema = json.RawMessage(`{"type":"object","properties":{"always":{"type":"boolean","title":"Always allow exactly this call","default":false}}}`)
-	}
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
@@ -175,71 +216,102 @@ func cut(text string) string {
 // never for an approval.
 func (s *Server) resume(link *link, in *inquiry) (asked, error) {
 	if in.state == "" {
-		return asked{answers: answers(in.responses, func(key string) bool { return !host.IsApproval(&tool.InputRequired{Key: key}) })}, nil
+		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil
 	}
 	state, ok := s.verify(in.state)
 	if !ok || state.Call != digest(link, in) || time.Now().Unix() > state.Expires {
-		return asked{}, tool.Errorf(tool.Denied, "the answer does not belong to a question that is open for this call").
-			Suggest("Call again without requestState and answer the new question.")
+		return asked{}, notOpen()
 	}
 	state.answers = make(map[string]tool.Answer)
 	maps.Copy(state.answers, state.Before)
-	maps.Copy(state.answers, answers(in.responses, func(key string) bool {
+	took := time.Since(time.UnixMilli(state.Put))
+	maps.Copy(state.answers, answers(in.responses, took, func(key string) bool {
 		_, open := state.Open[key]
 		return open
 	}))
 	for key, form := range state.Open {
-		if err := checkAnswer(form, state.answers[key]); err != nil {
+		if key == host.ApprovalKey {
+			continue // what chooses nothing is an answer to it
+		}
+		if err := host.CheckAnswer(form, state.answers[key]); err != nil {
 			return asked{}, err
 		}
+	}
+	if _, decided := state.answers[host.ApprovalKey]; decided && !s.spent.spend(state.Nonce, time.Unix(state.Expires, 0)) {
+		return asked{}, notOpen()
 	}
 	return state, nil
 }
 
-// answers reads the responses that count.
-func answers(responses mcp.InputResponseMap, counts func(key string) bool) map[string]tool.Answer {
+func notOpen() *tool.Error {
+	return tool.Errorf(tool.Denied, "the answer does not belong to a question that is open for this call").
+		Suggest("Call again without requestState and answer the new question.")
+}
+
+// spent are the states that have brought an approval, until they expire: one
+// approval is good for one run.
+type spent struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+	sweep int // the number at which to look for expired ones
+}
+
+// spend reports whether the state is used for the first time.
+func (s *spent) spend(nonce string, expires time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until == nil {
+		s.until = make(map[string]time.Time)
+	}
+	if _, used := s.until[nonce]; used {
+		return false
+	}
+	if len(s.until) >= s.sweep {
+		now := time.Now().Add(-time.Second) // expiry counts whole seconds
+		maps.DeleteFunc(s.until, func(_ string, until time.Time) bool { return until.Before(now) })
+		s.sweep = 2*len(s.until) + 100
+	}
+	s.until[nonce] = expires
+	return true
+}
+
+// answers reads the responses that count. took is how long ago the question
+// was put.
+func answers(responses mcp.InputResponseMap, took time.Duration, counts func(key string) bool) map[string]tool.Answer {
 	given := make(map[string]tool.Answer)
 	for key, response := range responses {
 		if counts(key) {
-			given[key] = answer(key, response)
+			given[key] = answer(key, response, took)
 		}
 	}
 	return given
 }
 
-// checkAnswer refuses an answer that does not fit its form.
-func checkAnswer(form json.RawMessage, given tool.Answer) error {
-	if len(form) == 0 || !given.Accepted() {
-		return nil
-	}
-	compiled, err := schema.Compile(form)
-	if err != nil {
-		return err
-	}
-	if _, _, violations := compiled.Decode(given.Content); len(violations) > 0 {
-		return tool.Errorf(tool.InvalidArgument, "the answer does not fit the form: %s", violations[0]).
-			Suggest("Fill in the form as its schema says and answer again.")
-	}
-	return nil
-}
-
 // answer turns a client's response into the host's form.
-func answer(key string, response mcp.InputResponse) tool.Answer {
+func answer(key string, response mcp.InputResponse, took time.Duration) tool.Answer {
 	switch r := response.(type) {
 	case *mcp.CreateMessageWithToolsResult:
 		return tool.Answer{Action: "accept", Content: tool.MustMarshal(tool.SampleResponse{Text: textOf(r.Content), Model: r.Model})}
 	case *mcp.ListRootsResult:
 		return tool.Answer{Action: "accept", Content: tool.MustMarshal(rootsOf(r))}
 	case *mcp.ElicitResult:
-		return elicited(key, r)
+		return elicited(key, r, took)
 	}
 	return tool.Answer{Action: "cancel"}
 }
 
-func elicited(key string, response *mcp.ElicitResult) tool.Answer {
-	if host.IsApproval(&tool.InputRequired{Key: key}) {
-		always, _ := response.Content["always"].(bool)
-		return host.Approval(response.Action == "accept", always)
+// reading is the least time in which a person reads a question and answers it.
+// Clients that run without a person decline at once.
+const reading = time.Second
+
+func elicited(key string, response *mcp.ElicitResult, took time.Duration) tool.Answer {
+	if key == host.ApprovalKey {
+		switch {
+		case response.Action == "cancel":
+			return host.Undecided("the question was closed without an answer")
+		case response.Action == "decline" && took < reading:
+			return host.Undecided("the client declined at once, before anybody could read the question")
+		}
 	}
 	a := tool.Answer{Action: response.Action}
 	if response.Content != nil {

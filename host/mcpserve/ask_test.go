@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,13 @@ import (
 )
 
 const elicitation = `{"elicitation":{}}`
+
+// What a client sends for the choices of a question for approval.
+const (
+	yes    = `{"action":"accept","content":{"decision":"once"}}`
+	always = `{"action":"accept","content":{"decision":"always"}}`
+	no     = `{"action":"accept","content":{"decision":"deny"}}`
+)
 
 // dangerous is a host whose tool write needs approval, and how often it ran.
 func dangerous(t *testing.T) (*host.Host, *int) {
@@ -69,7 +77,7 @@ func (w *web) reply(name, arguments, key, state, response string) map[string]any
 func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	h, runs := dangerous(t)
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	const params, yes = `{"path":"a","n":1}`, `{"action":"accept","content":{}}`
+	const params = `{"path":"a","n":1}`
 	q, key := w.ask("write", params)
 	assert.Contains(t, fmt.Sprint(q.InputRequests), `{"n":1,"path":"a"}`, "the user sees what would run")
 
@@ -104,10 +112,16 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	assert.Zero(t, *runs, "nothing ran before the answer")
 	again := w.reply("write", params, "else", q.RequestState, yes)
 	assert.Equal(t, "input_required", again["result"].(map[string]any)["resultType"], "what was not answered is asked again")
-	assert.Contains(t, textOf(t, w.reply("write", params, key, q.RequestState, `{"action":"decline"}`)), "did not approve")
+	assert.Contains(t, textOf(t, w.reply("write", params, key, q.RequestState, no)), "did not approve")
+	assert.Contains(t, protocolError(w.reply("write", params, key, q.RequestState, yes)), "does not belong", "a question is answered once")
 	assert.Zero(t, *runs)
+	q, key = w.ask("write", params)
 	assert.Equal(t, "done", textOf(t, w.reply("write", `{"n":1, "path":"a"}`, key, q.RequestState, yes)), "the order of keys says nothing")
 	assert.Equal(t, 1, *runs)
+	for range 3 {
+		assert.Contains(t, protocolError(w.reply("write", params, key, q.RequestState, yes)), "does not belong")
+	}
+	assert.Equal(t, 1, *runs, "an approval is good for one run")
 }
 
 // protocolError is the message of an error that is no result.
@@ -130,7 +144,7 @@ func TestAQuestionExpires(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(protocolError(w.reply("write", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
 	}, 5*time.Second, 50*time.Millisecond)
-	w.reply("write", `{}`, key, q.RequestState, `{"action":"accept","content":{}}`)
+	w.reply("write", `{}`, key, q.RequestState, yes)
 	assert.Zero(t, *runs)
 }
 
@@ -161,7 +175,8 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 
 	q, key := w.ask("twice", `{}`)
 	m := w.reply("twice", `{}`, key, q.RequestState, `{"action":"accept","content":{"name":1}}`)
-	assert.Contains(t, protocolError(m), "does not fit the form")
+	assert.Contains(t, protocolError(m), `the answer to "first?" does not fit the form`)
+	assert.Contains(t, protocolError(m), "name (string)")
 
 	old := dial(t, newHost(t, host.Options{}, twice()))
 	old.send(fmt.Sprintf(hello, "2025-06-18", elicitation))
@@ -175,6 +190,31 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 		old.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"name":%q}}}`, quoteID(request["id"]), asked))
 	}
 	assert.Equal(t, want, textOf(t, old.receive()))
+}
+
+// A client that cannot draw a form sends it empty: the agent is told what would
+// be an answer.
+func TestAnEmptyFormIsAnsweredWithItsFields(t *testing.T) {
+	color := newTool("color", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+		_, err := c.Ask(ctx, "style", tool.Form{Message: "Which style?", Schema: json.RawMessage(
+			`{"type":"object","properties":{"size":{"type":"integer"},"color":{"type":"string","enum":["r","g"]},"note":{"type":"string"}},"required":["size","color"]}`)})
+		return tool.Text("painted"), err
+	})
+	for _, revision := range []string{"2025-06-18", "2025-11-25"} {
+		for _, content := range []string{`,"content":{}`, ``} {
+			w := dial(t, newHost(t, host.Options{}, color))
+			w.send(fmt.Sprintf(hello, revision, elicitation))
+			w.receive()
+			w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			w.send(callMessage(1, "color", "{}"))
+			request := w.receive()
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept"%s}}`, quoteID(request["id"]), content))
+			text := textOf(t, w.receive())
+			assert.Contains(t, text, `the answer to "Which style?" does not fit the form`)
+			assert.Contains(t, text, "color (one of r, g), note (string, optional), size (integer)")
+			assert.NotContains(t, text, "validating root")
+		}
+	}
 }
 
 func quoteID(id any) string {
@@ -274,7 +314,7 @@ func TestAClientThatFailsToAsk(t *testing.T) {
 		allowed bool
 	}{
 		{newHost(t, host.Options{}, twice()), "twice", "first?", false},
-		{approve, "write", "Approve the call", true},
+		{approve, "write", "It is dangerous.", true},
 	} {
 		session := serveWeb(t, tt.host, mcpserve.HTTPOptions{}).connect("2025-06-18", failing)
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tt.tool, Arguments: map[string]any{}})
@@ -286,4 +326,193 @@ func TestAClientThatFailsToAsk(t *testing.T) {
 		assert.Contains(t, text, "no window")
 		assert.Equal(t, tt.allowed, strings.Contains(text, "policy rule"), text)
 	}
+}
+
+// desk is a place where calls wait for a person, as the command line keeps it.
+type desk struct {
+	mu      sync.Mutex
+	waiting []string
+	said    host.Verdict
+	reason  string
+}
+
+func (d *desk) Take(context.Context, string, host.Proposal) (host.Verdict, string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := d.said
+	d.said = ""
+	return v, d.reason, nil
+}
+
+func (d *desk) File(_ context.Context, session string, p host.Proposal, _ host.Decision) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = append(d.waiting, session+"/"+p.Tool)
+	return "Run approve 4711.", nil
+}
+
+// Only an explicit choice allows. What no person has decided on waits; a person
+// who says no is heard, with the reason.
+func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
+	const slow = 1100 * time.Millisecond
+	for name, tt := range map[string]struct {
+		response map[string]any
+		after    time.Duration
+		runs     int
+		waits    bool
+		want     string
+	}{
+		"once":                  {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "once"}}, runs: 1, want: "done"},
+		"always":                {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "always"}}, runs: 1, want: "done"},
+		"deny":                  {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "deny"}}, want: "did not approve"},
+		"deny with a reason":    {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "deny", "reason": "use git rm"}}, want: "says: use git rm"},
+		"the first choice":      {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "FIRST"}}, want: "did not approve"},
+		"accept alone":          {response: map[string]any{"action": "accept"}, waits: true, want: "chose nothing"},
+		"an empty form":         {response: map[string]any{"action": "accept", "content": map[string]any{}}, waits: true, want: "approve 4711"},
+		"the old form, no":      {response: map[string]any{"action": "accept", "content": map[string]any{"always": false}}, waits: true, want: "approve 4711"},
+		"the old form, yes":     {response: map[string]any{"action": "accept", "content": map[string]any{"always": true}}, waits: true, want: "approve 4711"},
+		"another word":          {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "yes"}}, waits: true, want: "approve 4711"},
+		"another type":          {response: map[string]any{"action": "accept", "content": map[string]any{"decision": true}}, waits: true, want: "approve 4711"},
+		"another action":        {response: map[string]any{"action": "ACCEPT", "content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
+		"decline by a machine":  {response: map[string]any{"action": "decline"}, waits: true, want: "declined at once"},
+		"decline by a person":   {response: map[string]any{"action": "decline"}, after: slow, want: "did not approve"},
+		"cancel":                {response: map[string]any{"action": "cancel"}, waits: true, want: "closed without an answer"},
+		"cancel with a choice":  {response: map[string]any{"action": "cancel", "content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
+		"decline with a choice": {response: map[string]any{"action": "decline", "content": map[string]any{"decision": "once"}}, after: slow, want: "did not approve"},
+	} {
+		for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+			t.Run(name+" "+revision, func(t *testing.T) {
+				t.Parallel()
+				h, runs, d := withDesk(t)
+				var text string
+				if revision == "2026-07-28" {
+					text = stateAnswer(t, h, tt.response, tt.after)
+				} else {
+					text = elicitAnswer(t, h, tt.response, tt.after)
+				}
+				assert.Contains(t, text, tt.want)
+				assert.Equal(t, tt.runs, *runs)
+				if tt.waits {
+					assert.Len(t, d.waiting, 1)
+					assert.Contains(t, text, "approve 4711")
+				} else {
+					assert.Empty(t, d.waiting)
+				}
+			})
+		}
+	}
+}
+
+// withDesk is dangerous with a place where calls wait.
+func withDesk(t *testing.T) (*host.Host, *int, *desk) {
+	runs, d := new(int), new(desk)
+	write := newTool("write", tool.Dangerous, func(context.Context, *tool.Call) (*tool.Result, error) {
+		*runs++
+		return tool.Text("done"), nil
+	})
+	return newHost(t, host.Options{Approvals: d, Judge: func(context.Context, host.Proposal) host.Decision {
+		return host.Decision{Action: host.Ask, Rule: "dangerous", Reason: "It is dangerous."}
+	}}, write), runs, d
+}
+
+// choices reads the values of the form for approval, in their order, and sees
+// that it is a required single choice without a default.
+func choices(t *testing.T, form any) []string {
+	t.Helper()
+	data, err := json.Marshal(form)
+	require.NoError(t, err)
+	var schema struct {
+		Properties struct {
+			Decision struct {
+				Type    string `json:"type"`
+				Default any    `json:"default"`
+				OneOf   []struct {
+					Const string `json:"const"`
+					Title string `json:"title"`
+				} `json:"oneOf"`
+			} `json:"decision"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	require.NoError(t, json.Unmarshal(data, &schema))
+	assert.Equal(t, []string{"decision"}, schema.Required)
+	assert.Equal(t, "string", schema.Properties.Decision.Type)
+	assert.Nil(t, schema.Properties.Decision.Default)
+	var all []string
+	for _, c := range schema.Properties.Decision.OneOf {
+		assert.NotEmpty(t, c.Title)
+		all = append(all, c.Const)
+	}
+	require.ElementsMatch(t, []string{"once", "always", "deny"}, all)
+	return all
+}
+
+// fill puts the form's first choice where a response says so.
+func fill(t *testing.T, response map[string]any, form any) map[string]any {
+	first := choices(t, form)[0]
+	content, _ := response["content"].(map[string]any)
+	if content["decision"] == "FIRST" {
+		return map[string]any{"action": response["action"], "content": map[string]any{"decision": first}}
+	}
+	return response
+}
+
+// stateAnswer answers an input-required result and gives what the agent reads.
+func stateAnswer(t *testing.T, h *host.Host, response map[string]any, after time.Duration) string {
+	w := serveWeb(t, h, mcpserve.HTTPOptions{})
+	q, key := w.ask("write", `{}`)
+	params := q.InputRequests[key]["params"].(map[string]any)
+	time.Sleep(after) // a person reads
+	data, err := json.Marshal(fill(t, response, params["requestedSchema"]))
+	require.NoError(t, err)
+	return textOf(t, w.reply("write", `{}`, key, q.RequestState, string(data)))
+}
+
+// elicitAnswer answers an elicitation and gives what the agent reads.
+func elicitAnswer(t *testing.T, h *host.Host, response map[string]any, after time.Duration) string {
+	w := dial(t, h)
+	w.send(fmt.Sprintf(hello, "2025-06-18", elicitation))
+	w.receive()
+	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	w.send(callMessage(1, "write", "{}"))
+	request := w.receive()
+	require.Equal(t, "elicitation/create", request["method"])
+	time.Sleep(after)
+	data, err := json.Marshal(fill(t, response, request["params"].(map[string]any)["requestedSchema"]))
+	require.NoError(t, err)
+	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(request["id"]), data))
+	return textOf(t, w.receive())
+}
+
+// A call that waits runs when a person has approved it elsewhere, without being
+// asked again, and not when one has refused it.
+func TestWhatWasSaidElsewhereCountsForClientsThatCanAsk(t *testing.T) {
+	h, runs, d := withDesk(t)
+	w := serveWeb(t, h, mcpserve.HTTPOptions{})
+	call := func() string {
+		message, headers := stateless("write", `{}`, elicitation, "")
+		return textOf(t, answer(t, w.post(message, headers...)))
+	}
+	d.said = host.ApproveOnce
+	assert.Equal(t, "done", call())
+	d.said, d.reason = host.Refuse, "not on a Friday"
+	assert.Contains(t, call(), "not on a Friday")
+	assert.Equal(t, 1, *runs)
+	w.ask("write", `{}`)
+}
+
+// A name that was made up for a connection does not bind what a person said: the
+// next connection has another.
+func TestWhatASessionsNameBinds(t *testing.T) {
+	h, _, d := withDesk(t)
+	w := serveWeb(t, h, mcpserve.HTTPOptions{})
+	message, headers := stateless("write", `{}`, `{}`, "")
+	w.post(message, headers...)
+	named := &web{t: t, url: w.url + "?session=else"}
+	named.post(message, headers...)
+	inOut := dial(t, h)
+	inOut.initialize("2025-06-18")
+	inOut.send(callMessage(1, "write", "{}"))
+	assert.Contains(t, textOf(t, inOut.receive()), "approve 4711")
+	assert.Equal(t, []string{"/write", "http-else/write", "/write"}, d.waiting)
 }

@@ -94,6 +94,7 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry, do func(
 			CanRoots:     in.canRoots(),
 			Sample:       s.sampler(in),
 			ApproveLater: true,
+			Anonymous:    link.anonymous,
 			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
 			Progress:     report,
 			Log:          log,

@@ -158,7 +158,7 @@ func TestAnswersWithoutAQuestion(t *testing.T) {
 	h, runs := dangerous(t)
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
 	_, key := w.ask("write", `{}`)
-	message, headers := stateless("write", `{}`, elicitation, fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{}}},`, key))
+	message, headers := stateless("write", `{}`, elicitation, fmt.Sprintf(`"inputResponses":{%q:%s},`, key, yes))
 	assert.Equal(t, "input_required", answer(t, w.post(message, headers...))["result"].(map[string]any)["resultType"])
 	assert.Zero(t, *runs)
 
@@ -245,7 +245,7 @@ func TestAnApprovalCoversTheModelsAnswer(t *testing.T) {
 		var shown string
 		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			shown = r.Params.Message
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"always": true}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "always"}}, nil
 		}})
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "says", Arguments: map[string]any{"a": "x"}})
 		require.NoError(t, err)

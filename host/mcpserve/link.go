@@ -15,6 +15,9 @@ import (
 // travels in the context of the connection, where handlers find it.
 type link struct {
 	session *host.Session
+	// anonymous is true where the session's name was made up.
+	anonymous bool
+
 	ended   context.Context
 	end     context.CancelFunc
 	slots   chan struct{} // of calls that run at one time
@@ -39,10 +42,11 @@ func linkOf(ctx context.Context) *link {
 
 // newLink makes a link to the host session of that name, or of a random one.
 func (s *Server) newLink(name string) *link {
-	if name == "" {
+	anonymous := name == ""
+	if anonymous {
 		name = "mcp-" + rand.Text()[:10]
 	}
-	l := &link{session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce), closed: func() { s.options.SessionEnded(name) }}
+	l := &link{anonymous: anonymous, session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce), closed: func() { s.options.SessionEnded(name) }}
 	l.ended, l.end = context.WithCancel(context.Background())
 	return l
 }

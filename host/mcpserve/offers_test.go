@@ -267,18 +267,15 @@ func TestResourcesAreJudged(t *testing.T) {
 	}})
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
 	for _, revision := range revisions() {
-		yes := true
+		decision := "once"
 		session := w.connect(revision, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			if yes {
-				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
-			}
-			return &mcp.ElicitResult{Action: "decline"}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
 		}})
 		_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "run://x"})
 		assert.ErrorContains(t, err, "not here")
 		_, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc://note"})
 		assert.NoError(t, err)
-		yes = false
+		decision = "deny"
 		_, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc://note"})
 		assert.ErrorContains(t, err, "did not approve")
 	}

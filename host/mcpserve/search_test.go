@@ -81,10 +81,10 @@ func TestACallThroughTheSearchNeedsItsApproval(t *testing.T) {
 	const params = `{"name":"write","arguments":{"path":"a"}}`
 	q, key := w.ask("call_tool", params)
 	assert.Contains(t, fmt.Sprint(q.InputRequests), "Approve the call of write?")
-	m := w.reply("call_tool", `{"name":"other","arguments":{"path":"a"}}`, key, q.RequestState, `{"action":"accept","content":{}}`)
+	m := w.reply("call_tool", `{"name":"other","arguments":{"path":"a"}}`, key, q.RequestState, yes)
 	data, err := json.Marshal(m)
 	require.NoError(t, err)
 	assert.Contains(t, string(data), "does not belong to a question")
 	assert.Zero(t, *runs)
-	assert.Equal(t, "done", textOf(t, w.reply("call_tool", params, key, q.RequestState, `{"action":"accept","content":{}}`)))
+	assert.Equal(t, "done", textOf(t, w.reply("call_tool", params, key, q.RequestState, yes)))
 }

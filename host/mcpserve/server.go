@@ -62,6 +62,7 @@ type Server struct {
 	resources map[string]*host.Entry // by URI
 	prompts   map[string]*host.Entry // by name
 	secret    []byte                 // signs requestState
+	spent     spent
 }
 
 // New makes a server that offers the tools of h's catalog.
@@ -81,6 +82,7 @@ func New(h *host.Host, options Options) *Server {
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
 	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.describeListed, keepSession)
+	s.sdk.AddSendingMiddleware(checkElicited)
 	s.offerRuns()
 	s.Refresh()
 	return s

@@ -277,14 +277,14 @@ func TestApprovalByElicitation(t *testing.T) {
 	options := host.Options{Judge: func(context.Context, host.Proposal) host.Decision {
 		return host.Decision{Action: host.Ask, Rule: "dangerous", Reason: "It is dangerous."}
 	}}
-	for action, want := range map[string]int{"accept": 1, "decline": 0, "cancel": 0} {
-		t.Run(action, func(t *testing.T) {
+	for decision, want := range map[string]int{"once": 1, "always": 1, "deny": 0} {
+		t.Run(decision, func(t *testing.T) {
 			runs = 0
 			var message string
 			session := connect(t, newHost(t, options, write), &mcp.ClientOptions{
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					message = r.Params.Message
-					return &mcp.ElicitResult{Action: action}, nil
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
 				},
 			})
 			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "write"})

@@ -26,16 +26,24 @@ func (e pendingApprovals) call(session string, proposal host.Proposal) approval.
 }
 
 // Take implements host.Approvals.
-func (e pendingApprovals) Take(_ context.Context, session string, proposal host.Proposal) (bool, error) {
+func (e pendingApprovals) Take(_ context.Context, session string, proposal host.Proposal) (host.Verdict, string, error) {
 	store, err := e.p.Approvals()
 	if err != nil {
-		return false, err
+		return "", "", err
 	}
-	taken, err := store.Take(e.call(session, proposal))
-	if err != nil || taken {
-		return taken, err
+	word, err := store.Take(e.call(session, proposal))
+	switch {
+	case err != nil:
+		return "", "", err
+	case word != nil && word.Refused:
+		return host.Refuse, word.Reason, nil
+	case word != nil:
+		return host.ApproveOnce, "", nil
 	}
-	return e.remembered(proposal)
+	if always, err := e.remembered(proposal); err != nil || !always {
+		return "", "", err
+	}
+	return host.ApproveAlways, "", nil
 }
 
 // remembered reports whether a person has answered "always" in another
