@@ -46,9 +46,21 @@ func (p *Policy) grants() (g grants, err error) {
 		g.writable = append(g.writable, real)
 	}
 	g.readOnly = existing(p.ReadOnly)
+	for _, root := range g.writable {
+		for _, place := range existing(gitPlaces(root)) {
+			if !grantedBelow(root, place, g.writable) {
+				g.readOnly = append(g.readOnly, place)
+			}
+		}
+	}
 	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
 	g.cache, err = p.cache(g.writable)
 	return g, err
+}
+
+// grantedBelow reports whether a path in root was granted by a name of its own.
+func grantedBelow(root, path string, writable []string) bool {
+	return slices.ContainsFunc(writable, func(w string) bool { return w != root && within(w, root) && within(path, w) })
 }
 
 // existing follows the symlinks of those paths that exist.

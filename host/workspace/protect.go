@@ -17,14 +17,26 @@ import (
 // file in a directory that is to be moved or removed.
 const maxProtectScan = 200_000
 
-// DefaultProtect lists the globs that protect what can run code, change what
-// toolhost allows, or is toolhost's own account of what has happened.
-func DefaultProtect() []string {
+// Deciding lists the paths in a workspace, in slash form, of what says what
+// agents may do, or runs code for the user when an editor, a shell or an agent
+// comes upon it. No tool and no confined command may change them.
+func Deciding() []string {
 	return []string{
-		".git/**", "**/.git/**", ".agent/Taskfile.yml", "agent.hcl", "agent.hcl.json", "agent.lock.hcl",
-		".envrc", ".vscode/**", ".mcp.json",
-		".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*",
+		"agent.hcl", "agent.hcl.json", "agent.lock.hcl", ".agent/Taskfile.yml",
+		".envrc", ".vscode", ".mcp.json", ".cursor/mcp.json", ".claude/settings.json", ".claude/settings.local.json",
+		".gemini/settings.json", ".codex/config.toml",
 	}
+}
+
+// DefaultProtect lists the globs that protect what is Deciding, in directories
+// that may become a workspace too, what git runs programs by, and toolhost's own
+// account of what has happened.
+func DefaultProtect() []string {
+	return append(Deciding(),
+		"**/agent.hcl*", "**/agent.lock.hcl", "**/.agent/Taskfile.yml",
+		".git/**", "**/.git/**",
+		".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*",
+	)
 }
 
 // protection matches paths against the protected globs.
@@ -124,7 +136,7 @@ func foldRune(r rune) rune {
 
 func protectedError(given, what, glob string) *tool.Error {
 	return tool.Errorf(tool.PermissionDenied, "%s %s protected by %q", given, what, glob).
-		Suggest("Leave it as it is, or ask the operator, who can change workspace.protect in agent.hcl.").
+		Suggest("Leave it as it is, or ask the operator, who can change workspace.protect in agent.hcl, or the block there that runs it with a grant.").
 		With("path", given).With("pattern", glob)
 }
 

@@ -18,7 +18,7 @@ func protectedArena(t *testing.T) *arena {
 	plant(t, a.ws,
 		".git/hooks/pre-commit", "protected", ".agent/Taskfile.yml", "protected", ".agent/notes.md", "free",
 		"agent.hcl", "protected", ".envrc", "protected", ".vscode/tasks.json", "protected", ".mcp.json", "protected",
-		"vendor/lib/.git/config", "protected", "vendor/lib/code.go", "free", "sub/agent.hcl", "free", "x/Taskfile.yml", "free")
+		"vendor/lib/.git/config", "protected", "vendor/lib/code.go", "free", "sub/agent.hcl", "protected", "x/Taskfile.yml", "free")
 	a.link(t, ".git", "gitlink")
 	a.link(t, ".git/config", "conflink")
 	a.link(t, a.ws+"/.agent", "d/agentlink")
@@ -32,6 +32,8 @@ func TestProtectedIsNotWritten(t *testing.T) {
 		"gitlink/config", "gitlink/hooks/new", "conflink", "d/agentlink/Taskfile.yml", "vendor/lib/.git/config",
 		".git./config", ".git /config", "git~1/config", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/config", "agent.hcl:stream", ".envrc.",
 		".\u212Aenvrc/../.envrc", ".agent/runs/cli/events.jsonl", ".agent/RUNS/new", ".agent/undo/1", ".agent/state.db", ".agent/state.db-wal",
+		"sub/agent.hcl", "sub/AGENT.hcl.json", "sub/agent.hcl.new", "d/agent.hcl", "d/agent.lock.hcl", "d/.agent/Taskfile.yml",
+		".claude/settings.json", ".cursor/mcp.json",
 	}
 	for _, op := range operations() {
 		if op.name == "ReadFile" || op.name == "Open" || op.name == "Stat" || op.name == "Lstat" || op.name == "ReadDir" ||
@@ -68,7 +70,7 @@ func TestProtectedCanBeRead(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "protected", string(got))
 	}
-	for _, path := range []string{"sub/agent.hcl", ".agent/notes.md", "vendor/lib/code.go", ".gitignore", "agent.hcl.md"} {
+	for _, path := range []string{".agent/notes.md", "vendor/lib/code.go", ".gitignore", "agent.md", "d/agents.hcl"} {
 		_, err := w.WriteFile(path, []byte("changed"), workspace.WriteOptions{})
 		require.NoError(t, err, path)
 	}
@@ -97,7 +99,8 @@ func TestProtectedParentsStay(t *testing.T) {
 	requireCode(t, tool.PermissionDenied, w.Rename("x", ".agent", false))
 	_, err := w.Check(".", workspace.Write)
 	require.NoError(t, err, "the root is a place to copy into")
-	require.NoError(t, w.Rename("sub", "moved", false))
+	requireCode(t, tool.PermissionDenied, w.Rename("sub", "moved", false))
+	require.NoError(t, w.Rename("x", "moved", false))
 	require.NoError(t, w.Remove("gitlink"))
 	assert.FileExists(t, filepath.Join(a.ws, ".git/config"))
 }

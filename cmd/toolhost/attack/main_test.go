@@ -72,7 +72,7 @@ func all() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
 // that it must have cases and controls of.
 const wanted = 200
 
-var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp", "repository"}
+var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp", "repository", "protect"}
 
 // tally counts the cases and controls that ran, by group.
 var tally = counts{cases: make(map[string]map[string]bool), controls: make(map[string]map[string]bool)}

@@ -128,29 +128,3 @@ func (p *Project) commonSettings(cfg *config.Config) *sandbox.Settings {
 	s.Network = false // each has its own word on it
 	return &s
 }
-
-// ownFiles are what a confined command may not change although it lies in the
-// workspace: what says what agents may do, toolhost's own account of what they
-// did, and what git runs for the user, outside of any sandbox. With the state,
-// for one, go the commands that a user was asked about.
-func (p *Project) ownFiles(cfg *config.Config) []string {
-	files := []string{p.Tasks().Path()}
-	for _, name := range []string{
-		".agent/Taskfile.yml", ".agent/undo", ".agent/state.db", ".agent/state.db-wal", ".agent/state.db-shm",
-		".git/hooks", ".git/config",
-	} {
-		files = append(files, filepath.Join(p.Workspace.Root(), filepath.FromSlash(name)))
-	}
-	// In a linked worktree, .git is a file that says where the repository lies.
-	git := filepath.Join(p.Workspace.Root(), ".git")
-	if info, err := os.Lstat(git); err == nil && info.Mode().IsRegular() {
-		files = append(files, git)
-	}
-	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
-		files = append(files, filepath.Join(p.Workspace.Root(), cfg.Taskfile.Path))
-	}
-	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
-		files = append(files, path, config.LockPath(path))
-	}
-	return files
-}

@@ -43,6 +43,7 @@ type parts struct {
 
 	workspace *workspace.Workspace
 	changed   bool // workspace is not the project's own, but of these parts
+	protect   []string
 
 	upstream *mcpclient.Client // nil without mcp blocks
 	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
@@ -100,6 +101,7 @@ func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
 // workspaceFor is the workspace of a configuration: the project's own, or one
 // with the trees and protected paths that a changed agent.hcl names.
 func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+	made.protect = protectedGlobs(p.Workspace.Root(), cfg)
 	if p.parts == nil {
 		return p.Workspace, nil
 	}
@@ -111,8 +113,7 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 		return nil, tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
 			Suggest("Start the server anew, or take the change back.")
 	}
-	old, now := p.config.Workspace, cfg.Workspace
-	if slices.Equal(old.Allow, now.Allow) && slices.Equal(old.Protect, now.Protect) && !p.parts.changed {
+	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) && !p.parts.changed {
 		return p.Workspace, nil
 	}
 	made.changed = true
@@ -267,7 +268,7 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Logger:      p.options.Logger,
 		CacheDir:    cacheDir("plugins"),
 		HistoryDir:  cacheDir("history"),
-		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: append(workspace.DefaultProtect(), cfg.Workspace.Protect...)},
+		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: protectedGlobs(p.Workspace.Root(), cfg)},
 		HostVersion: p.options.Version,
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,

@@ -146,7 +146,7 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 	return workspace.Open(root, workspace.Options{
 		Recorder: p.Undo.Recorder("", "", 0),
 		Allow:    cfg.Workspace.Allow,
-		Protect:  append(workspace.DefaultProtect(), cfg.Workspace.Protect...),
+		Protect:  protectedGlobs(root, cfg),
 	})
 }
 

@@ -1,0 +1,178 @@
+package attack
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// grantingConfig has a block of each kind that grants something to a file of
+// the workspace.
+const grantingConfig = `
+tool "script" {
+  description = "Run."
+  network     = "allow"
+  command { argv = ["sh", "tools/build.sh", "--rules=tools/rules.txt"] }
+}
+tool "line" {
+  description = "Run."
+  write       = ["grant"]
+  command { argv = ["sh", "-c", "cd . && ./tools/line.sh; true"] }
+}
+mcp "local" {
+  command = ["python3", "tools/srv.py"]
+  network = "allow"
+}
+agent "helper" {
+  command = ["sh", "tools/helper.sh"]
+  network = "allow"
+}
+taskfile { network = "allow" }
+`
+
+// decidingFiles are the files of the arena that decide what may be done, and
+// their content; empty is a file that is not there.
+var decidingFiles = map[string]string{
+	".agent/Taskfile.yml":          "version: '3'\nincludes:\n  more: ../Taskfile.more.yml\n  dir: {taskfile: ../ci, optional: true}\ntasks: {}\n",
+	"Taskfile.more.yml":            "version: '3'\nincludes:\n  deep: ./ci/deep.yml\n",
+	"ci/Taskfile.yaml":             "version: '3'\n",
+	"ci/deep.yml":                  "version: '3'\n",
+	"tools/build.sh":               "true\n",
+	"tools/rules.txt":              "rules\n",
+	"tools/line.sh":                "true\n",
+	"tools/srv.py":                 "pass\n",
+	"tools/helper.sh":              "true\n",
+	".envrc":                       "true\n",
+	".mcp.json":                    "{}\n",
+	".vscode/tasks.json":           "{}\n",
+	".claude/settings.json":        "{}\n",
+	"agent.lock.hcl":               "# locked\n",
+	".git/config":                  "[core]\n\trepositoryformatversion = 0\n",
+	".git/hooks/pre-commit":        "",
+	".git/config.worktree":         "",
+	".git/info/attributes":         "",
+	".git/objects/info/alternates": "",
+}
+
+// ways are shell commands that would change a file, each in its own way.
+var ways = []string{
+	`echo owned >> F`, `echo owned > F.tmp && mv F.tmp F`, `rm -f F && echo owned > F`, `D=$(dirname F); mv $D D.moved && mkdir -p $D && echo owned > F`,
+	`ln -sf /dev/null F`, `python3 -c "open('F','w').write('owned')"`, `ln F hard && echo owned > hard`, `cp ok.txt F`, `chmod 777 F; : > F`,
+}
+
+func protectedArena(t *testing.T, s stance) *arena {
+	t.Helper()
+	hcl := grantingConfig + s.block()
+	a := newArenaFor(t, s, map[string]string{"agent.hcl": hcl, ".git/HEAD": "ref: refs/heads/main\n"})
+	require.NoError(t, os.MkdirAll(filepath.Join(a.ws, "grant"), 0o755))
+	for _, dir := range []string{".git/objects/info", ".git/objects/pack", ".git/refs/heads", ".git/info"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(a.ws, dir), 0o755))
+	}
+	a.whole["agent.hcl"] = []string{hcl}
+	for name, content := range decidingFiles {
+		if a.whole[name] = []string{content}; content == "" {
+			a.whole[name] = []string{"", "(missing)"}
+			continue
+		}
+		a.write(a.ws, name, content, 0o644)
+	}
+	return a
+}
+
+// TestProtectDecidingFiles has confined commands try to change what decides
+// what may be done, in every way.
+func TestProtectDecidingFiles(t *testing.T) {
+	t.Parallel()
+	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			if s.level != sandbox.Off && !s.full(t) {
+				return
+			}
+			a := protectedArena(t, s)
+			a.arm()
+			h := a.serve(nil, "--toolset", "cliagent")
+			for name := range a.whole {
+				for _, way := range ways {
+					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
+					if s.level != sandbox.Off {
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " " + name + ": " + way, tool: "run_in_terminal", params: command(t, line)})
+						continue
+					}
+					if slices.Contains([]string{ways[0], ways[3]}, way) {
+						r := h.call("run_in_terminal", command(t, line))
+						control(t, "protect", name+": "+way, checkWhole, h.inspect(r))
+					}
+				}
+			}
+			h.stop()
+		})
+	}
+}
+
+// TestProtectFromFileTools is the same by file tools, also for what does not
+// exist.
+func TestProtectFromFileTools(t *testing.T) {
+	t.Parallel()
+	a := protectedArena(t, usual())
+	missing := []string{
+		"agent.hcl.json", "pkg/agent.hcl", "pkg/deep/agent.hcl.json", "pkg/agent.lock.hcl", "pkg/.agent/Taskfile.yml", "AGENT.HCL",
+		"pkg/.git/config", ".git/commondir", "ci/Taskfile.yml", ".cursor/mcp.json",
+	}
+	for _, name := range missing {
+		a.whole[name] = []string{"(missing)"}
+	}
+	a.whole["AGENT.HCL"] = []string{"(missing)", a.whole["agent.hcl"][0]}
+	a.arm()
+	h := a.serve(nil)
+	for name := range a.whole {
+		for _, x := range []attack{
+			{tool: "write_file", params: `{"path":"` + name + `","content":"owned"}`, want: []string{"permission_denied"}},
+			{tool: "mv", params: `{"args":"ok.txt ` + name + `"}`, want: []string{"permission_denied"}},
+			{tool: "rm", params: `{"args":"-f ` + name + `"}`},
+		} {
+			x.group, x.name = "protect", x.tool+" "+name
+			oneOverMCP(t, h, x)
+		}
+	}
+	free := h.call("write_file", `{"path":"tools/free.sh","content":"true"}`)
+	assert.False(t, free.failed, "beside what is protected: %s", free.text)
+	h.stop()
+
+	off := protectedArena(t, usual())
+	off.arm()
+	require.NoError(t, os.WriteFile(filepath.Join(off.ws, "tools", "srv.py"), []byte("owned"), 0o644))
+	control(t, "protect", "a tool that asks nobody", checkWhole, off.inspect())
+}
+
+// TestProtectLeavesGitWorking has confined commands do what git is for.
+func TestProtectLeavesGitWorking(t *testing.T) {
+	t.Parallel()
+	testneed.Program(t, "git")
+	const work = `set -e
+git() { command git -c user.name=n -c user.email=e@e "$@"; }
+git add -A; git commit -qm one; git checkout -q -b side; echo more >> ok.txt; git commit -qam two; git stash list
+git checkout -q -; git merge -q side; git mv ok.txt fine.txt; git commit -qm three; git gc -q; git tag v1; git reset -q --hard HEAD~1
+git log --oneline | wc -l; git status --porcelain; git fsck --strict 2>&1; echo all worked`
+	for _, s := range stances() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArenaFor(t, s, map[string]string{"agent.hcl": s.block(), ".gitignore": ".agent\n"})
+			out, err := exec.Command("git", "init", "-q", a.ws).CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.NoError(t, os.RemoveAll(filepath.Join(a.ws, ".git", "hooks")))
+			a.arm()
+			r := a.cli(nil, "cliagent", "run_in_terminal", command(t, work))
+			assert.Contains(t, strings.Join(r.said, "\n"), "all worked", "%v", r.said)
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/argv"
+)
+
+// Granting is a block whose processes may do what other confined ones may not,
+// by a grant of network, read or write of its own, or by a secret in its
+// environment. Whoever changes the files that it runs has the grant.
+type Granting struct {
+	// Block names it for people, `tool "lint"`, and Pos is its place.
+	Block, Pos string
+	// Files are the paths, below the root, of what it names as its program or
+	// arguments: files that exist, and what is written as one is.
+	Files []string
+}
+
+// Granting lists the blocks with a grant that name files below root, the
+// absolute path of the workspace.
+func (c *Config) Granting(root string) (blocks []Granting) {
+	add := func(kind, name, pos string, access Access, env map[string]string, words []string) {
+		if !c.grants(access, env) {
+			return
+		}
+		if name != "" {
+			kind += ` "` + name + `"`
+		}
+		if files := filesNamed(root, words); len(files) > 0 {
+			blocks = append(blocks, Granting{kind, pos, files})
+		}
+	}
+	for i := range c.Tools {
+		t := &c.Tools[i]
+		add("tool", t.Name, t.Pos, t.Access, literalEnv(t.Command), literalWords(t))
+	}
+	for i := range c.Resources {
+		r := &c.Resources[i]
+		add("resource", r.Name, r.Pos, r.Access, literalEnv(r.Command), literalWords(&argv.Spec{Command: r.Command}))
+	}
+	for _, s := range c.Servers {
+		add("mcp", s.Name, s.Pos, s.Access, s.Env, s.Command)
+	}
+	for _, a := range c.Agents {
+		add("agent", a.Role, a.Pos, a.Access, a.Env, a.Command)
+	}
+	for _, p := range c.Plugins {
+		add("plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...))
+	}
+	return blocks
+}
+
+// grants reports whether a block's processes get what those of other blocks
+// do not.
+func (c *Config) grants(a Access, env map[string]string) bool {
+	everywhere := c.Sandbox != nil && c.Sandbox.Network
+	if a.Network && !everywhere || len(a.Read) > 0 || len(a.Write) > 0 {
+		return true
+	}
+	for _, value := range env {
+		if slices.ContainsFunc(c.Secrets, func(secret string) bool { return strings.Contains(value, secret) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// TaskfileGrants reports whether the taskfile block has a grant of its own.
+func (c *Config) TaskfileGrants() bool { return c.Taskfile != nil && c.grants(c.Taskfile.Access, nil) }
+
+func literalWords(s *argv.Spec) (words []string) {
+	switch {
+	case s.Passthrough != nil:
+		return append(words, s.Passthrough.Prepend...)
+	case s.Command != nil:
+		for i := range s.Command.Argv {
+			words = append(words, s.Command.Argv[i].Literal) // empty where parameters are
+		}
+	}
+	return words
+}
+
+func literalEnv(t *argv.Template) map[string]string {
+	if t == nil {
+		return nil
+	}
+	env := make(map[string]string, len(t.Env))
+	for name, e := range t.Env {
+		env[name] = e.Literal
+		for i := range e.Concat {
+			env[name] += e.Concat[i].Literal
+		}
+	}
+	return env
+}
+
+// filesNamed picks the files below root out of the words of a command line.
+func filesNamed(root string, words []string) (files []string) {
+	for i, word := range words {
+		if strings.HasPrefix(word, "-") {
+			_, word, _ = strings.Cut(word, "=")
+		}
+		if i > 0 && words[i-1] == "-m" { // as Python names modules
+			module := strings.ReplaceAll(word, ".", "/")
+			files = append(files, fileNamed(root, module+".py")...)
+			word = module + "/__main__.py"
+		}
+		files = append(files, fileNamed(root, word)...)
+		if pieces := strings.FieldsFunc(word, betweenWords); len(pieces) > 1 { // a script, as sh -c takes it
+			for _, piece := range pieces {
+				files = append(files, fileNamed(root, piece)...)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
+
+// fileNamed gives the path of the file that a word names, if it may name one
+// below root, and where that leads if it is a link.
+func fileNamed(root, word string) []string {
+	path := word
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(root, path)
+	}
+	if word == "" || strings.ContainsAny(word, "\x00\n") || strings.Contains(word, "://") || len(word) > 4096 ||
+		path == root || !within(path, root) {
+		return nil
+	}
+	switch info, err := os.Stat(path); {
+	case err == nil && info.IsDir():
+		return nil
+	case err != nil && filepath.Ext(word) == "" && !strings.ContainsRune(word, filepath.Separator):
+		return nil // a word, not a path
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path && within(real, root) {
+		return []string{path, real}
+	}
+	return []string{path}
+}
