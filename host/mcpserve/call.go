@@ -15,7 +15,11 @@ import (
 // call serves tools/call. Whatever the tool does is a result; only a broken
 // protocol is an error.
 func (s *Server) call(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	return s.answer(ctx, request, fromCall(request))
+	in := fromCall(request)
+	if entry, err := s.host.Catalog().Lookup(in.name); err == nil {
+		in.arguments = s.withoutQuirks(ctx, in.name, entry.Tool.Definition(), in.arguments)
+	}
+	return s.answer(ctx, request, in)
 }
 
 // answer is call for what was asked for, which may be another tool than the
@@ -34,17 +38,17 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *i
 	case open != nil:
 		return &mcp.CallToolResult{InputRequests: open.requests, RequestState: open.state}, nil
 	}
-	return s.result(link, outcome), nil
+	return s.result(link, outcome, request.ProtocolVersion()), nil
 }
 
-// result turns an outcome into MCP's form.
-func (s *Server) result(link *link, outcome *host.Outcome) *mcp.CallToolResult {
+// result turns an outcome into a revision's form.
+func (s *Server) result(link *link, outcome *host.Outcome, revision string) *mcp.CallToolResult {
 	r := outcome.Result
-	out := &mcp.CallToolResult{IsError: outcome.Err != nil, Content: append(contents(r.Contents), s.runLinks(link, outcome)...)}
-	if len(r.Structured) > 0 {
-		out.StructuredContent = r.Structured
+	return &mcp.CallToolResult{
+		IsError:           outcome.Err != nil,
+		Content:           append(contents(r.Contents), s.runLinks(link, outcome)...),
+		StructuredContent: structured(revision, outcome.Definition, r.Structured),
 	}
-	return out
 }
 
 func errorResult(err *tool.Error) *mcp.CallToolResult {

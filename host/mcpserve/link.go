@@ -98,16 +98,21 @@ func (l *link) close() {
 	}
 }
 
-// keepSession hands a session that has been initialized to its link.
+// keepSession hands a session that has been initialized to its link. The
+// session is of the revision that was agreed on, which need not be the one that
+// the client asked for.
 func keepSession(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)
-		link := linkOf(ctx)
-		if method == "initialize" && err == nil && link != nil && link.keep != nil {
-			if session, ok := request.GetSession().(*mcp.ServerSession); ok {
-				link.keep(session)
-			}
+		answer, ok := result.(*mcp.InitializeResult)
+		session, _ := request.GetSession().(*mcp.ServerSession)
+		if !ok || err != nil || session == nil {
+			return result, err
 		}
-		return result, err
+		session.InitializeParams().ProtocolVersion = answer.ProtocolVersion
+		if link := linkOf(ctx); link != nil && link.keep != nil {
+			link.keep(session)
+		}
+		return result, nil
 	}
 }

@@ -33,7 +33,7 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 			s.options.Logger.Warn("no header is compared with the parameters of a tool", "tool", entry.Name, "error", fault)
 		}
 	}()
-	s.sdk.AddTool(describe(entry), s.call)
+	s.sdk.AddTool(describe(entry, ""), s.call)
 	return true
 }
 
@@ -46,13 +46,14 @@ func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || err != nil {
 			return result, err
 		}
+		revision := agreedRevision(request)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		described := make([]*mcp.Tool, 0, len(list.Tools))
 		for _, t := range list.Tools {
 			switch entry, offered := s.offered[t.Name]; {
 			case entry != nil:
-				described = append(described, describe(entry))
+				described = append(described, describe(entry, revision))
 			case offered: // by the server itself
 				described = append(described, t)
 			}

@@ -70,7 +70,7 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		params, _, violations := compiled.Decode(request.Params.Arguments)
+		params, _, violations := compiled.Decode(s.withoutQuirks(ctx, t.def.Name, &t.def, request.Params.Arguments))
 		if len(violations) > 0 {
 			return errorResult(tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", t.def.Name, violations[0]).
 				Suggest("Mend it and call again.")), nil
@@ -119,7 +119,7 @@ func (s *Server) searchTools(_ context.Context, _ *mcp.CallToolRequest, params j
 	return toolResult(tool.JSON(out)), nil
 }
 
-func (s *Server) describeTool(_ context.Context, _ *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) describeTool(_ context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct{ Name string }
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (s *Server) describeTool(_ context.Context, _ *mcp.CallToolRequest, params 
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
-	return toolResult(tool.JSON(describe(entry))), nil
+	return toolResult(tool.JSON(describe(entry, request.ProtocolVersion()))), nil
 }
 
 func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {

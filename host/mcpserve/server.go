@@ -137,14 +137,14 @@ func (s *Server) Refresh() {
 		for _, t := range searchTools() {
 			entry, known := gone[t.def.Name]
 			if !known || entry != nil {
-				s.sdk.AddTool(describe(t.entry()), t.handler(s))
+				s.sdk.AddTool(describe(t.entry(), ""), t.handler(s))
 			}
 			s.offered[t.def.Name] = nil
 			delete(gone, t.def.Name)
 		}
 	} else {
 		for _, entry := range s.host.Catalog().Entries() {
-			if before := gone[entry.Name]; before == nil || !same(describe(before), describe(entry)) {
+			if before := gone[entry.Name]; before == nil || !same(describe(before, ""), describe(entry, "")) {
 				s.add(entry)
 			}
 			s.offered[entry.Name] = entry
@@ -173,7 +173,7 @@ func (s *Server) Announce() {
 	defer s.mu.Unlock()
 	if s.searching() {
 		first := searchTools()[0]
-		s.sdk.AddTool(describe(first.entry()), first.handler(s))
+		s.sdk.AddTool(describe(first.entry(), ""), first.handler(s))
 		return
 	}
 	for _, entry := range s.host.Catalog().Entries() {
@@ -210,20 +210,17 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return err
 }
 
-// describe turns an entry into what MCP clients see.
-func describe(entry *host.Entry) *mcp.Tool {
+// describe turns an entry into what MCP clients of a revision see.
+func describe(entry *host.Entry, revision string) *mcp.Tool {
 	def := entry.Definition()
-	t := &mcp.Tool{
-		Name:        def.Name,
-		Title:       title(def),
-		Description: def.Description,
-		InputSchema: inputSchema(def),
-		Annotations: annotations(def),
+	return &mcp.Tool{
+		Name:         def.Name,
+		Title:        title(def),
+		Description:  def.Description,
+		InputSchema:  inputSchema(def),
+		OutputSchema: outputSchema(revision, def.Returns),
+		Annotations:  annotations(def),
 	}
-	if len(def.Returns) > 0 {
-		t.OutputSchema = def.Returns
-	}
-	return t
 }
 
 // annotations are the hints of MCP for a tool's risk.
