@@ -5,10 +5,26 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 )
+
+// MaxInstructions is how long instructions may be, in characters: clients cut
+// what a server tells them, and toolhost has things to tell as well.
+const MaxInstructions = 1000
+
+func (r *reader) instructions(top block) {
+	if !top.text("instructions", &r.cfg.Instructions) {
+		return
+	}
+	r.cfg.Instructions = strings.TrimSpace(r.cfg.Instructions)
+	if n := utf8.RuneCountInString(r.cfg.Instructions); n > MaxInstructions {
+		r.fail(top.where("instructions"), "Instructions too long", "Shorten them; what a tool is for belongs into its description.",
+			"instructions have %d characters, of which clients take %d.", n, MaxInstructions)
+	}
+}
 
 func (r *reader) workspace(blocks hcl.Blocks) {
 	r.onlyOne(blocks, func(b *hcl.Block) {

@@ -18,6 +18,10 @@ type Config struct {
 	// SHA256 is the hash of the file's content, in lower-case hex.
 	SHA256 string
 
+	// Instructions are told to clients, for their models, beside what toolhost
+	// says of the project itself.
+	Instructions string
+
 	Workspace Workspace
 	Variables []Variable
 	// Tools are the command tools, in the order of the file. What the sandbox

@@ -62,6 +62,18 @@ func TestWorkspace(t *testing.T) {
 	assert.Equal(t, base, parse(t, "agent.hcl", "", LoadOptions{}).Workspace.Root)
 }
 
+func TestInstructions(t *testing.T) {
+	cfg := parse(t, "agent.hcl", "variable \"where\" {\n  default = \"db/\"\n}\ninstructions = <<-END\n  Rows are in ${var.where}.\n  END\n", LoadOptions{})
+	assert.Equal(t, "Rows are in db/.", cfg.Instructions)
+	require.Len(t, cfg.Loosens(), 1, "a file that nobody has approved tells models nothing")
+	assert.Contains(t, cfg.Loosens()[0], "Rows are in db/.")
+
+	_, diags := Parse("agent.hcl", []byte("\ninstructions = \""+strings.Repeat("é", MaxInstructions+1)+"\"\n"), LoadOptions{Env: noEnv})
+	require.Len(t, diags, 1)
+	assert.Equal(t, 2, diags[0].Line)
+	assert.Equal(t, "Instructions too long", diags[0].Summary)
+}
+
 func TestPassthrough(t *testing.T) {
 	head := full(t).Tools[0]
 	assert.Equal(t, "head", head.Name)

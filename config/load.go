@@ -222,6 +222,7 @@ func (r *reader) read() {
 	r.localBlocks(byType["locals"])
 	r.workspace(byType["workspace"])
 	r.resolveLocals()
+	r.instructions(block{reader: r, attrs: content.Attributes, at: content.MissingItemRange})
 	r.sandbox(byType["sandbox"])
 	r.each(byType["tool"], r.tool)
 	r.each(byType["resource"], r.resource)
@@ -241,7 +242,7 @@ func (r *reader) read() {
 }
 
 func topLevel() *hcl.BodySchema {
-	return schema("", "workspace", "variable name", "locals", "tool name", "resource name", "prompt name", "plugin name", "mcp name", "agent role",
+	return schema("instructions", "workspace", "variable name", "locals", "tool name", "resource name", "prompt name", "plugin name", "mcp name", "agent role",
 		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "permissions", "builtin name")
 }
 

@@ -22,6 +22,9 @@ func (c *Config) Loosens() []string {
 		}
 		all = append(all, line)
 	}
+	if c.Instructions != "" {
+		add("", "clients' models are told: %s", c.Instructions)
+	}
 	c.loosenedWorkspace(add)
 	for i := range c.Tools {
 		t := &c.Tools[i]

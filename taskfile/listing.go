@@ -48,6 +48,19 @@ func (t *Taskfile) Check(ctx context.Context) error {
 	return err
 }
 
+// Commands are the names of the commands that are listed; none where the
+// Taskfile cannot be read.
+func (t *Taskfile) Commands(ctx context.Context) (names []string) {
+	listing, err := t.usable(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, c := range listing.Commands {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // usable is list, with an error for a broken Taskfile.
 func (t *Taskfile) usable(ctx context.Context) (*protocol.Listing, error) {
 	listing, err := t.list(ctx)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -85,8 +84,18 @@ func (a *app) report(diags config.Diagnostics) error {
 	if err := diags.Write(a.err, bool(a.painter)); err != nil {
 		return err
 	}
-	return &exitError{code: exitUsage}
+	return &mistakesError{exitError{code: exitUsage}, diags}
 }
+
+// mistakesError ends the program because of mistakes in agent.hcl, which have
+// been shown.
+type mistakesError struct {
+	exitError
+	mistakes config.Diagnostics
+}
+
+// Unwrap has errors.As find the exit code.
+func (e *mistakesError) Unwrap() error { return &e.exitError }
 
 // configPath is the agent.hcl that is meant, "" where there is none.
 func (a *app) configPath() (string, error) {
@@ -122,9 +131,13 @@ func (a *app) loadConfigAgain() (*config.Config, error) {
 	var said strings.Builder
 	telling := *a
 	telling.err, telling.painter = io.MultiWriter(a.err, &said), false
+	telling.inert = nil
 	cfg, err := telling.loadConfig()
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%s", strings.TrimSpace(said.String()))
+	if err == nil {
+		a.inert = telling.inert
+	}
+	if wrong, ok := errors.AsType[*mistakesError](err); ok {
+		wrong.err = errors.New(strings.TrimSpace(said.String()))
 	}
 	return cfg, err
 }

@@ -111,11 +111,14 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	}
 	p.OwnSessions()
 	a.warnOfProblems(ctx, p)
+	stands := new(standing)
+	stands.approved(a.inert)
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.SessionEnded, Search: search,
+		Instructions: a.instructions(p, stands),
 	})
 	go p.KeepTidy(ctx)
-	watch(ctx, p.ConfigFiles, func() { a.reload(ctx, p, server) })
+	watch(ctx, p.ConfigFiles, func() { a.reload(ctx, p, server, stands) })
 	watch(ctx, p.TaskFiles, func() { a.tasksChanged(ctx, p, server) })
 	go p.FollowServers(ctx, server.Refresh)
 	go watch(ctx, p.LoginFiles, func() { p.LoggedIn(ctx) })
@@ -132,12 +135,14 @@ func (a *app) warnOfProblems(ctx context.Context, p *project.Project) {
 }
 
 // reload takes over a changed agent.hcl. A broken one changes nothing.
-func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.Server) {
+func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.Server, stands *standing) {
 	switch err := p.Reload(ctx); {
 	case errors.Is(err, project.ErrClosed):
 	case err != nil:
 		a.logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
+		stands.refuse(summarize(err))
 	default:
+		stands.approved(a.inert)
 		a.warnOfProblems(ctx, p)
 		server.Refresh()
 		a.logger.InfoContext(ctx, "agent.hcl was read again")

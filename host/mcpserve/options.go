@@ -10,8 +10,7 @@ import "github.com/modelcontextprotocol/go-sdk/mcp"
 // or not.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return &mcp.ServerOptions{
-		Instructions: s.options.Instructions,
-		Logger:       sdkLog(s.options.Logger),
+		Logger: sdkLog(s.options.Logger),
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:       &mcp.ToolCapabilities{ListChanged: true},
 			Prompts:     &mcp.PromptCapabilities{ListChanged: true},

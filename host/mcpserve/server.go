@@ -23,8 +23,9 @@ import (
 type Options struct {
 	// Name and Version introduce the server to clients.
 	Name, Version string
-	// Instructions tell a client's model how to use the tools. May be empty.
-	Instructions string
+	// Instructions gives what a client's model is told when the client begins:
+	// what the tools are for. It is called for each client anew. May be nil.
+	Instructions func(context.Context) string
 	// Session names the host session of ServeStdio. Empty makes a random
 	// name, so that every connection is a session of its own.
 	Session string
@@ -81,7 +82,7 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.describeListed, keepSession)
+	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.describeListed, keepSession, s.instruct)
 	s.sdk.AddSendingMiddleware(checkElicited)
 	s.offerRuns()
 	s.Refresh()

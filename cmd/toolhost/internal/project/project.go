@@ -258,6 +258,16 @@ func (p *Project) TaskFiles() []string {
 	return tasks.Watched(context.Background())
 }
 
+// Commands are the names of the Taskfile's commands; none where it cannot be
+// read.
+func (p *Project) Commands(ctx context.Context) []string {
+	tasks := p.current().tasks
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Commands(ctx)
+}
+
 // CheckTasks says what is wrong with the Taskfile.
 func (p *Project) CheckTasks(ctx context.Context) error {
 	tasks := p.current().tasks

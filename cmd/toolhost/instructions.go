@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// standing is how the agent.hcl of a server stands: what clients are told of
+// it, since they show nobody the log.
+type standing struct {
+	mu         sync.Mutex
+	unapproved int    // things in it that have no effect; 0 for a file that is approved, or none
+	refused    string // what is wrong with a change that was not taken over, "" for nothing
+}
+
+// approved notes the file that is in force. inert is what it says without
+// approval, nil for nothing.
+func (s *standing) approved(inert *config.Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused, s.unapproved = "", 0
+	if inert != nil {
+		s.unapproved = len(inert.Loosens())
+	}
+}
+
+// refuse notes why a change was not taken over.
+func (s *standing) refuse(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = why
+}
+
+// say tells it for a model, which can pass it on to its user.
+func (s *standing) say(file string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.refused != "":
+		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; toolhost validate tells more.", file, s.refused)
+	case s.unapproved > 0:
+		things := "1 thing in it has"
+		if s.unapproved > 1 {
+			things = fmt.Sprintf("%d things in it have", s.unapproved)
+		}
+		return fmt.Sprintf("%s is not approved, so %s no effect and tools that it declares are missing. Only the user can change that: toolhost trust --show lists them, toolhost trust approves.", file, things)
+	case file == "":
+		return "There is no agent.hcl, so these are the standard tools."
+	}
+	return file + " is approved and in force."
+}
+
+// instructions are what a client's model is told of the project.
+func (a *app) instructions(p *project.Project, s *standing) func(context.Context) string {
+	return func(ctx context.Context) string {
+		cfg, catalog := p.Config(), p.Host.Catalog()
+		root := p.Workspace.Root()
+		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and run things in %.200q, and the user can take back what they did to files (toolhost undo).",
+			filepath.Base(root), root)}
+		if !catalog.Toolset().Envelope {
+			lines = append(lines, named("Tools of this project alone", ownTools(p, cfg)), named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
+		}
+		file := ""
+		if cfg.Path != "" {
+			file = filepath.Base(cfg.Path)
+		}
+		lines = append(lines, s.say(file), cfg.Instructions)
+		lines = slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+		return strings.Join(lines, "\n")
+	}
+}
+
+// ownTools are the tools that come from agent.hcl, by their names here.
+func ownTools(p *project.Project, cfg *config.Config) (names []string) {
+	for _, e := range p.Host.Catalog().Entries() {
+		declared := slices.ContainsFunc(cfg.Tools, func(t argv.Spec) bool { return t.Name == e.Tool.Definition().Name })
+		foreign := (strings.HasPrefix(e.Source, "plugin ") && e.Source != "plugin files") || strings.HasPrefix(e.Source, "mcp ")
+		if declared || foreign {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// commandPatience is how long a client that begins waits for the names of the
+// Taskfile's commands.
+const commandPatience = 2 * time.Second
+
+// plainName is a name that can say nothing else to a model. Nobody has
+// approved a Taskfile's names.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,48}$`)
+
+// taskCommands are the Taskfile's, as far as run_command is offered.
+func taskCommands(ctx context.Context, p *project.Project) []string {
+	if _, err := p.Host.Catalog().Lookup("run_command"); err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandPatience)
+	defer cancel()
+	return slices.DeleteFunc(p.Commands(ctx), func(name string) bool { return !plainName.MatchString(name) })
+}
+
+// mostNames bounds the names of a kind that are told.
+const mostNames = 12
+
+// named lists names under a heading, "" for none.
+func named(heading string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	shown, more := names, ""
+	if len(names) > mostNames {
+		shown, more = names[:mostNames], fmt.Sprintf(" and %d more", len(names)-mostNames)
+	}
+	return fmt.Sprintf("%s (%d): %s%s.", heading, len(names), strings.Join(shown, ", "), more)
+}
+
+// mostMistakes bounds the mistakes of a file that are named.
+const mostMistakes = 3
+
+// summarize names what is wrong with a file: place and kind of its first
+// mistakes, nothing that the file itself could say to a model.
+func summarize(err error) string {
+	wrong, ok := errors.AsType[*mistakesError](err)
+	if !ok {
+		return tool.AsError(err).Message
+	}
+	var all []string
+	for _, m := range wrong.mistakes {
+		if m.Severity == "error" {
+			all = append(all, fmt.Sprintf("line %d: %s", m.Line, m.Summary))
+		}
+	}
+	if more := len(all) - mostMistakes; more > 0 {
+		all = append(all[:mostMistakes], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, "; ")
+}
