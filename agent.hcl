@@ -5,33 +5,29 @@ workspace {
   root = "."
 }
 
-locals {
-  module = "github.com/toolhost/toolhost"
-}
-
-tool "go_doc" {
-  description = "Show the Go documentation of a package of this module, or of one symbol in it. Returns: the documentation as text."
+tool "declaration" {
+  description = "Find where this module's Go files declare a function, method, type, variable or constant. Returns: each place as path:line:text."
   risk        = "read_only"
 
-  param "package" {
-    description = "The package, relative to the module: host/tool."
+  param "name" {
+    description = "Its name, such as Definition."
     type        = string
-    pattern     = "^[a-z][a-z0-9/]*$"
+    pattern     = "^[A-Za-z_][A-Za-z0-9_]*$"
   }
-  param "symbol" {
-    description = "A symbol of the package, such as Definition. Empty shows the whole package."
+  param "dir" {
+    description = "The directory to look in, with what is below it."
     type        = string
-    default     = ""
-    pattern     = "^[A-Za-z0-9_.]*$"
+    default     = "."
+    path        = "read"
   }
 
   command {
-    argv    = ["go", "doc", "${local.module}/${param.package}.${param.symbol}"]
-    timeout = "1m"
+    argv    = ["grep", "-rnE", "--include=*.go", "^(func( \\([^)]*\\))?|type|var|const) ${param.name}([^A-Za-z0-9_]|$)", "${param.dir}"]
+    success = [0, 1] # 1: there is none
   }
 
-  example { params = { package = "host/tool", symbol = "Risk" } }
-  reject  { params = { package = "../../etc" } }
+  example { params = { name = "Definition", dir = "host/tool" } }
+  reject  { params = { name = "a.*b" } }
 }
 
 taskfile {
@@ -40,5 +36,5 @@ taskfile {
 }
 
 toolset "review" {
-  tools = ["read_file", "rg", "git_diff", "go_doc"]
+  tools = ["read_file", "rg", "git_diff", "declaration"]
 }

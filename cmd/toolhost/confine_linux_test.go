@@ -23,7 +23,10 @@ type confinedProject struct {
 	root, home, outside, prober, address string
 }
 
-func newConfinedProject(t *testing.T, sandboxBlock, grants string) confinedProject {
+// newConfinedProject makes one with those settings of the sandbox, and with
+// grants in each block that has a process. The prober is granted to be read:
+// where an ordinary user can put it, in a home directory, it is hidden.
+func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 	t.Helper()
 	base := testneed.VisibleDir(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +47,11 @@ func newConfinedProject(t *testing.T, sandboxBlock, grants string) confinedProje
 	plant(t, base, map[string]string{
 		"home/.ssh/id": "a key",
 		"outside/note": "a note",
-		"project/agent.hcl": fmt.Sprintf(`%s
+		"project/agent.hcl": fmt.Sprintf(`
+			sandbox {
+			  read = [%q]
+			  %s
+			}
 			tool "attempt" {
 			  description = "Try. Returns: what came of it."
 			  risk        = "dangerous"
@@ -59,7 +66,7 @@ func newConfinedProject(t *testing.T, sandboxBlock, grants string) confinedProje
 			}
 			taskfile {
 %s
-}`, sandboxBlock, p.prober, grants, p.prober, grants, grants),
+}`, p.prober, settings, p.prober, grants, p.prober, grants, grants),
 		"project/.agent/Taskfile.yml": "version: '3'\nsilent: true\ntasks:\n  attempt:\n    cmds:\n      - " + p.prober + " {{.CLI_ARGS}}\n",
 	})
 	return p
@@ -126,7 +133,7 @@ func TestEveryChildIsConfinedByDefault(t *testing.T) {
 	if strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
-	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `sandbox { level = "off" }`, "")
+	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `level = "off"`, "")
 	for _, kind := range []string{"command tool", "plugin", "Taskfile", "run_in_terminal", "run"} {
 		t.Run(kind, func(t *testing.T) {
 			for _, p := range []confinedProject{confined, off} {
@@ -160,7 +167,7 @@ func TestGrants(t *testing.T) {
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
-	granted := newConfinedProject(t, "sandbox { network = \"deny\" }", "network = \"allow\"\nwrite = [\"OUTSIDE\"]\n")
+	granted := newConfinedProject(t, `network = "deny"`, "network = \"allow\"\nwrite = [\"OUTSIDE\"]\n")
 	for _, kind := range []string{"command tool", "plugin", "Taskfile"} {
 		t.Run(kind, func(t *testing.T) {
 			came, _ := granted.attempt(t, kind, "dial", granted.address)
@@ -181,13 +188,19 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
-	p := newConfinedProject(t, `sandbox { level = "off" }`, "")
-	line := p.prober + " write " + filepath.Join(p.outside, "new")
-	for trusted, want := range map[string]string{"": "refused: ", "1": "did it: "} {
-		cmd := program(t, p.root, "call", "--json", "--yes", "--toolset", "cliagent", "run_in_terminal", "command="+line)
+	p := newConfinedProject(t, `level = "off"`, "")
+	file := filepath.Join(p.outside, "new")
+	for trusted, want := range map[string]string{"": "refused: 1", "1": "did it: 1"} {
+		cmd := program(t, p.root, "call", "--json", "--yes", "--toolset", "cliagent", "run_in_terminal",
+			"command=echo x >"+file+" && echo did it: $((2-1)) || echo refused: $((2-1))")
 		cmd.Env = append(environment(p.home), "TOOLHOST_TRUST="+trusted)
 		out, _ := cmd.CombinedOutput()
 		assert.Contains(t, string(out), want)
+		if trusted == "" {
+			assert.NoFileExists(t, file)
+		} else {
+			require.NoError(t, os.Remove(file))
+		}
 	}
 }
 
@@ -198,7 +211,7 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 	if sandbox.Detect(t.Context()).Strongest != sandbox.Full {
 		testneed.Missing(t, "sandbox level full does not work here: "+sandbox.Detect(t.Context()).Full.Reason)
 	}
-	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `sandbox { level = "off" }`, "")
+	confined, off := newConfinedProject(t, "", ""), newConfinedProject(t, `level = "off"`, "")
 	for _, p := range []confinedProject{confined, off} {
 		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
 		require.NoError(t, err, string(out))

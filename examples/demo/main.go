@@ -1,6 +1,7 @@
 // Demo shows toolhost at work on the project it is started in: the list of
 // tools, then one real call of a tool of each source. It runs the built
-// program as a person would, and prints each command before its output.
+// program as a person would, and prints each command before its output. The
+// tools that it calls need nothing but toolhost and what every POSIX system has.
 //
 //	go run ./examples/demo bin/toolhost
 package main
@@ -24,7 +25,7 @@ type step struct {
 var steps = []step{
 	{"the tools of this project", []string{"list"}},
 	{"a passthrough: a wrapper around head", []string{"call", "head", "args=-n 5 README.md"}},
-	{"a typed command, declared in agent.hcl", []string{"call", "go_doc", "package=host/tool", "symbol=Risk"}},
+	{"a typed command, declared in agent.hcl", []string{"call", "declaration", "name=Risk", "dir=host/tool"}},
 	{"the commands of .agent/Taskfile.yml", []string{"call", "list_commands"}},
 	{"one of them, run", []string{"call", "run_command", "command=hello", "args=from the demo"}},
 	{"a file tool, which runs in toolhost itself", []string{"call", "write_file", "path=" + scratch, "content=alpha\nbeta\ngamma\n"}},

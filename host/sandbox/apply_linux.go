@@ -130,10 +130,11 @@ func try(level Level) Verdict {
 	}
 	p := Policy{Level: level}
 	cmd := &exec.Cmd{Env: []string{}, Dir: "/"} // without a program
-	if err := p.apply(cmd, level); err != nil {
+	err := p.apply(cmd, level)
+	defer closeFiles(cmd.ExtraFiles)
+	if err != nil {
 		return Verdict{Reason: err.Error()}
 	}
-	defer closeFiles(cmd.ExtraFiles)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return Verdict{Works: true}

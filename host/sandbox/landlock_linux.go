@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolhost/toolhost/host/sandbox/launch"
 )
 
@@ -48,39 +46,17 @@ func addFile(cmd *exec.Cmd, file *os.File) (fd int) {
 // may be written by it.
 func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writable []string, err error) {
 	key := rulesetKey(plan, g)
-	kept := p.prepared.ruleset(key)
-	if kept == nil {
-		p.landlockRules(plan, g)
-		fd, err := plan.NewRuleset()
-		if err != nil {
-			return nil, nil, err
-		}
-		kept = &keptRuleset{os.NewFile(uintptr(fd), "landlock ruleset"), plan.Write}
-		if !p.prepared.keepRuleset(key, kept) {
-			return kept.file, kept.write, nil
-		}
+	if ruleset, writable, err = p.prepared.ruleset(key); ruleset != nil || err != nil {
+		return ruleset, writable, err
 	}
-	ruleset, err = kept.copy()
-	return ruleset, kept.write, err
-}
-
-// copy gives a descriptor of the ruleset that a command takes with it.
-func (k *keptRuleset) copy() (*os.File, error) {
-	raw, err := k.file.SyscallConn()
+	p.landlockRules(plan, g)
+	fd, err := plan.NewRuleset()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var file *os.File
-	ctlErr := raw.Control(func(fd uintptr) {
-		var fresh int
-		if fresh, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
-			file = os.NewFile(uintptr(fresh), k.file.Name())
-		}
-	})
-	if ctlErr != nil {
-		return nil, ctlErr
-	}
-	return file, err
+	ruleset = os.NewFile(uintptr(fd), "landlock ruleset")
+	p.prepared.keepRuleset(key, ruleset, plan.Write)
+	return ruleset, plan.Write, nil
 }
 
 // rulesetKey tells rulesets apart. Rules are for files as they are, and not

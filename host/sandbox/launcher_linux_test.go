@@ -3,7 +3,9 @@ package sandbox_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,6 +56,29 @@ func TestHostKeepsNothingOfACommand(t *testing.T) {
 		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 		gone(t, "sleep\x004729")
 	})
+}
+
+// The rulesets that are kept for the next command are closed in time, though
+// no further command comes and nothing collects garbage.
+func TestKeptRulesetsAreClosed(t *testing.T) {
+	need(t, sandbox.Landlock)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	rulesets := func() (n int) {
+		files, err := filepath.Glob("/proc/self/fd/*")
+		require.NoError(t, err)
+		for _, file := range files {
+			if to, _ := os.Readlink(file); to == "anon_inode:[landlock-ruleset]" {
+				n++
+			}
+		}
+		return n
+	}
+	closed := func() bool { return rulesets() == 0 }
+	require.Eventually(t, closed, time.Minute, 50*time.Millisecond, "those of other tests")
+	policy := sandbox.Policy{Level: sandbox.Landlock, Workspace: t.TempDir()}.Prepared()
+	sh(t, policy, "true")
+	require.Eventually(t, closed, time.Minute, 50*time.Millisecond)
+	assert.Equal(t, "again\n", sh(t, policy, "echo again").Stdout.String())
 }
 
 // Each command has a supervisor of its own in the host.

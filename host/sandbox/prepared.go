@@ -10,21 +10,16 @@ import (
 // next ones of the same policy.
 const preparedFor = 3 * time.Second
 
-// keptRulesets bounds how many rulesets are kept at a time.
-const keptRulesets = 16
-
 // preparation is what the commands of one policy have in common and what takes
-// a while to find out: where secrets lie, and a Landlock ruleset. A nil one
-// keeps nothing.
+// a while to find out: where secrets lie, and Landlock rulesets. A timer drops
+// it and closes the rulesets. A nil one keeps nothing.
 type preparation struct {
 	mu       sync.Mutex
-	found    time.Time
 	secrets  []string
-	rulesets map[string]*keptRuleset
+	rulesets map[string]keptRuleset // nil when nothing is prepared
 }
 
-// keptRuleset is a ruleset and what may be written by it. Its file is closed
-// when nobody refers to it any more.
+// keptRuleset is a ruleset and what may be written by it.
 type keptRuleset struct {
 	file  *os.File
 	write []string
@@ -37,31 +32,18 @@ func (p *preparation) secretsOf(home string) []string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := time.Now(); now.Sub(p.found) > preparedFor {
-		p.found, p.secrets, p.rulesets = now, Secrets(home), make(map[string]*keptRuleset)
+	if p.rulesets == nil {
+		time.AfterFunc(preparedFor, p.drop)
+		p.secrets, p.rulesets = Secrets(home), make(map[string]keptRuleset)
 	}
 	return p.secrets
 }
 
-func (p *preparation) ruleset(key string) *keptRuleset {
-	if p == nil {
-		return nil
-	}
+func (p *preparation) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rulesets[key]
-}
-
-// keepRuleset reports whether it was kept.
-func (p *preparation) keepRuleset(key string, kept *keptRuleset) bool {
-	if p == nil {
-		return false
+	for _, kept := range p.rulesets {
+		_ = kept.file.Close()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.rulesets) >= keptRulesets || p.rulesets == nil {
-		return false
-	}
-	p.rulesets[key] = kept
-	return true
+	p.secrets, p.rulesets = nil, nil
 }

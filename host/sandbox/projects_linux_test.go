@@ -5,10 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/testfile"
@@ -127,31 +125,4 @@ func TestCachesAreTheWorkspacesOwn(t *testing.T) {
 		cache := filepath.Join(p.Workspace, ".agent", "cache", "sandbox")
 		assert.Equal(t, cache+"/go-build\n"+cache+"/xdg\n"+cache+"/npm\n", r.Stdout.String(), r.Stderr.String())
 	})
-}
-
-// TestThisRepository builds toolhost itself, runs some of its tests and looks
-// at its history, all at level full: the packages are those whose tests need
-// neither other programs nor long.
-func TestThisRepository(t *testing.T) {
-	if report := sandbox.Detect(t.Context()); !report.Full.Works {
-		testneed.Missing(t, "sandbox level full does not work here: "+report.Full.Reason)
-	}
-	testneed.Program(t, "go")
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	out := filepath.Join(root, ".agent", "cache", "sandbox", "tmp", "built")
-	p := sandbox.Policy{Level: sandbox.Full, Workspace: root}
-	c := command(p, "/bin/sh", "-c", `go build -o "$OUT" ./cmd/toolhost && "$OUT" version && go vet ./host/argv && `+
-		`go test -count=1 ./host/argv ./host/tool ./host/schema ./host/textedit/... ./config && echo passed; rm -f "$OUT"`)
-	c.Env = append(c.Env, "OUT="+out)
-	if cache := goCache(t); cache != "" {
-		p.ReadWrite = []string{cache}
-		env := append(c.Env, "GOCACHE="+cache)
-		c = command(p, c.Argv...)
-		c.Env = env
-	}
-	c.Timeout = 10 * time.Minute
-	r := run(t, c)
-	assert.Zero(t, r.ExitCode, r.Stderr.String())
-	assert.True(t, strings.HasSuffix(r.Stdout.String(), "passed\n"), r.Stdout.String()+r.Stderr.String())
 }

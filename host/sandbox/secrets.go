@@ -75,7 +75,8 @@ type secretPlaces struct {
 	parents map[string]string // directories, and where symlinks lead
 }
 
-// add adds what is at path if it can be read.
+// add adds what is at path: a directory, which may be entered though it cannot
+// be listed, or a file that can be read.
 func (s *secretPlaces) add(path string) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -165,7 +165,7 @@ func TestNothingOutsideIsReached(t *testing.T) {
 func TestNaiveChecksLeak(t *testing.T) {
 	a := newArena(t)
 	plantLinks(t, a)
-	n := naive{a.ws}
+	n := naive{root: a.ws}
 	got, err := n.read("../wsx/f.txt")
 	require.NoError(t, err)
 	assert.Contains(t, string(got), secret, "the sibling prefix")

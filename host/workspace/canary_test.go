@@ -79,7 +79,10 @@ func (a *arena) link(t testing.TB, target, name string) {
 
 // naive does what many do: it resolves and compares names, and then uses them.
 // It is there to show that the attacks work where the defence is missing.
-type naive struct{ root string }
+type naive struct {
+	root    string
+	between func() // what happens between the check and the use; may be nil
+}
 
 func (n naive) check(path string) (string, error) {
 	abs := filepath.Join(n.root, path)
@@ -93,6 +96,9 @@ func (n naive) check(path string) (string, error) {
 	}
 	if real != n.root && !strings.HasPrefix(real, n.root) { // as often seen
 		return "", fs.ErrPermission
+	}
+	if n.between != nil {
+		n.between()
 	}
 	return abs, nil
 }

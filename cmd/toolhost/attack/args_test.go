@@ -2,9 +2,12 @@ package attack
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // refused are the codes by which arguments are refused before anything runs.
@@ -285,6 +288,7 @@ func TestArgsControls(t *testing.T) {
 		"rg runs its --pre":             {"rg --pre ./evil.sh planted .", checkCanary},
 	} {
 		t.Run(name, func(t *testing.T) {
+			testneed.Program(t, strings.Fields(x.script)[0])
 			a := argsArena(t, usual())
 			a.arm()
 			said := a.shell(x.script)
