@@ -162,9 +162,13 @@ func TestUnescape(t *testing.T) {
 		"contract, single quote escape":    {"contract", `a\'b`, `a\'b`, `x`, `x`, false},
 		"contract, raw pair where it fits": {"contract", `printf("a\n")` + "\n", `a\n`, `b\n\t`, `printf("b\n\t")` + "\n", true},
 		"contract, tab by escape":          {"contract", `x\ty`, `\t`, "\t", "x\ty", true},
-		"fallback prefers raw":             {"fallback", `a\nb` + "\na\nb", `a\nb`, `x\ny`, `x\ny` + "\na\nb", false},
-		"fallback unescapes":               {"fallback", "a\nb", `a\nb`, `x\ty`, "x\ty", true},
-		"never":                            {"never", `a\nb` + "\na\nb", `a\nb`, `x\ty`, `x\ty` + "\na\nb", false},
+		"contract, raw pair before endings made alike": {"contract", "a\nb\n" + `s = "a\r\nb"` + "\n", `a\r\nb`, `c\r\nd`,
+			"a\nb\n" + `s = "c\r\nd"` + "\n", true},
+		"contract, endings made alike":                  {"contract", "a\nb\n", `a\r\nb`, `c\r\nd`, "c\nd\n", false},
+		"fallback, unescaped before endings made alike": {"fallback", "a\rb\n" + "a\r\nb\r\n", `a\rb`, `x`, "x\na\r\nb\r\n", true},
+		"fallback prefers raw":                          {"fallback", `a\nb` + "\na\nb", `a\nb`, `x\ny`, `x\ny` + "\na\nb", false},
+		"fallback unescapes":                            {"fallback", "a\nb", `a\nb`, `x\ty`, "x\ty", true},
+		"never":                                         {"never", `a\nb` + "\na\nb", `a\nb`, `x\ty`, `x\ty` + "\na\nb", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, editfile.Options{Unescape: c.mode})

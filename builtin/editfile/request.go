@@ -3,6 +3,7 @@ package editfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/textedit"
@@ -130,15 +131,17 @@ func (r *request) change(data []byte) ([]byte, error) {
 	return text.Encode(), nil
 }
 
-// choose takes the first reading whose old text occurs; if none does, the
-// first, so that the error is about that.
+// choose takes the first reading whose old text occurs as it stands, then the
+// first that occurs with line endings made alike; if none does, the first, so
+// that the error is about that.
 func (r *request) choose(text *textedit.Text) (pair, error) {
 	chosen := r.readings[0]
-	for _, p := range r.readings {
-		if n, _ := text.Count(p.old); n > 0 {
-			chosen = p
-			break
-		}
+	alike := func(p pair) bool { n, _ := text.Count(p.old); return n > 0 }
+	literal := func(p pair) bool { return text.Literal(p.old) }
+	if i := slices.IndexFunc(r.readings, literal); i >= 0 {
+		chosen = r.readings[i]
+	} else if i := slices.IndexFunc(r.readings, alike); i >= 0 {
+		chosen = r.readings[i]
 	}
 	if chosen.old == chosen.new {
 		return pair{}, r.unchanged()

@@ -79,7 +79,7 @@ func TestSuccess(t *testing.T) {
 		"no unescaping":           {`a\nb` + "\na\nb", edits("f", `a\nb`, `\t`), `\t` + "\na\nb", 1},
 		"there and back":          {"a\n", edits("f", "a", "b", "b", "a"), "a\n", 2},
 		"CRLF":                    {"a\r\nb\r\n", edits("f", "a\nb\n", "a\nx\nb\n", "x\nb", "y\nz\nb"), "a\r\ny\r\nz\r\nb\r\n", 2},
-		"CRLF by a literal match": {"a\nb\n", edits("f", "a\n", "a\r\n"), "a\r\nb\n", 1},
+		"CRLF by a literal match": {"a\nb\n", edits("f", "a\n", "a\r\nx\r\n"), "a\nx\nb\n", 1},
 		"no final newline":        {"a\nb", edits("f", "b", "c", "a", "d"), "d\nc", 2},
 		"UTF-8 mark":              {"\xef\xbb\xbfa\n", edits("f", "a", "b"), "\xef\xbb\xbfb\n", 1},
 		"UTF-16":                  {"\xfe\xff\x00a\x00\n", edits("f", "a", "€", "€", "ä"), "\xfe\xff\x00\xe4\x00\n", 2},

@@ -43,6 +43,12 @@ func makeEndings(body []byte) *endings {
 	}
 }
 
+// mixed reports whether the text has both "\n" and "\r\n" as line endings.
+func (t *Text) mixed() bool {
+	e := t.folded()
+	return len(e.dropped) > 0 && len(e.dropped) < bytes.Count(e.alike, []byte(lf))
+}
+
 // raw turns an offset in e.alike into one in the text. The offset of a
 // newline is that of the whole line ending.
 func (e *endings) raw(offset int) int {

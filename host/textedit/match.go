@@ -24,37 +24,40 @@ type matches struct {
 // find gives the occurrences of old that do not overlap, in order: the
 // literal ones or, when there are none, those with line endings made alike.
 func (t *Text) find(old string) matches {
+	return t.findBy(old, func(form string) []span {
+		if spans := t.findLiteral(form); spans != nil {
+			return spans
+		}
+		return t.findFolded(form)
+	})
+}
+
+// findBy looks for the forms that old can have in the bytes of the file, each
+// in the given way.
+func (t *Text) findBy(old string, look func(form string) []span) matches {
 	if rest, ok := strings.CutPrefix(old, utf8BOM); ok && t.bom {
-		return t.findAtStart(rest)
+		return t.findBy(rest, look).atStart()
 	}
-	if spans := t.findForm(old); spans != nil {
+	if old == "" {
+		return matches{}
+	}
+	if spans := look(old); spans != nil {
 		return matches{spans: spans}
 	}
 	if form, ok := latin1(old); ok && t.enc == Bytes {
-		return matches{spans: t.findForm(form), latin: true}
+		return matches{spans: look(form), latin: true}
 	}
 	return matches{}
 }
 
-// findAtStart finds a string that was given with the byte order mark, which
-// is not part of the body.
-func (t *Text) findAtStart(rest string) matches {
-	m := t.find(rest)
+// atStart keeps the match at the start of the body: the byte order mark, with
+// which the string was given, is not part of the body.
+func (m matches) atStart() matches {
 	if len(m.spans) == 0 || m.spans[0].start != 0 {
 		return matches{}
 	}
 	m.spans = m.spans[:1]
 	return m
-}
-
-func (t *Text) findForm(old string) []span {
-	if old == "" {
-		return nil
-	}
-	if spans := t.findLiteral(old); spans != nil {
-		return spans
-	}
-	return t.findFolded(old)
 }
 
 func (t *Text) findLiteral(old string) []span {

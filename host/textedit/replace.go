@@ -62,7 +62,9 @@ type Replacement struct {
 //
 // The literal old is looked for first; where it does not occur, line endings
 // are made alike. Text that replaces such an occurrence, or one without line
-// endings, takes the line endings of that place; otherwise it goes in as given.
+// endings, takes the line endings of that place. Text for an occurrence that has
+// line endings takes those of the file if it has only one kind; in a file of
+// mixed endings it goes in as given.
 //
 // Errors are those of Decode, *MatchError, which wraps a *tool.Error of code
 // no_match, not_unique, no_change or invalid_argument, and a *tool.Error of
@@ -94,6 +96,12 @@ func Count(data []byte, old string) (n int, lines []int) {
 func (t *Text) Count(old string) (n int, lines []int) {
 	m := t.find(old)
 	return len(m.spans), t.lines(m.spans)
+}
+
+// Literal reports whether old occurs as it stands, with no line endings made
+// alike.
+func (t *Text) Literal(old string) bool {
+	return len(t.findBy(old, t.findLiteral).spans) > 0
 }
 
 // Replace is the function Replace for a text, which it changes; on an error
@@ -192,7 +200,7 @@ func (t *Text) insert(out *bytes.Buffer, s span, old, new string) {
 	switch {
 	case s.folded:
 		t.insertFolded(out, s, old, new)
-	case t.hasEnding(old):
+	case t.hasEnding(old) && t.mixed():
 		out.WriteString(new)
 	default:
 		out.WriteString(t.fit(new, s.start))

@@ -115,13 +115,23 @@ func (g *generator) ending(style int) string {
 	return "\n"
 }
 
+// style chooses the endings of inserted lines. Only patches, which a tree's
+// history is for, can bring other endings into a file of one kind.
+func (g *generator) style(data []byte) int {
+	breaks := bytes.Count(data, []byte("\r\n"))
+	switch {
+	case breaks == 0:
+		return 0
+	case !g.opts.Tree && breaks == bytes.Count(data, []byte("\n")):
+		return 1
+	}
+	return 1 + g.r.IntN(2)
+}
+
 // edit makes some small changes.
 func (g *generator) edit(data []byte) []byte {
 	lines := strings.SplitAfter(string(data), "\n")
-	style := 0
-	if bytes.Contains(data, []byte("\r\n")) {
-		style = 1 + g.r.IntN(2)
-	}
+	style := g.style(data)
 	for range 1 + g.r.IntN(4) {
 		at := g.r.IntN(len(lines))
 		remove := min(g.r.IntN(4), len(lines)-1-at)
