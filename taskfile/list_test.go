@@ -182,6 +182,11 @@ func TestBrokenTaskfile(t *testing.T) {
 		"include cycle":    {head + "includes: {x: ./cycle.yml}\n", ".agent/Taskfile.yml", 0, "cycle"},
 		"remote include":   {head + "includes: {x: 'https://127.0.0.1:1/Taskfile.yml'}\n", ".agent/Taskfile.yml", 0, "127.0.0.1"},
 		"git include":      {head + "includes: {x: 'https://127.0.0.1:1/x.git//Taskfile.yml'}\n", ".agent/Taskfile.yml", 0, "127.0.0.1"},
+		"version 1":        {"# old\nversion: '1'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 2, "no longer supported"},
+		"version 2":        {"version: '2'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "no longer supported"},
+		"version 2.6":      {"tasks: {a: {desc: x}}\nversion: 2.6\n", ".agent/Taskfile.yml", 2, "no longer supported"},
+		"version 3.99":     {"version: '3.99'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "greater than the current version of Task"},
+		"version 4":        {"version: '4'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "greater than the current version of Task"},
 		"version mismatch": {head + "includes: {x: ./old.yml}\n", ".agent/Taskfile.yml", 0, "versions should match"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +207,8 @@ func TestBrokenTaskfile(t *testing.T) {
 					assert.EqualValues(t, c.line, e.Details["line"], tl)
 				}
 			}
-			p.write(".agent/Taskfile.yml", head+"tasks: {mended: {desc: Mended}}\n")
-			assert.Equal(t, []string{"mended"}, p.list().names())
+			p.write(".agent/Taskfile.yml", "version: '3.40'\ntasks: {fixed: {desc: Fixed}}\n")
+			assert.Equal(t, []string{"fixed"}, p.list().names())
 		})
 	}
 }

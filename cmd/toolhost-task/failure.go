@@ -91,6 +91,11 @@ func problem(err error) *protocol.Problem {
 		return &protocol.Problem{Message: decodeMessage(decode), File: decode.Location, Line: decode.Line, Column: decode.Column}
 	}
 	p := &protocol.Problem{Message: plain(err)}
+	var version *taskerrors.TaskfileVersionCheckError
+	if errors.As(err, &version) {
+		p.File, p.Line = version.URI, versionLine(version.URI)
+		return p
+	}
 	var invalid taskerrors.TaskfileInvalidError
 	var invalidPointer *taskerrors.TaskfileInvalidError
 	switch {

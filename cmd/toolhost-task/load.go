@@ -58,6 +58,9 @@ func load(ctx context.Context, req *request) (*loaded, error) {
 	if err != nil {
 		return l, err
 	}
+	if err := checkVersion(node.Location(), merged); err != nil {
+		return l, err
+	}
 	return l, l.compile(node, merged)
 }
 

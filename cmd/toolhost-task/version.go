@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-task/task/v3"
+	taskerrors "github.com/go-task/task/v3/errors"
+	"github.com/go-task/task/v3/taskfile/ast"
+	"go.yaml.in/yaml/v3"
+)
+
+// checkVersion asks go-task whether it takes the schema version of the
+// Taskfile at location. Only setting an executor up tells, which would also run
+// what computes variables: so one is set up for a Taskfile of that version with
+// nothing else in it.
+func checkVersion(location string, merged *ast.Taskfile) error {
+	if merged.Version.Equal(ast.V3) {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "toolhost-task-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	entry := filepath.Join(dir, "Taskfile.yml")
+	content := fmt.Sprintf("version: %q\ntasks: {}\n", merged.Version)
+	if err := os.WriteFile(entry, []byte(content), 0o600); err != nil {
+		return err
+	}
+	err = task.NewExecutor(
+		task.WithDir(dir), task.WithEntrypoint(entry), task.WithOffline(true),
+		task.WithVersionCheck(true), task.WithStdout(io.Discard), task.WithStderr(io.Discard),
+	).Setup()
+	var refused *taskerrors.TaskfileVersionCheckError
+	if errors.As(err, &refused) {
+		refused.URI = location
+		return refused
+	}
+	return err
+}
+
+// versionLine is the line of the version in the Taskfile at path, 0 where it
+// has none.
+func versionLine(path string) int {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) != nil || len(document.Content) == 0 {
+		return 0
+	}
+	for i, node := range document.Content[0].Content {
+		if i%2 == 0 && node.Value == "version" {
+			return node.Line
+		}
+	}
+	return 0
+}
