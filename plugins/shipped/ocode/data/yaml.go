@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Document is one document of a text.
@@ -28,10 +28,30 @@ func ReadYAML(text []byte) ([]Document, error) {
 	if err := checkUTF8(YAML, text); err != nil {
 		return nil, err
 	}
-	loader, err := yaml.NewLoader(bytes.NewReader(withoutVersion(text)))
+	plain, unknown, err := readPrelude(text)
 	if err != nil {
 		return nil, err
 	}
+	for renames := 0; ; renames++ {
+		docs, err := load(plain, unknown)
+		if err == nil {
+			return docs, nil
+		}
+		again, ok := renamed(plain, err)
+		if !ok || renames == maxRenamed {
+			return nil, yamlFault(text, err)
+		}
+		plain = again
+	}
+}
+
+// load reads the documents of a text whose prelude has been read.
+func load(text []byte, unknown []unknownDirective) ([]Document, error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	src := newSource(text)
 	var docs []Document
 	for {
 		var root yaml.Node
@@ -40,9 +60,16 @@ func ReadYAML(text []byte) ([]Document, error) {
 			return docs, nil
 		}
 		if err != nil {
-			return nil, yamlFault(text, err)
+			return nil, err
+		}
+		if err := src.checkIndents(&root, -1); err != nil {
+			return nil, err
 		}
 		c := composer{}
+		for len(unknown) > 0 && unknown[0].line <= root.Line {
+			c.notes = append(c.notes, fmt.Sprintf("the directive %%%s in line %d is not known", unknown[0].name, unknown[0].line))
+			unknown = unknown[1:]
+		}
 		v, err := c.value(&root, 0)
 		if err != nil {
 			return nil, err
@@ -51,24 +78,14 @@ func ReadYAML(text []byte) ([]Document, error) {
 	}
 }
 
-var versionDirective = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)(\A|^\.\.\..*\n)((?:[#\s%].*\n|\n)*?)%(YAML[ \t]+1\.[0-9]+[ \t]*(?:#.*)?\r?$)`)
-})
-
-// withoutVersion makes comments of the directives that name a version of YAML,
-// of which the library knows 1.1 alone.
-func withoutVersion(text []byte) []byte {
-	if !bytes.Contains(text, []byte("%YAML")) {
-		return text
-	}
-	return versionDirective().ReplaceAll(text, []byte("${1}${2}#${3}"))
-}
-
 // yamlFault gives the library's error a place.
 func yamlFault(text []byte, err error) error {
+	if _, ok := errors.AsType[*tool.Error](err); ok {
+		return err
+	}
 	var fault *yaml.LoadError
 	if !errors.As(err, &fault) {
-		return broken(YAML, Place{1, 1}, err.Error(), "Mend the text.")
+		return broken(YAML, Place{1, 1}, err.Error(), "Correct the text.")
 	}
 	at := Place{max(fault.Mark.Line, 1), max(fault.Mark.Column, 1)}
 	what := fault.Message
@@ -78,7 +95,7 @@ func yamlFault(text []byte, err error) error {
 	if lines := bytes.Split(text, []byte("\n")); at.Line <= len(lines) && bytes.HasPrefix(lines[at.Line-1], []byte("\t")) {
 		what += " (a tab cannot indent)"
 	}
-	return broken(YAML, at, what, "Mend the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
+	return broken(YAML, at, what, "Correct the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
 }
 
 // composer makes values of YAML nodes.
@@ -233,14 +250,14 @@ func (c *composer) key(n *yaml.Node) (Member, error) {
 
 func (c *composer) scalar(n *yaml.Node) (any, error) {
 	quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if n.Style&yaml.TaggedStyle == 0 {
-		if quoted {
-			return n.Value, nil
-		}
+	switch {
+	case quoted && n.Style&yaml.TaggedStyle == 0, n.Tag == "!":
+		return n.Value, nil
+	case n.Style&yaml.TaggedStyle == 0:
 		return plain(n.Value), nil
 	}
 	switch n.Tag {
-	case "!!str", "!", "!!binary", "!!timestamp":
+	case "!!str", "!!binary", "!!timestamp":
 		return n.Value, nil
 	case "!!null", "!!bool", "!!int", "!!float":
 		return c.tagged(n)
@@ -264,7 +281,7 @@ func (c *composer) tagged(n *yaml.Node) (any, error) {
 		"!!float": isNumber,
 	}
 	if !fits[n.Tag] {
-		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag), "Mend the value, or remove the tag.")
+		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag), "Correct the value, or remove the tag.")
 	}
 	return v, nil
 }
