@@ -170,7 +170,7 @@ func (g *generator) query() search.Query {
 	q := search.Query{
 		Pattern: g.pick("needle", "TODO|FIXME", "interface{}", `foo\(.*\)`, `^$`, `^needle`, `end$`, `\bfoo\b`, `\Beedle`, `[0-9]+`, `n.*e`, `\d{4}`, `é`, `été`, `x`, `kelvin`,
 			`sharp`, `(?i)needle todo`, `.`, `..*`, `[^a-z]+$`, `\s`, `\S+\s\S+`, `needle.`, `.$`, `^.{1,3}$`, `\w+é`, `(needle|x) +`, `a*`, `\p{Lu}`, `[[:upper:]]{4}`, `\x{65e5}`, `e{2}d`, `(?:nee|foo)(?:dle|\()`,
-			`caf.`, `caf[^x]`, `\ANeedle`, `x\z`, `(?s)a.b`, `(?-s:.)needle`, `\W`, `[\s\S]`, `$`, `^`, `-`, `-e`, `\t`, `[.]b`, `(`[:0]+`\(`, `needle(?P<rest>.*)`, `\x{fffd}`),
+			`caf.`, `caf[^x]`, `\ANeedle`, `x\z`, `(?s)a.b`, `(?-s:.)needle`, `\W`, `[\s\S]`, `$`, `^`, `-`, `-e`, `\t`, `[.]b`, `(`[:0]+`\(`, `needle(?P<rest>.*)`, `\x{fffd}`, `\r`, `end\r`, `e\r$`, `.\r`, `[^e]+\r$`, `needle\s*\r`),
 		IgnoreCase: g.r.IntN(3) == 0,
 		Hidden:     g.r.IntN(3) == 0,
 		NoIgnore:   g.r.IntN(4) == 0,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,9 @@ import (
 type pattern struct {
 	tree  *syntax.Regexp
 	match *regexp.Regexp
+	// raw is true for a pattern that names a carriage return: lines are then
+	// matched with the one at their end, if they have one.
+	raw bool
 	// need finds places where a line could match; nil: anywhere.
 	need *finder
 	// exact is true when what need finds is a match.
@@ -37,8 +41,9 @@ func compile(q Query) (*pattern, error) {
 	if err != nil {
 		return nil, invalid(q.Pattern, err)
 	}
-	tree = withinLine(tree)
-	if breaksLine(tree) {
+	raw := names(tree, '\r')
+	tree = withinLine(tree, raw)
+	if names(tree, '\n') {
 		return nil, tool.Errorf(tool.InvalidArgument, "the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
 			Suggest("Search for a part of it that is on one line, and read what is around it.").With("reason", "line break in the pattern")
 	}
@@ -46,7 +51,7 @@ func compile(q Query) (*pattern, error) {
 	if err != nil {
 		return nil, invalid(q.Pattern, err)
 	}
-	p := &pattern{tree: tree, match: match}
+	p := &pattern{tree: tree, match: match, raw: raw}
 	p.need, p.exact = newFinder(tree)
 	return p, nil
 }
@@ -72,10 +77,11 @@ func invalid(pattern string, err error) error {
 var beyondRE2 = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]`)
 
 // withinLine changes a tree into one that never matches a line break, and for
-// which the text begins and ends with the line. Groups capture nothing.
-func withinLine(re *syntax.Regexp) *syntax.Regexp {
+// which the text begins and ends with the line. Groups capture nothing. In a raw
+// pattern a carriage return is a character like any other.
+func withinLine(re *syntax.Regexp, raw bool) *syntax.Regexp {
 	for i, sub := range re.Sub {
-		re.Sub[i] = withinLine(sub)
+		re.Sub[i] = withinLine(sub, raw)
 	}
 	switch re.Op {
 	case syntax.OpCapture:
@@ -85,15 +91,23 @@ func withinLine(re *syntax.Regexp) *syntax.Regexp {
 	case syntax.OpEndText:
 		re.Op = syntax.OpEndLine
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		re.Op, re.Rune = syntax.OpCharClass, []rune{0, '\n' - 1, '\n' + 1, '\r' - 1, '\r' + 1, utf8.MaxRune}
+		re.Op, re.Rune = syntax.OpCharClass, withoutBreaks([]rune{0, utf8.MaxRune}, raw)
 	case syntax.OpCharClass:
-		re.Rune = without(without(re.Rune, '\n'), '\r')
+		re.Rune = withoutBreaks(re.Rune, raw)
 		if len(re.Rune) == 0 {
 			re.Op = syntax.OpNoMatch
 		}
 	default:
 	}
 	return re
+}
+
+func withoutBreaks(ranges []rune, raw bool) []rune {
+	ranges = without(ranges, '\n')
+	if raw {
+		return ranges
+	}
+	return without(ranges, '\r')
 }
 
 // without takes a character out of the ranges of a class.
@@ -115,30 +129,35 @@ func without(ranges []rune, r rune) []rune {
 	return rest
 }
 
-func breaksLine(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpLiteral && strings.ContainsAny(string(re.Rune), "\r\n") {
-		return true
+// names reports whether the pattern has the character itself, not in a class.
+func names(re *syntax.Regexp, r rune) bool {
+	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r) ||
+		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
+}
+
+// line is what is matched of the bytes before a line feed.
+func (p *pattern) line(bytes []byte) []byte {
+	if p.raw {
+		return bytes
 	}
-	for _, sub := range re.Sub {
-		if breaksLine(sub) {
-			return true
-		}
-	}
-	return false
+	return trimCR(bytes)
 }
 
 // matches reports whether a line, without its end, matches. Go would take a
 // byte that is not valid UTF-8 for U+FFFD; here no pattern matches it, as none
-// matches a carriage return.
+// matches a line feed or, if it is not raw, a carriage return.
 func (p *pattern) matches(line []byte) bool {
 	if utf8.Valid(line) {
 		return p.match.Match(line)
 	}
-	line = bytes.Clone(line)
+	line, never := bytes.Clone(line), byte('\r')
+	if p.raw {
+		never = '\n'
+	}
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRune(line[i:])
 		if r == utf8.RuneError && size == 1 {
-			line[i] = '\r'
+			line[i] = never
 		}
 		i += size
 	}

@@ -128,9 +128,12 @@ func size(file *os.File) int64 {
 func (s *Searcher) arguments(j *job) []string {
 	args := []string{
 		"--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null",
-		"--crlf", "--no-mmap", "--stats", "--no-context-separator",
+		"--no-mmap", "--stats", "--no-context-separator",
 		"--no-ignore-dot", "--no-ignore-global", "--no-ignore-parent", "--no-ignore-exclude", "--no-require-git",
 		"--glob", "!.git",
+	}
+	if !j.pattern.raw {
+		args = append(args, "--crlf")
 	}
 	if j.Mode == Lines {
 		args = append(args, "--line-number", "--before-context", strconv.Itoa(j.Before), "--after-context", strconv.Itoa(j.After))

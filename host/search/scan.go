@@ -122,7 +122,7 @@ func (in *input) stopped() bool {
 }
 
 func (in *input) matches(start, end int) bool {
-	line := trimCR(in.text[start:end])
+	line := in.pattern.line(in.text[start:end])
 	if !in.checked {
 		in.valid, in.checked = utf8.Valid(in.text), true
 	}

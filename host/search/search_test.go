@@ -65,6 +65,18 @@ func places(m *search.Matches) []string {
 	return found
 }
 
+func TestCarriageReturn(t *testing.T) {
+	each(t, map[string]string{"crlf": "hit\r\nlast hit", "lf": "hit\nhit\r more\n"}, func(t *testing.T, s *search.Searcher) {
+		for pattern, want := range map[string][]string{
+			`hit\r`: {"crlf:hit", "lf:hit\r more"}, "hit\r": {"crlf:hit", "lf:hit\r more"}, `hit\r$`: {"crlf:hit"}, `\r$`: {"crlf:hit"},
+			"hit$": {"crlf:hit", "crlf:last hit", "lf:hit"},
+		} {
+			assert.Equal(t, want, places(grep(t, s, search.Query{Pattern: pattern})), "%q", pattern)
+		}
+		assert.Equal(t, []string{"crlf:hit", "lf:hit\r more"}, places(grep(t, s, search.Query{Pattern: "hit\r", Literal: true})))
+	})
+}
+
 func TestLinesWithContext(t *testing.T) {
 	each(t, map[string]string{"b/x.txt": "1\n2\nhit a\n4\nhit b\n6\n7", "a.txt": "hit\r\nlast"}, func(t *testing.T, s *search.Searcher) {
 		m := grep(t, s, search.Query{Pattern: "hit", Before: 2, After: 1})

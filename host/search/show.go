@@ -20,11 +20,12 @@ func (q *Query) shown(line []byte) string {
 
 // shownMatch is a line that matches: the part of a long one in which it does.
 func (q *Query) shownMatch(line []byte, p *pattern) string {
+	whole := p.line(line)
 	line = trimCR(line)
 	if q.MaxLine <= 0 || len(line) <= q.MaxLine {
 		return show(line)
 	}
-	at := p.match.FindIndex(line)
+	at := p.match.FindIndex(whole)
 	if at == nil || at[1] <= q.MaxLine {
 		return q.part(line, 0)
 	}

@@ -75,7 +75,7 @@ func runFetch(ctx context.Context, deps Deps, _ *tool.Call, p fetchParams) (*out
 		return nil, p.failure(err, time.Since(started) >= limit)
 	}
 	o := p.report(page)
-	if page.StatusCode >= http.StatusBadRequest {
+	if page.StatusCode >= http.StatusMultipleChoices { // a redirect that leads nowhere, too
 		return o, p.badStatus(page)
 	}
 	return o, nil

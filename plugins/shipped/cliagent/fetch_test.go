@@ -124,6 +124,11 @@ func TestFetchWebpage(t *testing.T) {
 		g := newBench(t).fails("network_error", "Error: Failed to fetch - the server answered with status 404 Not Found", name, from(url))
 		assert.EqualValues(t, 404, g.Metadata["status_code"])
 	})
+	t.Run("error redirect to nowhere", func(t *testing.T) {
+		url := serveFunc(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusFound) })
+		g := newBench(t).fails("network_error", "Error: Failed to fetch - the server answered with status 302 Found", name, from(url))
+		assert.EqualValues(t, 302, g.Metadata["status_code"])
+	})
 	t.Run("error timeout", func(t *testing.T) {
 		for what, handle := range map[string]func(http.ResponseWriter){
 			"before the answer": func(http.ResponseWriter) {},

@@ -37,6 +37,8 @@ func TestRipgrep(t *testing.T) {
 		`{"pattern":"absent","args":"-c --include-zero b.go"}`:      "No matches found\n0\n",
 		`{"pattern":"absent","args":"--passthru -N b.go"}`:          "No matches found\nan ERROR\nfine\n",
 		`{"pattern":"nothing like it"}`:                             "No matches found",
+		`{"pattern":"ERR","args":"-g *.none"}`:                      "No matches found",
+		`{"pattern":"ERR","args":"-t rust"}`:                        "No matches found",
 		`{"pattern":"again","args":"--files-with-matches a/*.txt"}`: "a/x.txt\n",
 	} {
 		assert.Equal(t, want, f.text(t, "rg", params), params)

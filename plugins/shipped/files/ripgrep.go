@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
@@ -64,7 +65,7 @@ func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result,
 	if err != nil {
 		return nil, err
 	}
-	if ended.ExitCode == 1 && ended.Stdout.Bytes == 0 && ended.Stderr.Bytes == 0 {
+	if foundNothing(ended) {
 		return tool.Text(noMatches), nil
 	}
 	// rg ends with 1 when it found nothing, with options such as --stats too,
@@ -75,6 +76,17 @@ func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result,
 		r.Contents[0].Text = noMatches + "\n" + r.Contents[0].Text
 	}
 	return r, err
+}
+
+// foundNothing reports whether rg found nothing and has nothing to say about it
+// but that its filters left no file, which some versions take for an error.
+func foundNothing(ended *proc.Result) bool {
+	if ended.TimedOut || ended.Cancelled || ended.Stdout.Bytes > 0 {
+		return false
+	}
+	said := strings.TrimSpace(ended.Stderr.String())
+	filtered := strings.HasPrefix(said, "No files were searched,") && strings.Count(said, "\n") <= 1
+	return ended.ExitCode == 1 && said == "" || (ended.ExitCode == 1 || ended.ExitCode == 2) && filtered
 }
 
 const noMatches = "No matches found"
