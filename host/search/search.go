@@ -87,7 +87,9 @@ type Query struct {
 	Dir string
 	// Globs choose files. A glob without a slash is about the name, one with a
 	// slash about the path below Dir; ** stands for any directories. One that
-	// begins with ! leaves files out. A file has to match one of the others.
+	// begins with ! leaves files out. A file has to match one of the others. A
+	// single glob that names a directory by its beginning, as build/*.go does, has
+	// it searched even where .gitignore leaves it out.
 	Globs []string
 	// Types choose files by ripgrep's names for types ("go", "py"), or by
 	// their extension. A file has to be of one of them.
@@ -172,6 +174,7 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 	if err != nil {
 		return nil, err
 	}
+	q = s.narrow(q)
 	f, err := newFilter(q)
 	if err != nil {
 		return nil, err

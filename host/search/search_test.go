@@ -65,6 +65,24 @@ func places(m *search.Matches) []string {
 	return found
 }
 
+func TestGlobThatNamesAnIgnoredDirectory(t *testing.T) {
+	files := map[string]string{
+		".gitignore": "build/\ngen\n", "build/a.go": "hit", "build/sub/b.go": "hit", "src/gen/c.go": "hit", "src/d.go": "hit", ".hid/e.go": "hit",
+	}
+	each(t, files, func(t *testing.T, s *search.Searcher) {
+		for glob, want := range map[string][]string{
+			"build/*.go": {"build/a.go:hit"}, "/build/**/*.go": {"build/a.go:hit", "build/sub/b.go:hit"}, "./build/sub/b.go": {"build/sub/b.go:hit"},
+			"src/gen/*": {"src/gen/c.go:hit"}, "src/**/*.go": {"src/d.go:hit"}, "**/*.go": {"src/d.go:hit"}, "b*/*.go": {}, "none/*.go": {}, ".hid/*.go": {},
+			"build/a.go/x": {}, "../build/*.go": {},
+		} {
+			assert.Equal(t, want, places(grep(t, s, search.Query{Pattern: "hit", Globs: []string{glob}})), glob)
+		}
+		assert.Equal(t, []string{"src/gen/c.go:hit"}, places(grep(t, s, search.Query{Pattern: "hit", Dir: "src", Globs: []string{"gen/*.go"}})))
+		assert.Empty(t, grep(t, s, search.Query{Pattern: "hit", Globs: []string{"build/*.go"}, MaxDepth: 1}).Lines)
+		assert.Len(t, grep(t, s, search.Query{Pattern: "hit", Globs: []string{"build/**"}, MaxDepth: 2}).Lines, 1)
+	})
+}
+
 func TestCarriageReturn(t *testing.T) {
 	each(t, map[string]string{"crlf": "hit\r\nlast hit", "lf": "hit\nhit\r more\n"}, func(t *testing.T, s *search.Searcher) {
 		for pattern, want := range map[string][]string{
