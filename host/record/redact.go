@@ -25,7 +25,11 @@ const minSecret = 4
 // shapes only. Its methods may be called from any goroutine.
 type Redactor struct {
 	values *strings.Replacer
+	margin int // the length of the longest value
 }
+
+// minMargin is more than what shows a token to be one.
+const minMargin = 1 << 10
 
 // NewRedactor makes a redactor for the given values. Values shorter than four
 // bytes are not looked for.
@@ -40,7 +44,7 @@ func NewRedactor(values []string) *Redactor {
 	if len(pairs) == 0 {
 		return &Redactor{}
 	}
-	return &Redactor{values: strings.NewReplacer(pairs...)}
+	return &Redactor{values: strings.NewReplacer(pairs...), margin: len(values[0])}
 }
 
 // String gives s without secrets.
@@ -112,12 +116,14 @@ func (r *Redactor) rewriteLiteral(literal []byte, limit int, whole bool) []byte 
 	if strings.ContainsRune(text, '\\') && json.Unmarshal(literal, &text) != nil {
 		return literal
 	}
-	clean := r.String(text)
+	seen := r.seen(text, limit)
+	clean := r.String(seen)
 	if whole && text != "" {
 		clean = Redacted
-	}
-	if limit > 0 && len(clean) > limit {
-		clean = cut(clean, limit)
+	} else if more := len(text) - len(seen); more > 0 {
+		clean = cut(clean, max(0, min(limit, len(clean)-r.beyond())), more)
+	} else if limit > 0 && len(clean) > limit {
+		clean = cut(clean, limit, 0)
 	}
 	if clean == text {
 		return literal
@@ -125,13 +131,32 @@ func (r *Redactor) rewriteLiteral(literal []byte, limit int, whole bool) []byte 
 	return tool.MustMarshal(clean)
 }
 
+// seen is the part of a text that is looked at for secrets where only limit
+// bytes of it are kept: all of it costs seconds for a patch of some megabytes.
+func (r *Redactor) seen(text string, limit int) string {
+	end := limit + r.beyond()
+	if limit == 0 || len(text) <= end {
+		return text
+	}
+	return text[:end]
+}
+
+// beyond is how far beyond a cut a text is looked at. A secret that is cut off
+// there lies in these bytes alone, which are not kept.
+func (r *Redactor) beyond() int {
+	if r == nil {
+		return minMargin
+	}
+	return minMargin + r.margin
+}
+
 // cut keeps the first part of s, whole characters only, and says how much is
-// missing.
-func cut(s string, limit int) string {
+// missing of it and of the more bytes that came behind.
+func cut(s string, limit, more int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}
-	return fmt.Sprintf("%s[... %d bytes left out]", s[:limit], len(s)-limit)
+	return fmt.Sprintf("%s[... %d bytes left out]", s[:limit], len(s)-limit+more)
 }
 
 func isSecretName(literal []byte) bool {
@@ -147,7 +172,7 @@ func isSecretName(literal []byte) bool {
 // need not be matched.
 var tokenMarks = [...]string{
 	"AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "sk_live_", "rk_live_",
-	"AIza", "eyJ", "npm_", "pypi-", "hf_", "SG.", "PRIVATE KEY-----", "earer ", "asic ", "@",
+	"AIza", "eyJ", "npm_", "pypi-", "hf_", "SG.", "PRIVATE KEY-----", "earer ", "asic ", "://",
 }
 
 func mayHoldToken(s string) bool {

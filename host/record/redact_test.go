@@ -60,6 +60,22 @@ func TestEventsAreRedacted(t *testing.T) {
 	assert.NotContains(t, line, "s3cr", "a secret is taken out before a text is cut")
 }
 
+// A text that is cut is looked at no further than a secret at the cut can reach.
+func TestSecretsAtTheCut(t *testing.T) {
+	secret := "s3cret-" + strings.Repeat("v", 3000)
+	r := recorder(t, func(o *record.Options) { o.Secrets = []string{secret} })
+	fill := strings.Repeat(secret, 20)
+	for shift := range 40 {
+		text := fill + strings.Repeat("a", 200*shift) + secret + strings.Repeat("b", 100_000)
+		require.NoError(t, r.Event(t.Context(), "s", "e", map[string]any{"text": text}))
+	}
+	for _, line := range lines(t, filepath.Join(r.ArtifactDir("s"), "events.jsonl")) {
+		assert.NotContains(t, line, "s3c")
+		assert.NotContains(t, line, "vvv")
+		assert.Contains(t, line, "bytes left out]")
+	}
+}
+
 // Whatever the value and the text, the result is valid JSON without the value.
 func FuzzRedactJSON(f *testing.F) {
 	f.Add("hunter2", "a hunter2 b")
