@@ -31,6 +31,8 @@ type app struct {
 	redactor  *atomic.Pointer[record.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	inert     *config.Config                   // what the agent.hcl says that is not approved; nil for none
+
+	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
 }
 
 // globalFlags are the flags that every subcommand has.

@@ -23,6 +23,7 @@ type standing struct {
 	mu         sync.Mutex
 	unapproved int    // things in it that have no effect; 0 for a file that is approved, or none
 	refused    string // what is wrong with a change that was not taken over, "" for nothing
+	broken     bool   // and nothing was in force before
 }
 
 // approved notes the file that is in force. inert is what it says without
@@ -30,10 +31,16 @@ type standing struct {
 func (s *standing) approved(inert *config.Config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused, s.unapproved = "", 0
+	s.refused, s.unapproved, s.broken = "", 0, false
 	if inert != nil {
 		s.unapproved = len(inert.Loosens())
 	}
+}
+
+// begin notes why a server begins without what the file says.
+func (s *standing) begin(why string) {
+	s.refuse(why)
+	s.broken = true
 }
 
 // refuse notes why a change was not taken over.
@@ -48,6 +55,9 @@ func (s *standing) say(file string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.broken:
+		return fmt.Sprintf("%s has mistakes (%s), so that no tool is offered but %s, which tells them. Tell the user; the tools come back once the file is corrected.",
+			file, s.refused, project.BrokenTool)
 	case s.refused != "":
 		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; toolhost validate tells more.", file, s.refused)
 	case s.unapproved > 0:

@@ -111,3 +111,29 @@ func TestInstructionsFollowTheFile(t *testing.T) {
 	eventually(t, "the corrected file", func() bool { return strings.Contains(begin(), "(1): two.") })
 	assert.Contains(t, begin(), "approved and in force")
 }
+
+// A client is told of a file that is broken when the server starts, is offered
+// nothing that the file might have denied, and gets all tools once the file is
+// corrected.
+func TestServingABrokenFile(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "tool \"Obey me\" {\n  descripton = 1\n}\n", "a.txt": "kept"})
+	assert.Contains(t, told(t, dir, nil), "agent.hcl has mistakes (line ")
+	s := serve(t, dir)
+	assert.Equal(t, []string{"agent_hcl_mistakes"}, s.offered())
+	r := s.call("agent_hcl_mistakes", `{}`)
+	assert.False(t, r.IsError)
+	assert.Contains(t, r.text(), "agent.hcl:2:3")
+	assert.Contains(t, r.text(), "descripton")
+	refused := s.request("tools/call", map[string]any{"name": "delete_file", "arguments": map[string]any{"path": "a.txt"}})
+	require.NotNil(t, refused.Error)
+	assert.True(t, exists(dir, "a.txt"))
+
+	plant(t, dir, texts{"agent.hcl": "policy {\n  rule \"kept\" {\n    tool   = \"delete_file\"\n    action = \"deny\"\n  }\n}\n" + extra("mine")})
+	s.until(listChanged, func() bool { return s.notedLocked(listChanged) > 0 })
+	names := s.offered()
+	assert.Contains(t, names, "mine")
+	assert.Contains(t, names, "read_file")
+	assert.NotContains(t, names, "agent_hcl_mistakes")
+	assert.NotContains(t, names, "delete_file", "what the file denies")
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
@@ -19,9 +20,26 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.openWith(ctx, cfg, false)
+}
+
+// openBroken is open for a server whose agent.hcl has mistakes.
+func (a *app) openBroken(ctx context.Context) (*project.Project, error) {
+	path, err := a.configPath()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return a.openWith(ctx, &config.Config{Path: path, Dir: dir, Workspace: config.Workspace{Root: dir}}, true)
+}
+
+func (a *app) openWith(ctx context.Context, cfg *config.Config, broken bool) (*project.Project, error) {
 	a.keepSecret(cfg.Secrets)
 	p, err := project.Open(ctx, project.Options{
-		Config: cfg, Reread: a.loadConfigAgain, Report: a.report,
+		Config: cfg, Reread: a.loadConfigAgain, Report: a.report, Broken: broken,
 		Workspace: a.flags.workspace, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts,
 		Patience: a.patience, Version: version(), Logger: a.logger, OnSecrets: a.redactor.Store,
 		Telemetry:    func(root string) *telemetry.Relay { return a.startTelemetry(ctx, root) },

@@ -30,7 +30,8 @@ func (a *app) serveCommand() *cobra.Command {
 number of clients at http://ADDR/mcp.
 
 Changes of agent.hcl take effect at once; a broken one is reported in the log
-and the tools stay as they are. Over stdin and stdout the server ends when its
+and the tools stay as they are. If it is broken when a client starts the server,
+one tool is offered, which tells the mistakes, until they are corrected. Over stdin and stdout the server ends when its
 input ends.
 
 Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
@@ -66,6 +67,7 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	a.serveBroken = !isTerminal(a.in) // a client shows its user nothing of a server that ends
 	offer, err := a.offer(ctx, flags.search)
 	if err != nil {
 		return err
@@ -105,14 +107,18 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
 	}
+	stands := new(standing)
 	p, err := a.open(ctx)
+	stands.approved(a.inert)
+	if wrong, ok := errors.AsType[*mistakesError](err); ok && a.serveBroken {
+		stands.begin(summarize(wrong))
+		p, err = a.openBroken(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	p.OwnSessions()
 	a.warnOfProblems(ctx, p)
-	stands := new(standing)
-	stands.approved(a.inert)
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.SessionEnded, Search: search,
 		Instructions: a.instructions(p, stands),

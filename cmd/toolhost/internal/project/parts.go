@@ -66,6 +66,9 @@ func (p *parts) close() {
 
 // assemble makes the sources that a configuration and a toolset call for.
 func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
+	if p.options.Broken && cfg == p.options.Config {
+		return p.brokenParts(cfg)
+	}
 	set, err := SelectToolset(cfg, p.options.Toolset)
 	if err != nil {
 		return nil, err

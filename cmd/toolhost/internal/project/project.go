@@ -35,6 +35,10 @@ type Options struct {
 	Config *config.Config
 	// Reread reads the configuration again, for Reload.
 	Reread func() (*config.Config, error)
+	// Broken says that agent.hcl has mistakes: Config names the file and says
+	// nothing else, and one tool that tells the mistakes is offered until a
+	// Reload finds them corrected.
+	Broken bool
 	// Report shows mistakes in agent.hcl to whoever runs the program, and
 	// returns the error that ends what was to be done because of them.
 	Report func(config.Diagnostics) error

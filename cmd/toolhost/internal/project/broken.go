@@ -1,0 +1,54 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// BrokenTool is the tool that is offered in place of all others while
+// agent.hcl has mistakes. What the file would restrict is not known then, so
+// that nothing else may be called.
+const BrokenTool = "agent_hcl_mistakes"
+
+// brokenParts are those of a project whose agent.hcl has mistakes.
+func (p *Project) brokenParts(cfg *config.Config) (made *parts, err error) {
+	made = &parts{toolset: host.Toolset{Name: "broken"}, sources: []host.Source{&broken{p, filepath.Base(cfg.Path)}}}
+	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
+		return nil, err
+	}
+	made.manager, err = p.newManager(cfg)
+	return made, err
+}
+
+// broken is the tool BrokenTool and its source.
+type broken struct {
+	project *Project
+	file    string
+}
+
+func (b *broken) Name() string { return "builtin" }
+
+func (b *broken) Tools(context.Context) ([]tool.Tool, error) { return []tool.Tool{b}, nil }
+
+// Definition implements tool.Tool.
+func (b *broken) Definition() *tool.Definition {
+	return &tool.Definition{
+		Name:  BrokenTool,
+		Title: b.file + " has mistakes",
+		Description: "This project's " + b.file + " has mistakes, so that none of its tools is offered now. Tell the user. " +
+			"The tools come back by themselves once the file is corrected. Returns: every mistake with its line and what to do.",
+		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.FileRead}, Idempotent: true,
+	}
+}
+
+// Call reads the file as it is now.
+func (b *broken) Call(context.Context, *tool.Call) (*tool.Result, error) {
+	if _, err := b.project.options.Reread(); err != nil {
+		return tool.Text(err.Error()), nil
+	}
+	return tool.Textf("%s has no mistakes any more. List the tools again.", b.file), nil
+}
