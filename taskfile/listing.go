@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/taskfile/protocol"
@@ -130,7 +129,7 @@ func fingerprint(path string, info fs.FileInfo, err error) string {
 	case !info.Mode().IsRegular() || info.Size() > maxHashed:
 		return fmt.Sprint(info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
-	file, err := plainfile.Open(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return "unreadable"
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/record"
@@ -49,8 +48,9 @@ type globalFlags struct {
 
 // execute runs the subcommand that args name and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
-	out := &sink{Writer: a.out}
-	a.out = out
+	out := &sink{Writer: onScreen(a.out)}
+	a.out, a.err = out, onScreen(a.err)
+	defer func() { flush(out.Writer); flush(a.err) }()
 	root := a.root()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
@@ -136,15 +136,6 @@ func (a *app) setUp() error {
 		return usagef("Use auto, always or never.", "unknown --color %q", a.flags.color)
 	}
 	return nil
-}
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	if s, ok := stream.(*sink); ok {
-		stream = s.Writer
-	}
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // artifactsFlag adds --artifacts to a command that keeps or reads a record.

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/approval"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // howToApprove tells an agent what its user is to do about a call that waits.
@@ -103,7 +104,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tTOOL\tSESSION\tEXPIRES\tPARAMETERS")
 	for _, pending := range waiting {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", harmless(pending.ID), harmless(pending.Tool), harmless(firstOf(pending.Session, "any")),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(pending.ID), show.Line(pending.Tool), show.Line(firstOf(pending.Session, "any")),
 			pending.Expires.Local().Format(time.TimeOnly), shortValue(pending.Params))
 	}
 	return w.Flush()
@@ -131,7 +132,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool, outcome.Decision.Reason).
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
-	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", harmless(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
 	request.Params = pending.Params
 	a.showApproval(request, outcome)
 	verdict, reason, err := a.askVerdict(ctx)
@@ -155,7 +156,7 @@ func (a *app) deny(ctx context.Context, id, reason string) error {
 	if err := store.Refuse(ctx, pending, reason); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n", harmless(pending.Tool), spoken(approval.GrantTime))
+	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n", show.Line(pending.Tool), spoken(approval.GrantTime))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) psCommand() *cobra.Command {
@@ -59,8 +60,8 @@ func (a *app) printTasks(tasks []background.Task) error {
 		if runes := []rune(title); len(runes) > 80 {
 			title = string(runes[:77]) + "..."
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s ago\t%s\n", t.ID, t.State, exit, harmless(t.Session),
-			time.Since(t.Started).Round(time.Second), harmless(title))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s ago\t%s\n", t.ID, t.State, exit, show.Line(t.Session),
+			time.Since(t.Started).Round(time.Second), show.Line(title))
 	}
 	return w.Flush()
 }

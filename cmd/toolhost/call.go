@@ -20,6 +20,7 @@ type callFlags struct {
 	json    bool
 	dryRun  bool
 	yes     bool
+	raw     bool
 	session string
 	id      string
 }
@@ -51,6 +52,7 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.BoolVar(&flags.json, "json", false, "print one result object, for programs")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "say what would happen and change nothing")
 	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
+	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print what the tool gives byte by byte, escape sequences too")
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
 	a.toolsetFlag(c)
@@ -90,6 +92,9 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	}
 	if outcome.Err != nil && a.pointAtTrust(name, outcome.Err) && !outcome.Envelope {
 		outcome.Result = host.ErrorResult(outcome.Err)
+	}
+	if flags.raw {
+		a.raw()
 	}
 	if err := a.printOutcome(outcome, flags, p.Host.Root()); err != nil {
 		return err

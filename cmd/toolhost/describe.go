@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) describeCommand() *cobra.Command {
@@ -49,7 +50,7 @@ func (a *app) describeCommand() *cobra.Command {
 func (a *app) describe(e *host.Entry) {
 	def := e.Definition()
 	fmt.Fprintf(a.out, "%s  %s\n", a.painter.bold(def.Name), a.painter.dim("("+e.Source+", "+string(def.Risk)+")"))
-	fmt.Fprintf(a.out, "\n%s\n", harmless(def.Description))
+	fmt.Fprintf(a.out, "\n%s\n", show.Text(def.Description))
 	if len(def.Permissions) > 0 {
 		fmt.Fprintf(a.out, "\nNeeds: %s\n", joinPermissions(def.Permissions))
 	}
@@ -58,7 +59,7 @@ func (a *app) describe(e *host.Entry) {
 	}
 	a.describeParameters(def.Parameters)
 	if len(def.Returns) > 0 {
-		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", harmless(compact(def.Returns)))
+		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", show.Text(compact(def.Returns)))
 	}
 	if len(def.Examples) > 0 {
 		fmt.Fprintln(a.out, "\nExamples:")
@@ -69,9 +70,9 @@ func (a *app) describe(e *host.Entry) {
 	}
 	for _, example := range def.Examples {
 		if example.Description != "" {
-			fmt.Fprintf(a.out, "  # %s\n", harmless(example.Description))
+			fmt.Fprintf(a.out, "  # %s\n", show.Text(example.Description))
 		}
-		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name, strings.ReplaceAll(harmless(compact(example.Params)), "'", `'\''`))
+		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name, strings.ReplaceAll(show.Text(compact(example.Params)), "'", `'\''`))
 	}
 }
 
@@ -117,9 +118,9 @@ func (a *app) describeParameters(raw json.RawMessage) {
 		if len(property.Enum) > 0 {
 			facts = append(facts, "one of "+joined(property.Enum, ", "))
 		}
-		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(harmless(name)), a.painter.dim("("+harmless(strings.Join(facts, ", "))+")"))
+		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(show.Text(name)), a.painter.dim("("+show.Text(strings.Join(facts, ", "))+")"))
 		if property.Description != "" {
-			fmt.Fprintf(a.out, "      %s\n", harmless(property.Description))
+			fmt.Fprintf(a.out, "      %s\n", show.Text(property.Description))
 		}
 	}
 }

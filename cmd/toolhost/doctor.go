@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -89,13 +90,10 @@ func (a *app) examine(ctx context.Context) []finding {
 			}
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
-		for _, left := range p.Host.Catalog().LeftOut() {
-			findings = append(findings, finding{Check: left.Source, Detail: harmless(left.Err.Message), Next: harmless(left.Err.Suggestion)})
-		}
 		findings = append(findings, pluginFindings(p)...)
 		findings = append(findings, serverFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
-			findings = append(findings, finding{Check: "Taskfile", Detail: harmless(indented(err.Message)), Next: err.Suggestion})
+			findings = append(findings, finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
 	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
@@ -132,7 +130,7 @@ func pluginFindings(p *project.Project) (findings []finding) {
 	for _, s := range pluginStates(p) {
 		if s.LastError != nil {
 			findings = append(findings, finding{
-				Check: "plugin " + s.Name, Detail: harmless(indented(s.LastError.Message)) + ago(s.LastErrorAt), Next: s.LastError.Suggestion,
+				Check: "plugin " + s.Name, Detail: show.Text(indented(s.LastError.Message)) + ago(s.LastErrorAt), Next: s.LastError.Suggestion,
 			})
 		}
 	}
@@ -150,11 +148,11 @@ func serverFindings(ctx context.Context, p *project.Project) (findings []finding
 		f := finding{Check: "mcp " + s.Name}
 		switch {
 		case s.LastError != nil:
-			f.Detail, f.Next = harmless(indented(s.LastError.Message)), s.LastError.Suggestion
+			f.Detail, f.Next = show.Text(indented(s.LastError.Message)), s.LastError.Suggestion
 		default:
 			f.OK = s.State == mcpclient.Running
 			f.Detail = fmt.Sprintf("%s: %s, protocol %s, %d tools, connected in %s",
-				s.State, harmless(strings.TrimSpace(s.Server+" "+s.Version)), s.Protocol, s.Tools, s.StartTook.Round(time.Millisecond))
+				s.State, show.Text(strings.TrimSpace(s.Server+" "+s.Version)), s.Protocol, s.Tools, s.StartTook.Round(time.Millisecond))
 			if s.Pinned {
 				f.Detail += "; it does not cope with the newest protocol"
 			}
@@ -170,7 +168,7 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 	for _, r := range project.Refusals(ctx, root) {
 		findings = append(findings, finding{
 			Check:  "serve",
-			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), harmless(indented(r.Reason))),
+			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), show.Text(indented(r.Reason))),
 			Next:   "Mend it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // formTries is how often a field is asked for before the form counts as
@@ -39,9 +40,9 @@ type formChoice struct {
 // askForm asks for the fields of a form, one line each, in their order. A form
 // without fields is a question for yes or no.
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
-	fmt.Fprintln(a.err, harmless(form.Message))
+	fmt.Fprintln(a.err, show.Text(form.Message))
 	if form.URL != "" {
-		fmt.Fprintf(a.err, "\n  %s\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\n", harmless(form.URL))
+		fmt.Fprintf(a.err, "\n  %s\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\n", show.Line(form.URL))
 	}
 	fields, required := formFields(form.Schema)
 	if len(fields) == 0 {
@@ -114,7 +115,7 @@ func (a *app) askField(ctx context.Context, f formField, required bool, whole js
 		if why == "" {
 			return value, true, nil
 		}
-		fmt.Fprintln(a.err, a.painter.yellow("! ")+harmless(why))
+		fmt.Fprintln(a.err, a.painter.yellow("! ")+show.Text(why))
 	}
 	return nil, false, nil
 }
@@ -137,7 +138,7 @@ func (f *formField) prompt() string {
 	if len(f.Default) > 0 {
 		prompt += " (" + shortValue(f.Default) + ")"
 	}
-	return harmless(prompt)
+	return show.Text(prompt)
 }
 
 // choices are the values to choose from, with their titles.

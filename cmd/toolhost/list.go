@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // listed is a tool in the JSON of toolhost list.
@@ -62,12 +63,8 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	for _, p := range catalog.Problems() {
 		problems = append(problems, map[string]any{"source": p.Source, "error": p.Err})
 	}
-	left := []map[string]any{}
-	for _, l := range catalog.LeftOut() {
-		left = append(left, map[string]any{"name": l.Name, "source": l.Source, "error": l.Err})
-	}
 	return writeIndented(a.out, map[string]any{
-		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems, "left_out": left,
+		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems,
 	})
 }
 
@@ -89,10 +86,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	}
 	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
-		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, harmless(p.Err.Message), harmless(p.Err.Suggestion))
-	}
-	for _, l := range catalog.LeftOut() {
-		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), harmless(l.Err.Message), harmless(l.Err.Suggestion))
+		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
 	}
 	return nil
 }
@@ -124,7 +118,7 @@ func summary(description string) string {
 	if i := strings.Index(line, ". "); i >= 0 {
 		line = line[:i+1]
 	}
-	return harmless(line)
+	return show.Line(line)
 }
 
 // unavailable is why a call of a tool would fail now, where that is known.
@@ -143,7 +137,7 @@ func (a *app) listUnavailable(catalog *host.Catalog) {
 	for _, e := range catalog.Entries() {
 		if why := unavailable(e); why != "" && !told[e.Source] {
 			told[e.Source] = true
-			fmt.Fprintf(a.err, "%s %s is unavailable: %s\n", a.painter.yellow("!"), e.Source, harmless(indented(why)))
+			fmt.Fprintf(a.err, "%s %s is unavailable: %s\n", a.painter.yellow("!"), e.Source, show.Text(indented(why)))
 		}
 	}
 }

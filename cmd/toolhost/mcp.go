@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) mcpCommand() *cobra.Command {
@@ -89,7 +90,7 @@ func (a *app) listServers(states []mcpState) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tLOGIN\tWHERE")
 	for _, s := range states {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), harmless(firstOf(s.URL, strings.Join(s.Command, " "))))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), show.Line(firstOf(s.URL, strings.Join(s.Command, " "))))
 	}
 	return w.Flush()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // loginFlags are the flags of toolhost mcp login.
@@ -97,11 +98,11 @@ func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 func (a *app) visit(ctx context.Context, page oauth.Page, flags loginFlags) error {
 	opened := !flags.noBrowser && openBrowser(page.URL)
 	if opened {
-		fmt.Fprintf(a.err, "Your browser shows %s, where you log in for the MCP server %s. If it does not, open\n", harmless(page.Host), page.Server)
+		fmt.Fprintf(a.err, "Your browser shows %s, where you log in for the MCP server %s. If it does not, open\n", show.Line(page.Host), page.Server)
 	} else {
-		fmt.Fprintf(a.err, "Log in at %s for the MCP server %s: open\n", harmless(page.Host), page.Server)
+		fmt.Fprintf(a.err, "Log in at %s for the MCP server %s: open\n", show.Line(page.Host), page.Server)
 	}
-	fmt.Fprintf(a.err, "\n  %s\n\n", harmless(page.URL))
+	fmt.Fprintf(a.err, "\n  %s\n\n", show.Line(page.URL))
 	if flags.noBrowser || isTerminal(a.in) {
 		go a.paste(ctx, page)
 	}

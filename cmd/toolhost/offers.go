@@ -9,6 +9,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // declares says what a file has, by kind.
@@ -87,13 +88,13 @@ func listOffers(out io.Writer, catalog *host.Catalog) error {
 	if resources := listedResources(catalog); len(resources) > 0 {
 		fmt.Fprintln(w, "\nRESOURCE\tURI\tDESCRIPTION")
 		for _, r := range resources {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", harmless(r.Name), harmless(r.URI), summary(r.Description))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", show.Line(r.Name), show.Line(r.URI), summary(r.Description))
 		}
 	}
 	if prompts := listedPrompts(catalog); len(prompts) > 0 {
 		fmt.Fprintln(w, "\nPROMPT\tARGUMENTS\tDESCRIPTION")
 		for _, p := range prompts {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", harmless(p.Name), harmless(strings.Join(p.Arguments, ", ")), summary(p.Description))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", show.Line(p.Name), show.Line(strings.Join(p.Arguments, ", ")), summary(p.Description))
 		}
 	}
 	return w.Flush()

@@ -12,34 +12,40 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // painter colours text when it is true.
 type painter bool
 
-func (p painter) paint(code, s string) string {
+// colours are the sequences that it uses.
+var colours = []string{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[1m", colourEnd}
+
+const colourEnd = "\x1b[0m"
+
+func (p painter) paint(colour int, s string) string {
 	if !p || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return colours[colour] + s + colourEnd
 }
 
-func (p painter) green(s string) string  { return p.paint("32", s) }
-func (p painter) red(s string) string    { return p.paint("31", s) }
-func (p painter) yellow(s string) string { return p.paint("33", s) }
-func (p painter) dim(s string) string    { return p.paint("2", s) }
-func (p painter) bold(s string) string   { return p.paint("1", s) }
+func (p painter) green(s string) string  { return p.paint(0, s) }
+func (p painter) red(s string) string    { return p.paint(1, s) }
+func (p painter) yellow(s string) string { return p.paint(2, s) }
+func (p painter) dim(s string) string    { return p.paint(3, s) }
+func (p painter) bold(s string) string   { return p.paint(4, s) }
 
 // printError tells a person what went wrong and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
-	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), harmless(e.Message))
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), show.Text(e.Message))
 	a.printNextStep(e)
 }
 
 func (a *app) printNextStep(e *tool.Error) {
 	if e.Suggestion != "" && e.Code != tool.Internal {
-		fmt.Fprintf(a.err, "  %s\n", harmless(strings.ReplaceAll(e.Suggestion, "\n", "\n  ")))
+		fmt.Fprintf(a.err, "  %s\n", show.Text(strings.ReplaceAll(e.Suggestion, "\n", "\n  ")))
 	}
 }
 
@@ -147,7 +153,7 @@ func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(root, file)
 		}
-		fmt.Fprintf(w, "  Location: %s\n", harmless(file))
+		fmt.Fprintf(w, "  Location: %s\n", show.Line(file))
 	}
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
 }
@@ -205,7 +211,7 @@ func (a *app) printPlan(o *host.Outcome) {
 // shown is text as it may go to stdout: as it is to a file or a program.
 func (a *app) shown(text string) string {
 	if isTerminal(a.out) {
-		return harmless(text)
+		return show.Text(text)
 	}
 	return text
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins"
 )
 
@@ -104,7 +105,7 @@ func (a *app) listPlugins(states []pluginState) error {
 	}
 	for _, s := range states {
 		if s.LastError != nil {
-			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), harmless(indented(s.LastError.Message)), ago(s.LastErrorAt), s.LastError.Suggestion)
+			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), show.Text(indented(s.LastError.Message)), ago(s.LastErrorAt), s.LastError.Suggestion)
 		}
 	}
 	return nil

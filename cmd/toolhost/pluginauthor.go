@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins/conformance"
 	"github.com/toolhost/toolhost/plugins/scaffold"
 )
@@ -117,7 +118,7 @@ func (a *app) showReport(r *conformance.Report, asJSON bool) error {
 		}
 		fmt.Fprintf(a.out, "%s %-22s %s\n", marks[c.Outcome], c.Name, c.Wants)
 		if c.Detail != "" {
-			fmt.Fprintf(a.out, "  %-22s %s\n", "", harmless(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
+			fmt.Fprintf(a.out, "  %-22s %s\n", "", show.Text(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
 		}
 	}
 	if r.Protocol == 0 {

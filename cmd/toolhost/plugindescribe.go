@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins"
 )
 
@@ -111,7 +112,7 @@ func (a *app) showPlugin(d described) {
 			refused = "; " + a.painter.yellow("refused")
 		}
 		fmt.Fprintf(a.out, "\n  %s (%s; needs %s%s)\n    %s\n", a.painter.bold(def.Name), def.Risk,
-			firstOf(joinPermissions(def.Permissions), "nothing"), refused, harmless(indented(def.Description)))
+			firstOf(joinPermissions(def.Permissions), "nothing"), refused, show.Text(indented(def.Description)))
 	}
 	if len(d.ConfigSchema) > 0 {
 		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", compact(d.ConfigSchema))

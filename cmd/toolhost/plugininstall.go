@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/trust"
 	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/install"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -76,7 +77,7 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	}
 	return &install.Installer{
 		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect,
-		Say: func(step string) { a.note("%s", a.painter.dim(step+" ...")) },
+		Say: func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
 	}, nil
 }
 
@@ -135,13 +136,13 @@ func (f installFlags) request(source string) (install.Request, error) {
 // showInstalled tells what has come, before it is used.
 func (a *app) showInstalled(found *install.Installed) {
 	d := found.Description
-	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(found.Name), found.Version, found.Signature)
+	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(show.Line(found.Name)), show.Line(found.Version), show.Line(found.Signature.String()))
 	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(asked(d.Tools)), "nothing"))
 	if len(d.Services) > 0 {
-		fmt.Fprintf(a.out, "  services: %s\n", strings.Join(d.Services, ", "))
+		fmt.Fprintf(a.out, "  services: %s\n", show.Line(strings.Join(d.Services, ", ")))
 	}
 	for _, def := range d.Tools {
-		fmt.Fprintf(a.out, "  %s (%s): %s\n", def.Name, def.Risk, summary(def.Description))
+		fmt.Fprintf(a.out, "  %s (%s): %s\n", show.Line(def.Name), def.Risk, summary(def.Description))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins/install"
 )
 
@@ -115,9 +116,9 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 			return err
 		}
 		if found.Version == locked.Version {
-			fmt.Fprintf(a.out, "%s: still %s\n", c.Name, found.Version)
+			fmt.Fprintf(a.out, "%s: still %s\n", c.Name, show.Line(found.Version))
 		} else {
-			fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, locked.Version, found.Version)
+			fmt.Fprintf(a.out, "%s: %s -> %s\n", c.Name, show.Line(locked.Version), show.Line(found.Version))
 		}
 		o.lock.Update(c.Name, found, c.Version)
 	}
@@ -268,7 +269,7 @@ func (a *app) showVerified(all []verified) {
 		if !v.OK {
 			mark = a.painter.red("✗")
 		}
-		fmt.Fprintf(a.out, "%s %s: %s\n", mark, v.Name, v.Detail)
+		fmt.Fprintf(a.out, "%s %s: %s\n", mark, show.Line(v.Name), show.Line(v.Detail))
 		if v.Next != "" {
 			fmt.Fprintf(a.out, "  %s\n", v.Next)
 		}
@@ -305,4 +306,6 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 }
 
 // note tells the user something beside the result.
-func (a *app) note(format string, args ...any) { fmt.Fprintf(a.err, format+"\n", args...) }
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.err, "%s\n", show.Line(fmt.Sprintf(format, args...)))
+}

@@ -9,12 +9,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // callAsking calls a tool and puts the questions that come up to the person
@@ -78,16 +77,16 @@ func (a *app) showApproval(request host.Request, o *host.Outcome) {
 	var params map[string]json.RawMessage
 	_ = json.Unmarshal(request.Params, &params)
 	for _, name := range declaredOrder(params, o.Definition) {
-		fmt.Fprintf(a.err, "  %s: %s\n", harmless(name), shownParam(name, params[name]))
+		fmt.Fprintf(a.err, "  %s: %s\n", show.Line(name), shownParam(name, params[name]))
 	}
 	if o.Plan != nil && len(o.Plan.FilesAffected) > 0 {
-		fmt.Fprintf(a.err, "Files affected: %s\n", harmless(strings.Join(o.Plan.FilesAffected, ", ")))
+		fmt.Fprintf(a.err, "Files affected: %s\n", show.Text(strings.Join(o.Plan.FilesAffected, ", ")))
 	}
 	if o.Definition != nil && o.Definition.Risk != "" {
 		fmt.Fprintf(a.err, "Risk level: %s\n", o.Definition.Risk)
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
-		fmt.Fprintf(a.err, "\n%s\n", harmless(strings.TrimSuffix(o.Plan.Preview, "\n")))
+		fmt.Fprintf(a.err, "\n%s\n", show.Text(strings.TrimSuffix(o.Plan.Preview, "\n")))
 	}
 	if o.Decision.Reason != "" {
 		fmt.Fprintf(a.err, "Why you are asked: %s\n", o.Decision.Reason)
@@ -146,31 +145,12 @@ func shownParam(name string, raw json.RawMessage) string {
 func shortValue(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
-		return harmless(compact(raw))
+		return show.Line(compact(raw))
 	}
-	if len(text) > 80 || strings.Contains(text, "\n") || harmless(text) != text {
+	if len(text) > 80 || strings.Contains(text, "\n") || show.Text(text) != text {
 		return fmt.Sprintf("<%d bytes>", len(text))
 	}
 	return text
-}
-
-// harmless writes out what would move the cursor or turn text around on a
-// terminal, so that nothing an agent or a plugin sends can forge what is shown.
-func harmless(text string) string {
-	shown := func(r rune) bool { return r == '\n' || r == '\t' || unicode.IsGraphic(r) }
-	if strings.IndexFunc(text, func(r rune) bool { return !shown(r) }) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if shown(r) {
-			b.WriteRune(r)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
 }
 
 // readLine prompts and reads one line, unless ctx ends first. ended tells that

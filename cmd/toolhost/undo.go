@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // undoFlags are the flags of toolhost undo.
@@ -93,7 +94,8 @@ func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
 		if call.UndoneBy != "" {
 			name += " (undone)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, call.Session, firstOf(call.Tool, "-"), call.Time.Local().Format("2006-01-02 15:04:05"), strings.Join(call.Files, ", "))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session), show.Line(firstOf(call.Tool, "-")),
+			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(strings.Join(call.Files, ", ")))
 	}
 	return w.Flush()
 }
@@ -102,19 +104,19 @@ func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) 
 	if asJSON {
 		return writeIndented(a.out, whole)
 	}
-	files := firstOf(a.shown(strings.Join(done.Files, ", ")), "the files are already as they were")
-	fmt.Fprintf(a.out, "%s %s: %s\n", verb, strings.Join(done.Calls, ", "), files)
+	files := firstOf(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
+	fmt.Fprintf(a.out, "%s %s: %s\n", verb, show.Line(strings.Join(done.Calls, ", ")), files)
 	if done.Preview != "" {
 		a.printDiff(a.shown(done.Preview))
 	}
 	for _, change := range done.Skipped {
-		fmt.Fprintf(a.out, "Left out: %s, %s\n", a.shown(change.Path), change.Lost)
+		fmt.Fprintf(a.out, "Left out: %s, %s\n", show.Line(change.Path), show.Line(change.Lost))
 	}
 	for _, dir := range done.Left {
-		fmt.Fprintf(a.out, "Left in place: %s, other files are in it\n", a.shown(dir))
+		fmt.Fprintf(a.out, "Left in place: %s, other files are in it\n", show.Line(dir))
 	}
 	if done.Call != "" {
-		fmt.Fprintf(a.out, "To take this back: toolhost undo %s\n", done.Call)
+		fmt.Fprintf(a.out, "To take this back: toolhost undo %s\n", show.Word(done.Call))
 	}
 	return nil
 }

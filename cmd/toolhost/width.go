@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -11,14 +10,11 @@ import (
 
 // terminalWidth is how many columns a terminal has, and 0 for what is none.
 func terminalWidth(stream any) int {
-	if s, ok := stream.(*sink); ok {
-		stream = s.Writer
-	}
-	f, ok := stream.(*os.File)
-	if !ok {
+	file := terminal(stream)
+	if file == nil {
 		return 0
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
+	width, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		return 0
 	}

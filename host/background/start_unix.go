@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -100,7 +99,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 	if err := dir.Mkdir(t.ID, 0o700); err != nil {
 		return unmade(err)
 	}
-	own, err := plainfile.In(dir, t.ID)
+	own, err := dir.OpenRoot(t.ID)
 	if err != nil {
 		return unmade(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -38,7 +37,7 @@ type status struct {
 
 // open opens the directory of tasks. With make it is made if it is missing.
 func (s *Store) open(create bool) (*os.Root, error) {
-	root, err := plainfile.Root(s.root)
+	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +48,7 @@ func (s *Store) open(create bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	return plainfile.In(root, name)
+	return root.OpenRoot(name)
 }
 
 // openTask opens the directory of a task.
@@ -60,7 +59,7 @@ func (s *Store) openTask(id string) (*os.Root, error) {
 	dir, err := s.open(false)
 	if err == nil {
 		defer dir.Close()
-		dir, err = plainfile.In(dir, id)
+		dir, err = dir.OpenRoot(id)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notFound(id)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -147,19 +146,22 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {
 		base, name = s.host.Root(), filepath.ToSlash(rel)+"/"+name
 	}
-	root, err := plainfile.Root(base)
+	root, err := os.OpenRoot(base)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer root.Close()
-	file, err := plainfile.OpenIn(root, name, os.O_RDONLY, 0)
-	if err != nil {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
 		return nil, 0, errors.Join(err, fs.ErrNotExist)
 	}
-	defer file.Close()
-	info, err := file.Stat()
+	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, 0, err
+	}
+	defer file.Close()
+	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, 0, errors.Join(err, fs.ErrNotExist)
 	}
 	data, err = io.ReadAll(io.NewSectionReader(file, p.offset, p.length))
 	return data, info.Size(), err

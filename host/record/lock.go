@@ -1,14 +1,10 @@
 package record
 
-import (
-	"os"
-
-	"github.com/toolhost/toolhost/host/plainfile"
-)
+import "os"
 
 // lock waits for the lock named by a file of root.
 func lock(root *os.Root, name string) (unlock func(), err error) {
-	file, err := plainfile.OpenIn(root, name, os.O_RDWR|os.O_CREATE, 0o644)
+	file, err := openPlain(root, name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

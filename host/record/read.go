@@ -12,7 +12,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -127,7 +126,7 @@ func give(events []Event, yield func(Event, error) bool) bool {
 func (r *reader) present() ([]Event, error) {
 	var events []Event
 	for _, name := range []string{olderFile, eventsFile} {
-		file, err := plainfile.OpenIn(r.root, name, os.O_RDONLY, 0)
+		file, err := openPlain(r.root, name, os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -155,7 +154,7 @@ func (r *reader) leave(next *os.File) {
 // more reads what was written since, going over to the new file where the one
 // being read was put aside.
 func (r *reader) more() ([]Event, error) {
-	next, err := plainfile.OpenIn(r.root, eventsFile, os.O_RDONLY, 0)
+	next, err := openPlain(r.root, eventsFile, os.O_RDONLY)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

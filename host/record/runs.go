@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -50,12 +49,12 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	if r.options.Single {
 		return nil, nil
 	}
-	root, err := plainfile.Root(r.options.Root)
+	root, err := os.OpenRoot(r.options.Root)
 	if err != nil {
 		return nil, failure("open", r.options.Root, err)
 	}
 	defer root.Close()
-	runs, err := plainfile.Descend(root, r.options.Dir)
+	runs, err := openDirectory(root, r.options.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -168,7 +167,7 @@ func (r *Recorder) WriteArtifact(session, name string, data []byte) (tool.Artifa
 	if err := run.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}
-	file, err := plainfile.OpenIn(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	file, err := openPlain(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}

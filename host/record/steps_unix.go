@@ -2,7 +2,13 @@
 
 package record
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const noWaiting = unix.O_NONBLOCK | unix.O_NOCTTY
 
 const stepsFlags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 

@@ -1,8 +1,13 @@
 package record
 
-import "os"
+import (
+	"os"
+)
 
-const stepsFlags = os.O_RDWR | os.O_CREATE
+const (
+	stepsFlags = os.O_RDWR | os.O_CREATE
+	noWaiting  = 0
+)
 
 // appendByte adds a byte to the end and gives the position after it, with the
 // file locked in between.

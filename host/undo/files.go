@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -24,17 +23,28 @@ func planted(name string) error {
 // enter opens the directory name in dir, not through a symlink, and makes it
 // if asked to.
 func enter(dir *os.Root, name string, create bool, mode fs.FileMode) (*os.Root, error) {
-	next, err := plainfile.Enter(dir, name)
+	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := dir.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		next, err = plainfile.Enter(dir, name)
+		info, err = dir.Lstat(name)
 	}
-	if errors.Is(err, plainfile.ErrNotPlain) {
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
 		return nil, planted(name)
 	}
-	return next, err
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := next.Stat("."); err != nil || !os.SameFile(info, opened) {
+		next.Close()
+		return nil, planted(name)
+	}
+	return next, nil
 }
 
 // openFile opens a regular file that has one name only, and creates it if the

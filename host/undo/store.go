@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -104,7 +103,7 @@ func (v *vault) close() {
 // open opens the store's directory, without following symlinks below the
 // workspace's root.
 func (s *Store) open(create bool) (*vault, error) {
-	root, err := plainfile.Root(s.root)
+	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return nil, err
 	}

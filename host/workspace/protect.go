@@ -10,7 +10,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -188,7 +187,7 @@ func (c *core) holdsNone(p *place, rel string) error {
 	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
 		return nil
 	}
-	dir, err := plainfile.In(p.dir, p.name)
+	dir, err := p.dir.OpenRoot(p.name)
 	if err != nil {
 		return c.fail("look into", p.given, err)
 	}
@@ -228,7 +227,7 @@ func (s *protectScan) scan(dir *os.Root, rel string) error {
 }
 
 func (s *protectScan) enter(dir *os.Root, name, rel string) error {
-	sub, err := plainfile.In(dir, name)
+	sub, err := dir.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

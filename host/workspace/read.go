@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -218,7 +217,7 @@ func (p *place) openRoot() (*os.Root, error) {
 	if !p.info.IsDir() {
 		return nil, notDirectory(p.given)
 	}
-	root, err := plainfile.In(p.dir, p.name)
+	root, err := p.dir.OpenRoot(p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errRaced
 	}

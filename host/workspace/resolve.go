@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -249,7 +248,7 @@ func (f *finder) enter(name string) (*place, error) {
 // down opens the directory name, which info was taken of. A symlink swapped in
 // meanwhile shows as another file.
 func (f *finder) down(name string, info fs.FileInfo) error {
-	next, err := plainfile.In(f.here(), name)
+	next, err := f.here().OpenRoot(name)
 	if err != nil {
 		return f.racedIfGone(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -247,7 +246,7 @@ func (v *visitor) enter(dir *os.Root, s step, ignores *ignoreList, depth int) er
 		}
 		return nil
 	}
-	sub, err := plainfile.In(dir, name)
+	sub, err := dir.OpenRoot(name)
 	if err != nil {
 		v.skipped(rel, err)
 		return nil

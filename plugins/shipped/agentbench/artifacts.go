@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -109,7 +108,11 @@ func readArtifact(ws *workspace.Workspace, call *tool.Call, name string) ([]byte
 		return nil, false
 	}
 	defer root.Close()
-	f, err := plainfile.OpenIn(root, clean, os.O_RDONLY, 0)
+	info, err := root.Lstat(clean)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > artifactLimit {
+		return nil, false
+	}
+	f, err := root.Open(clean)
 	if err != nil {
 		return nil, false
 	}
