@@ -100,8 +100,8 @@ func refused(t *testing.T, name, src string) {
 	elapsed := time.Since(start)
 	assert.True(t, diags.HasErrors())
 	assert.LessOrEqual(t, len(diags), maxDiagnostics+1)
-	// Some 50 times what it takes, for slow machines and the race detector.
-	assert.Less(t, elapsed, 10*time.Second)
+	// Some 300 times what it takes, for slow and busy machines and the race detector.
+	assert.Less(t, elapsed, time.Minute)
 	t.Log(elapsed, len(src), diags[0].Summary)
 }
 
@@ -176,6 +176,6 @@ func FuzzParse(f *testing.F) {
 				require.Equal(t, string(once), string(twice))
 			}
 		}
-		require.Less(t, time.Since(start), 10*time.Second)
+		require.Less(t, time.Since(start), time.Minute)
 	})
 }

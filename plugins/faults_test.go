@@ -22,7 +22,7 @@ import (
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 10*time.Second, 5*time.Millisecond, what)
+	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)
 }
 
 func pidOf(t *testing.T, tl tool.Tool) int {
@@ -245,7 +245,7 @@ func TestCallThatIgnoresItsEndTakesThePluginDown(t *testing.T) {
 		cancel()
 		assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 		assert.ErrorContains(t, err, "plugin faulty did not stop, so it was ended")
-		assert.Less(t, time.Since(began), 4*time.Second)
+		assert.Less(t, time.Since(began), 20*time.Second)
 		assert.False(t, testproc.Alive(pid))
 		assert.NotEqual(t, pid, pidOf(t, tools["do"]))
 	}

@@ -138,7 +138,7 @@ func TestAChangeIsTriedFirst(t *testing.T) {
 		r, err := do(t.Context(), busy, "sleep", "300ms")
 		ended <- text(t, r, err)
 	}()
-	require.Eventually(t, func() bool { return f.status(t, "faulty").Calls == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return f.status(t, "faulty").Calls == 1 }, time.Minute, time.Millisecond)
 
 	bad := f.succeed(t)
 	wrong := spec

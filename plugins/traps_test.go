@@ -38,7 +38,7 @@ func TestCloseEndsAStoppedPlugin(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	began := time.Now()
 	require.NoError(t, f.Close())
-	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Less(t, time.Since(began), 20*time.Second)
 	assert.False(t, testproc.Alive(pid))
 }
 
@@ -46,7 +46,9 @@ func TestCloseDuringTheStart(t *testing.T) {
 	for kind, pause := range map[string]time.Duration{"silent": 0, "mute": 30 * time.Millisecond, "faulty": 0} {
 		for range 5 {
 			f := newFixture(t)
-			require.NoError(t, f.Add(testPlugin(t, kind)))
+			spec := testPlugin(t, kind)
+			spec.StartTimeout = time.Hour
+			require.NoError(t, f.Add(spec))
 			done := make(chan error, 1)
 			go func() {
 				_, err := f.Source(kind).Tools(t.Context())
@@ -56,7 +58,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 			time.Sleep(pause) // how far the start has come makes no difference
 			began := time.Now()
 			require.NoError(t, f.Close())
-			assert.Less(t, time.Since(began), 4*time.Second)
+			assert.Less(t, time.Since(began), 20*time.Second)
 			if err := <-done; err != nil || kind != "faulty" {
 				assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 				assert.ErrorContains(t, err, "was ended with the host")

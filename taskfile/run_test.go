@@ -240,7 +240,7 @@ tasks:
 `)
 	began := time.Now()
 	r, result := p.run("hang", "")
-	assert.Less(t, time.Since(began), 20*time.Second)
+	assert.Less(t, time.Since(began), time.Minute)
 	assert.Equal(t, "started\n", r.Stdout)
 	assert.Equal(t, 124, r.ExitCode)
 	assert.Equal(t, tool.Timeout, result.Failed.Code)
@@ -254,7 +254,7 @@ func (p *project) assertGone() {
 	for _, field := range strings.Fields(string(data)) {
 		pid, err := strconv.Atoi(field)
 		require.NoError(p.t, err)
-		assert.Eventually(p.t, func() bool { return !testproc.Alive(pid) }, 5*time.Second, 20*time.Millisecond, "process %d lives on", pid)
+		assert.Eventually(p.t, func() bool { return !testproc.Alive(pid) }, time.Minute, 20*time.Millisecond, "process %d lives on", pid)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestBackgroundProcessesEnd(t *testing.T) {
 	p.write(".agent/Taskfile.yml", "version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
 	began := time.Now()
 	r, result := p.run("spawn", "")
-	assert.Less(t, time.Since(began), 20*time.Second)
+	assert.Less(t, time.Since(began), time.Minute)
 	assert.Equal(t, "done\n", r.Stdout)
 	assert.Nil(t, result.Failed)
 	p.assertGone()

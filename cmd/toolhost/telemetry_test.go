@@ -256,7 +256,7 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 			out, err := cmd.Output()
 			require.NoError(t, err)
 			assert.Equal(t, "[]\n", string(out))
-			assert.Less(t, time.Since(began), 8*time.Second)
+			assert.Less(t, time.Since(began), 40*time.Second)
 			assert.Contains(t, stderr.String(), "telemetry was not sent")
 		})
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestMain is also the program of another process: one that starts a task and
 // ends, and one that owns a session until it is killed.

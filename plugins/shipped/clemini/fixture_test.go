@@ -20,7 +20,7 @@ import (
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 type args = map[string]any
 

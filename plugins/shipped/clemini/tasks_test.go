@@ -90,7 +90,7 @@ func taskCases() []provingCase {
 				started := time.Now()
 				got, err := json.Marshal(b.ok("task_output", args{"task_id": id}))
 				require.NoError(t, err)
-				return assert.ObjectsAreEqual(toMap(t, want), toMap(t, string(got))) && time.Since(started) < 5*time.Second
+				return assert.ObjectsAreEqual(toMap(t, want), toMap(t, string(got))) && time.Since(started) < patience
 			}, patience, 5*time.Millisecond)
 		}},
 		{"task_output example 2; task_output parameter wait; task_output default timeout; task_output result exit_code", func(t *testing.T) {

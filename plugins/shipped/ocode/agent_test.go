@@ -35,7 +35,7 @@ func (b *bench) ended(id string) given {
 	require.Eventually(b.t, func() bool {
 		g = b.call("agent", args{"action": "status", "agent_id": id})
 		return g.Metadata["state"] != "running"
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return g
 }
 
@@ -106,7 +106,7 @@ func TestAgent(t *testing.T) {
 		require.Eventually(t, func() bool {
 			g := b.ok("agent", args{"action": "status", "agent_id": "general-1"})
 			return g.Metadata["state"] == "running" && strings.Contains(g.Output, "hello")
-		}, 30*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 	})
 	t.Run("action terminate", func(t *testing.T) {
 		b := team(t)
