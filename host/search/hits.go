@@ -70,7 +70,11 @@ func (h *hits) matches(q Query) *Matches {
 
 func (h *hits) takeLines(m *Matches, q Query) {
 	skip, most, size := q.Offset, wanted(q)-q.Offset, 0
-	m.Lines = []Match{}
+	held := 0
+	for i := range h.files {
+		held += len(h.files[i].lines)
+	}
+	m.Lines = make([]Match, 0, min(held, most))
 	full := false
 	for _, f := range h.files {
 		m.Total += f.count

@@ -153,7 +153,7 @@ func (in grepInput) result(found *search.Matches, before, after bool) grepResult
 		}
 		r.Matches, r.Count = counts, len(counts)
 	default:
-		lines := []grepLine{}
+		lines := make([]grepLine, 0, len(found.Lines))
 		for _, m := range found.Lines {
 			lines = append(lines, grepLine{m.Path, m.Line, m.Text, around(m.Before, before), around(m.After, after)})
 			r.Truncated = r.Truncated || len(m.Before) == maxAround || len(m.After) == maxAround

@@ -26,6 +26,7 @@ func tree(t *testing.T, files map[string]string) (*testrun.Runner, string) {
 // A failure's place is in the workspace, wherever the project lies in it, and
 // not in the library that noticed the failure.
 func TestPlaceOfAFailure(t *testing.T) {
+	t.Setenv("GOFLAGS", "") // with -trimpath a panic names no directories
 	const module = "// the module\nmodule example.org/m // here\n\ngo 1.21\n"
 	for name, c := range map[string]struct {
 		needs, file string
