@@ -155,7 +155,7 @@ tool "b" {
   }
 }
 `})
-	for _, args := range [][]string{{"list"}, {"validate"}, {"serve"}, {"call", "todoread"}, {"schema"}} {
+	for _, args := range [][]string{{"list"}, {"validate"}, {"serve", "--http", "127.0.0.1:0"}, {"call", "todoread"}, {"schema"}} {
 		stdout, stderr, code := runIn(t, dir, args...)
 		assert.Equal(t, 2, code, args)
 		assert.Empty(t, stdout, args)
