@@ -74,6 +74,20 @@ func TestInstructions(t *testing.T) {
 	assert.Equal(t, "Instructions too long", diags[0].Summary)
 }
 
+func TestParamsSchemaIsChecked(t *testing.T) {
+	_, diags := Parse("agent.hcl", []byte(`tool "t" {
+  description   = "T. Returns: t."
+  params_schema = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"strng\"}}}"
+  command {
+    argv = ["echo"]
+  }
+}
+`), LoadOptions{Env: noEnv})
+	require.Error(t, diags.Err())
+	assert.Equal(t, 3, diags[0].Line)
+	assert.Contains(t, diags[0].Detail, `properties.a: "strng" is no type; did you mean "string"?`)
+}
+
 func TestPassthrough(t *testing.T) {
 	head := full(t).Tools[0]
 	assert.Equal(t, "head", head.Name)

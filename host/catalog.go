@@ -51,6 +51,10 @@ type Entry struct {
 	compiling sync.Once
 	schema    *schema.Schema
 	invalid   error
+
+	compilingReturns sync.Once
+	returns          *schema.Schema
+	invalidReturns   error
 }
 
 // Definition is the tool's definition under the name it has here.
@@ -68,6 +72,17 @@ func (e *Entry) Definition() *tool.Definition {
 func (e *Entry) Schema() (*schema.Schema, error) {
 	e.compiling.Do(func() { e.schema, e.invalid = schema.Compile(e.Tool.Definition().Parameters) })
 	return e.schema, e.invalid
+}
+
+// Returns is the compiled schema of structured results; nil where the tool has
+// none.
+func (e *Entry) Returns() (*schema.Schema, error) {
+	e.compilingReturns.Do(func() {
+		if returns := e.Tool.Definition().Returns; len(returns) > 0 {
+			e.returns, e.invalidReturns = schema.Compile(returns)
+		}
+	})
+	return e.returns, e.invalidReturns
 }
 
 // Problem is a source that could not give its tools.

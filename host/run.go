@@ -32,7 +32,7 @@ func (c *call) run(ctx context.Context) error {
 		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
 			Suggest("Tell its author.")
 	}
-	c.outcome.Result = placed(result, c.host.options.Root)
+	c.outcome.Result = placed(checked(c.entry, result), c.host.options.Root)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -55,8 +56,8 @@ func Definitions(format Format, defs []*tool.Definition) ([]byte, error) {
 var writers = map[Format]func(*tool.Definition, object) any{
 	MCP: func(def *tool.Definition, parameters object) any {
 		entry := object{{"name", def.Name}, {"description", def.Description}, {"inputSchema", parameters}}
-		if len(def.Returns) > 0 {
-			entry = append(entry, member{"outputSchema", def.Returns})
+		if returns := outputSchema(def.Returns); returns != nil {
+			entry = append(entry, member{"outputSchema", returns})
 		}
 		return append(entry, member{"annotations", object{
 			{"readOnlyHint", def.Risk == tool.ReadOnly},
@@ -77,6 +78,22 @@ var writers = map[Format]func(*tool.Definition, object) any{
 		}
 		return entry
 	},
+}
+
+// outputSchema is the schema of an object, which most revisions of MCP demand;
+// nil for none.
+func outputSchema(returns json.RawMessage) json.RawMessage {
+	if len(returns) == 0 {
+		return nil
+	}
+	if schema.IsObject(returns) {
+		return ECMA(returns)
+	}
+	wrapped, err := schema.Wrap(ECMA(returns))
+	if err != nil {
+		return nil
+	}
+	return wrapped
 }
 
 func function(def *tool.Definition, parameters object) any {

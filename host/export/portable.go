@@ -20,7 +20,7 @@ func portable(def *tool.Definition, format Format) (object, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
-	value, err := decode(raw)
+	value, err := decode(ECMA(raw))
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func loosened(top map[string]json.RawMessage) json.RawMessage {
 	for name, p := range properties {
 		loose[name] = make(map[string]any)
 		var single string
-		if json.Unmarshal(p.Type, &single) == nil && single != "" {
+		if json.Unmarshal(p.Type, &single) == nil && compiles(tool.MustMarshal(map[string]string{"type": single})) {
 			loose[name]["type"] = single
 		}
 		if p.Description != "" {

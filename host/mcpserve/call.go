@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/export"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -113,10 +114,14 @@ func title(def *tool.Definition) string {
 }
 
 // inputSchema is the parameter schema; a tool without parameters has an
-// object schema all the same, which MCP requires.
-func inputSchema(def *tool.Definition) json.RawMessage {
+// object schema all the same, which MCP requires. One that is no JSON Schema is
+// left out: clients and model APIs lose all tools for it.
+func inputSchema(entry *host.Entry, def *tool.Definition) json.RawMessage {
+	if _, err := entry.Schema(); err != nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
 	if len(bytes.TrimSpace(def.Parameters)) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 	}
-	return def.Parameters
+	return export.ECMA(def.Parameters)
 }

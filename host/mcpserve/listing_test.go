@@ -66,5 +66,26 @@ func TestSchemasThatTheSDKPanicsAt(t *testing.T) {
 	))
 	w.initialize("2025-11-25")
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	assert.Len(t, w.receive()["result"].(map[string]any)["tools"], 2)
+	tools := w.receive()["result"].(map[string]any)["tools"].([]any)
+	assert.Len(t, tools, 2)
+	assert.NotContains(t, tools[1], "outputSchema", "clients lose all tools for one schema that is none")
+}
+
+// A schema with a type that there is not is not shown: model APIs refuse a
+// request for it. A pattern is shown as every client can compile it, and
+// checked as it was written.
+func TestSchemasThatClientsCannotUse(t *testing.T) {
+	w := dial(t, newHost(t, host.Options{},
+		withSchemas(newTool("misspelt", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"strng"}}}`, `{"type":"object","properties":{"a":{"type":"strng"}}}`),
+		withSchemas(newTool("pattern", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"string","pattern":"(?i)^\\pL$"},"b":{"type":"string","pattern":"(?i)^x$"}}}`, ""),
+	))
+	w.initialize("2025-11-25")
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	tools := w.receive()["result"].(map[string]any)["tools"].([]any)
+	misspelt, pattern := tools[0].(map[string]any), tools[1].(map[string]any)
+	assert.Equal(t, map[string]any{"type": "object"}, misspelt["inputSchema"])
+	assert.NotContains(t, misspelt, "outputSchema")
+	assert.Equal(t, map[string]any{"a": map[string]any{"type": "string"}, "b": map[string]any{"type": "string", "pattern": "^[Xx]$"}}, pattern["inputSchema"].(map[string]any)["properties"])
+	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pattern","arguments":{"a":"7"}}}`)
+	assert.Contains(t, textOf(t, w.receive()), "(?i)^")
 }

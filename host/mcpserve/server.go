@@ -218,8 +218,8 @@ func describe(entry *host.Entry, revision string) *mcp.Tool {
 		Name:         def.Name,
 		Title:        title(def),
 		Description:  def.Description,
-		InputSchema:  inputSchema(def),
-		OutputSchema: outputSchema(revision, def.Returns),
+		InputSchema:  inputSchema(entry, def),
+		OutputSchema: outputSchema(revision, entry, def),
 		Annotations:  annotations(def),
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/export"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -21,10 +23,11 @@ func anyResult(revision string) bool { return revision >= statelessRevision }
 
 // outputSchema is the schema of a tool's structured results at a revision; nil
 // where there is none that clients could compile.
-func outputSchema(revision string, returns json.RawMessage) any {
-	if len(returns) == 0 {
+func outputSchema(revision string, entry *host.Entry, def *tool.Definition) any {
+	if compiled, err := entry.Returns(); compiled == nil || err != nil {
 		return nil
 	}
+	returns := export.ECMA(def.Returns)
 	if anyResult(revision) || schema.IsObject(returns) {
 		return returns
 	}

@@ -65,6 +65,20 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	return raw, args, nil
 }
 
+// Check gives all that is wrong with a value of any kind.
+func (s *Schema) Check(raw json.RawMessage) []Violation {
+	value, err := parse(raw)
+	if err != nil {
+		return []Violation{{Message: err.Error()}}
+	}
+	v := validator{}
+	v.check(s.root, value, "")
+	if len(v.found) == 0 && s.full != nil {
+		v.checkFull(s.full, raw)
+	}
+	return v.found
+}
+
 // dropNulls takes out the properties that are null, may be left out and may not
 // be null: models whose schemas have every property required say with null that
 // they do not give one. It reports whether there were any.

@@ -10,9 +10,12 @@ package schema
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -26,36 +29,36 @@ type Schema struct {
 
 // node is one schema object. Pointers distinguish absent from zero.
 type node struct {
-	Type                 types                       `json:"type"`
-	Properties           map[string]*node            `json:"properties"`
-	Required             []string                    `json:"required"`
-	AdditionalProperties *node                       `json:"additionalProperties"`
-	Items                *node                       `json:"items"`
-	Enum                 []json.RawMessage           `json:"enum"`
-	Const                json.RawMessage             `json:"const"`
-	Default              json.RawMessage             `json:"default"`
-	Minimum              *json.Number                `json:"minimum"`
-	Maximum              *json.Number                `json:"maximum"`
-	ExclusiveMinimum     *json.Number                `json:"exclusiveMinimum"`
-	ExclusiveMaximum     *json.Number                `json:"exclusiveMaximum"`
-	MinLength            *int                        `json:"minLength"`
-	MaxLength            *int                        `json:"maxLength"`
-	Pattern              string                      `json:"pattern"`
-	MinItems             *int                        `json:"minItems"`
-	MaxItems             *int                        `json:"maxItems"`
-	UniqueItems          bool                        `json:"uniqueItems"`
-	AnyOf                []*node                     `json:"anyOf"`
-	OneOf                []*node                     `json:"oneOf"`
-	AllOf                []*node                     `json:"allOf"`
-	Not                  *node                       `json:"not"`
-	Ref                  string                      `json:"$ref"`
-	Defs                 map[string]*node            `json:"$defs"`
-	Description          string                      `json:"description"`
-	order                []string                    // property names as written
-	never                bool                        // the schema false
-	pattern              *regexp.Regexp              // compiled Pattern
-	target               *node                       // what Ref points to
-	limits               map[*json.Number]*big.Float // parsed numbers
+	Type                 types                 `json:"type"`
+	Properties           map[string]*node      `json:"properties"`
+	Required             []string              `json:"required"`
+	AdditionalProperties *node                 `json:"additionalProperties"`
+	Items                *node                 `json:"items"`
+	Enum                 []json.RawMessage     `json:"enum"`
+	Const                json.RawMessage       `json:"const"`
+	Default              json.RawMessage       `json:"default"`
+	Minimum              *bound                `json:"minimum"`
+	Maximum              *bound                `json:"maximum"`
+	ExclusiveMinimum     *bound                `json:"exclusiveMinimum"`
+	ExclusiveMaximum     *bound                `json:"exclusiveMaximum"`
+	MinLength            *int                  `json:"minLength"`
+	MaxLength            *int                  `json:"maxLength"`
+	Pattern              string                `json:"pattern"`
+	MinItems             *int                  `json:"minItems"`
+	MaxItems             *int                  `json:"maxItems"`
+	UniqueItems          bool                  `json:"uniqueItems"`
+	AnyOf                []*node               `json:"anyOf"`
+	OneOf                []*node               `json:"oneOf"`
+	AllOf                []*node               `json:"allOf"`
+	Not                  *node                 `json:"not"`
+	Ref                  string                `json:"$ref"`
+	Defs                 map[string]*node      `json:"$defs"`
+	Description          string                `json:"description"`
+	order                []string              // property names as written
+	never                bool                  // the schema false
+	pattern              *regexp.Regexp        // compiled Pattern
+	target               *node                 // what Ref points to
+	limits               map[*bound]*big.Float // parsed numbers
 }
 
 // known are the keywords that node checks or that check nothing.
@@ -79,7 +82,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	if err := json.Unmarshal(raw, root); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
-	if err := root.link(root); err != nil {
+	if err := root.link(root, ""); err != nil {
 		return nil, err
 	}
 	s := &Schema{root: root}
@@ -133,10 +136,14 @@ func (n *node) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// link compiles patterns and numbers and finds what references point to.
-func (n *node) link(root *node) error {
+// link checks what the keywords hold, compiles patterns and numbers and finds
+// what references point to. path is the place of n in the schema.
+func (n *node) link(root *node, path string) error {
 	if n == nil {
 		return nil
+	}
+	if err := n.checkKeywords(); err != nil {
+		return fmt.Errorf("not a JSON Schema: %s%w", at(path), err)
 	}
 	if n.Pattern != "" {
 		re, err := regexp.Compile(n.Pattern)
@@ -155,47 +162,87 @@ func (n *node) link(root *node) error {
 	if err := n.parseLimits(); err != nil {
 		return err
 	}
-	return n.eachChild(func(c *node) error { return c.link(root) })
+	return n.eachChild(func(name string, c *node) error { return c.link(root, join(path, name)) })
+}
+
+// typeNames are the types of JSON Schema.
+var typeNames = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
+
+// checkKeywords refuses values that JSON Schema does not allow: model APIs
+// refuse all tools for one such schema.
+func (n *node) checkKeywords() error {
+	for i, name := range n.Type {
+		if !slices.Contains(typeNames, name) {
+			hint := ""
+			if near := Nearest(name, typeNames); near != "" {
+				hint = fmt.Sprintf("; did you mean %q?", near)
+			}
+			return fmt.Errorf("%q is no type%s", name, hint)
+		}
+		if slices.Contains(n.Type[:i], name) {
+			return fmt.Errorf("the type %q stands there twice", name)
+		}
+	}
+	if n.Type != nil && len(n.Type) == 0 {
+		return errors.New("type is an empty list")
+	}
+	for keyword, count := range map[string]*int{"minLength": n.MinLength, "maxLength": n.MaxLength, "minItems": n.MinItems, "maxItems": n.MaxItems} {
+		if count != nil && *count < 0 {
+			return fmt.Errorf("%s is %d, less than nothing", keyword, *count)
+		}
+	}
+	return nil
+}
+
+// at names a place in a schema before what is said of it.
+func at(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path + ": "
 }
 
 // parseLimits reads the numeric bounds once.
 func (n *node) parseLimits() error {
-	for _, bound := range []*json.Number{n.Minimum, n.Maximum, n.ExclusiveMinimum, n.ExclusiveMaximum} {
-		if bound == nil {
+	for _, limit := range []*bound{n.Minimum, n.Maximum, n.ExclusiveMinimum, n.ExclusiveMaximum} {
+		if limit == nil {
 			continue
 		}
-		f, ok := parseNumber(string(*bound))
+		f, ok := parseNumber(string(*limit))
 		if !ok {
-			return fmt.Errorf("not a JSON Schema: bound %q is no number", *bound)
+			return fmt.Errorf("not a JSON Schema: bound %q is no number", *limit)
 		}
 		if n.limits == nil {
-			n.limits = make(map[*json.Number]*big.Float)
+			n.limits = make(map[*bound]*big.Float)
 		}
-		n.limits[bound] = f
+		n.limits[limit] = f
 	}
 	return nil
 }
 
 // eachChild calls fn for every schema directly inside n.
-func (n *node) eachChild(fn func(*node) error) error {
-	var children []*node
+func (n *node) eachChild(fn func(path string, child *node) error) error {
+	var failed error
+	visit := func(path string, child *node) {
+		if child != nil && failed == nil {
+			failed = fn(path, child)
+		}
+	}
 	for _, name := range n.order {
-		children = append(children, n.Properties[name])
+		visit("properties."+name, n.Properties[name])
 	}
-	for _, def := range n.Defs {
-		children = append(children, def)
+	for _, name := range slices.Sorted(maps.Keys(n.Defs)) {
+		visit("$defs."+name, n.Defs[name])
 	}
-	children = append(children, n.AdditionalProperties, n.Items, n.Not)
-	children = append(append(append(children, n.AnyOf...), n.OneOf...), n.AllOf...)
-	for _, c := range children {
-		if c == nil {
-			continue
-		}
-		if err := fn(c); err != nil {
-			return err
+	visit("additionalProperties", n.AdditionalProperties)
+	visit("items", n.Items)
+	visit("not", n.Not)
+	for keyword, list := range map[string][]*node{"anyOf": n.AnyOf, "oneOf": n.OneOf, "allOf": n.AllOf} {
+		for i, child := range list {
+			visit(fmt.Sprintf("%s[%d]", keyword, i), child)
 		}
 	}
-	return nil
+	return failed
 }
 
 // find follows a reference of the form "#" or "#/$defs/NAME".
@@ -213,6 +260,17 @@ func (n *node) find(ref string) (*node, error) {
 		return nil, fmt.Errorf("not a JSON Schema: reference %q leads nowhere", ref)
 	}
 	return target, nil
+}
+
+// bound is a number as it was written. A json.Number would take one in quotes.
+type bound string
+
+func (b *bound) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return fmt.Errorf("the bound %s is a text", data)
+	}
+	*b = bound(data)
+	return nil
 }
 
 // types is the "type" keyword: one name or a list of names.

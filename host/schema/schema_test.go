@@ -183,6 +183,11 @@ func TestChoiceOfConstants(t *testing.T) {
 func TestCompileRefuses(t *testing.T) {
 	for name, raw := range map[string]string{
 		"no JSON":           `{`,
+		"no type":           `{"properties":{"a":{"items":{"type":"strng"}}}}`,
+		"type twice":        `{"type":["string","string"]}`,
+		"no types":          `{"type":[]}`,
+		"bound as text":     `{"minimum":"5"}`,
+		"negative length":   `{"minLength":-1}`,
 		"bad pattern":       `{"properties":{"a":{"pattern":"("}}}`,
 		"dangling":          `{"properties":{"a":{"$ref":"#/$defs/none"}}}`,
 		"outside reference": `{"properties":{"a":{"$ref":"http://example.com/x"}}}`,
@@ -192,6 +197,8 @@ func TestCompileRefuses(t *testing.T) {
 			assert.Error(t, err)
 		})
 	}
+	_, err := schema.Compile(json.RawMessage(`{"properties":{"a":{"items":{"type":"strng"}}}}`))
+	assert.EqualError(t, err, `not a JSON Schema: properties.a.items: "strng" is no type; did you mean "string"?`)
 }
 
 func TestFromPairs(t *testing.T) {

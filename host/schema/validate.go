@@ -208,7 +208,7 @@ func (v *validator) checkNumber(n *node, number json.Number, path string) {
 		return
 	}
 	bounds := []struct {
-		bound *json.Number
+		bound *bound
 		holds func(int) bool
 		want  string
 	}{
