@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -72,15 +71,4 @@ func (r *reader) agent(b *hcl.Block) {
 	blk.environment(&a.Env)
 	blk.duration("timeout", &a.Timeout)
 	r.cfg.Agents = append(r.cfg.Agents, a)
-}
-
-// loosenedAgents tells what agents run.
-func (c *Config) loosenedAgents(add func(at, format string, args ...any)) {
-	for _, a := range c.Agents {
-		name := "the agent"
-		if a.Role != "" {
-			name = "agent \"" + a.Role + "\""
-		}
-		add(a.Pos, "%s runs %s%s", name, strings.Join(a.Command, " "), granted(a.Access))
-	}
 }

@@ -32,7 +32,8 @@ func TestDefaultAgent(t *testing.T) {
 		require.Len(t, cfg.Agents, 1, name)
 		assert.Equal(t, "", cfg.Agents[0].Role, name)
 		assert.Equal(t, []string{"worker"}, cfg.Agents[0].Command, name)
-		require.Len(t, cfg.Loosens(), 1, name)
-		assert.Contains(t, cfg.Loosens()[0], "the agent runs worker", name)
+		effects := cfg.Effects()
+		require.Len(t, effects, 1, name)
+		assert.Contains(t, effects[0].String(), "agent runs worker", name)
 	}
 }

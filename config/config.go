@@ -44,6 +44,13 @@ type Config struct {
 	// nil, all that they ask for, when the file has none.
 	Granted []tool.Permission
 	Sandbox *Sandbox
+	// Further are policies of other files. What any of them denies or asks for
+	// is denied or asked for; a file itself has none, see Restrict.
+	Further []*Policy
+
+	// Leads says where symlinks led in the paths of the file when it was judged,
+	// see Judge.
+	Leads map[string]string
 
 	// Secrets are values from the environment and of sensitive variables, and
 	// what was made of them: never to be shown. The longest comes first.

@@ -65,8 +65,8 @@ func TestWorkspace(t *testing.T) {
 func TestInstructions(t *testing.T) {
 	cfg := parse(t, "agent.hcl", "variable \"where\" {\n  default = \"db/\"\n}\ninstructions = <<-END\n  Rows are in ${var.where}.\n  END\n", LoadOptions{})
 	assert.Equal(t, "Rows are in db/.", cfg.Instructions)
-	require.Len(t, cfg.Loosens(), 1, "a file that nobody has approved tells models nothing")
-	assert.Contains(t, cfg.Loosens()[0], "Rows are in db/.")
+	require.Len(t, cfg.Effects(), 1, "a file that nobody has approved tells models nothing")
+	assert.Contains(t, cfg.Effects()[0].String(), "Rows are in db/.")
 
 	_, diags := Parse("agent.hcl", []byte("\ninstructions = \""+strings.Repeat("é", MaxInstructions+1)+"\"\n"), LoadOptions{Env: noEnv})
 	require.Len(t, diags, 1)
@@ -244,31 +244,4 @@ func TestNetworkDefault(t *testing.T) {
 	assert.False(t, cfg.Tools[1].Access.Network)
 	assert.True(t, cfg.Taskfile.Access.Network)
 	assert.Equal(t, "auto", cfg.Sandbox.Level)
-}
-
-func TestLoosens(t *testing.T) {
-	lines := full(t).Loosens()
-	for _, want := range []string{
-		`tool "head" runs head -q ARGS`,
-		`tools may use /opt/data too`,
-		`plugin "weather" runs /base/project/bin/weather, with network, reading /etc/ssl`,
-		`mcp server "github" runs github-mcp-server stdio, with network`,
-		`mcp server "remote" is reached at https://example.com/mcp`,
-		`tasks of .agent/Taskfile.yml can be run, with network, reading /go`,
-		`rule "text files": allow`,
-		`tools of risk dangerous: ask`,
-		`the web tools may reach 127.0.0.1`,
-		`environment variables are read: TOKEN, UNSET`,
-	} {
-		found := false
-		for _, line := range lines {
-			found = found || line == want || strings.HasSuffix(line, ": "+want)
-		}
-		assert.True(t, found, "%s\nin %q", want, lines)
-	}
-	for _, line := range lines {
-		assert.NotContains(t, line, "tok-secret")
-		assert.NotContains(t, line, `"push"`)
-	}
-	assert.Empty(t, parse(t, "agent.hcl", `toolset "x" { tools = ["rg"] }`, LoadOptions{}).Loosens())
 }

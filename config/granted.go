@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/realpath"
 )
 
 // Granting is a block whose processes may do what other confined ones may not,
@@ -130,7 +131,7 @@ func fileNamed(root, word string) []string {
 		path = filepath.Join(root, path)
 	}
 	if word == "" || strings.ContainsAny(word, "\x00\n") || strings.Contains(word, "://") || len(word) > 4096 ||
-		path == root || !within(path, root) {
+		path == root || !realpath.Below(path, root) {
 		return nil
 	}
 	switch info, err := os.Stat(path); {
@@ -139,7 +140,7 @@ func fileNamed(root, word string) []string {
 	case err != nil && filepath.Ext(word) == "" && !strings.ContainsRune(word, filepath.Separator):
 		return nil // a word, not a path
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil && real != path && within(real, root) {
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != path && realpath.Below(real, root) {
 		return []string{path, real}
 	}
 	return []string{path}

@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, d.Summary)
 		}
 		require.NoError(t, diags.Write(new(strings.Builder), true))
-		cfg.Loosens()
+		cfg.Effects()
 		for _, p := range cfg.Plugins {
 			p.Config.JSON(nil)
 		}

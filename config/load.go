@@ -52,21 +52,30 @@ type reader struct {
 // repository that dir is in, the home directory or the root of the file
 // system.
 func Find(dir string) (path string, ok bool) {
+	if files := Files(dir); len(files) > 0 {
+		return files[0], true
+	}
+	return "", false
+}
+
+// Files lists what Find could find, the nearest first.
+func Files(dir string) (paths []string) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", false
+		return nil
 	}
 	home, _ := os.UserHomeDir()
 	for {
 		for _, name := range []string{FileName, JSONFileName} {
 			path := filepath.Join(dir, name)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				return path, true
+				paths = append(paths, path)
+				break
 			}
 		}
 		parent := filepath.Dir(dir)
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == home || parent == dir {
-			return "", false
+			return paths
 		}
 		dir = parent
 	}

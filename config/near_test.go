@@ -60,7 +60,7 @@ func TestNearBounds(t *testing.T) {
 			parsed := time.Since(start)
 			var b strings.Builder
 			require.NoError(t, diags.Write(&b, false))
-			cfg.Loosens()
+			cfg.Effects()
 			for _, p := range cfg.Plugins {
 				p.Config.JSON(nil)
 			}

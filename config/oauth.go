@@ -141,19 +141,3 @@ func (b block) file(name string, to *string) {
 		*to = b.path(*to, b.where(name))
 	}
 }
-
-// shown says, for people, what a block lets happen beyond a login.
-func (o *OAuth) shown() (text string) {
-	switch {
-	case o == nil:
-		return ""
-	case o.Private:
-		text = ", with logins in a private network"
-	}
-	for _, file := range []string{o.ClientSecretFile, o.PrivateKeyFile, o.AssertionFile} {
-		if file != "" {
-			text += ", with what " + file + " holds"
-		}
-	}
-	return text
-}

@@ -74,10 +74,10 @@ func TestPrompts(t *testing.T) {
 
 func TestOffersAreTold(t *testing.T) {
 	cfg := offers(t)
-	told := strings.Join(cfg.Loosens(), "\n")
-	assert.Contains(t, told, `resource "readme" shows clients README.md`)
+	told := strings.Join(said(cfg), "\n")
+	assert.Contains(t, told, `resource "readme" is offered with README.md`)
 	assert.Contains(t, told, `resource "log" runs tail -n {n} app.log, with network`)
-	assert.Contains(t, told, `prompt "review" is offered to users`)
+	assert.Contains(t, told, `prompt "review" is offered`)
 	assert.Equal(t, []string{"readme"}, cfg.Toolsets[0].Resources)
 	assert.Equal(t, []string{"review"}, cfg.Toolsets[0].Prompts)
 }

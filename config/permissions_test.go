@@ -18,5 +18,5 @@ func TestPermissions(t *testing.T) {
 
 // A permissions block takes away only, so nobody has to approve it.
 func TestPermissionsLoosenNothing(t *testing.T) {
-	assert.Empty(t, parse(t, "agent.hcl", `permissions { grant = ["file_read"] }`, LoadOptions{}).Loosens())
+	assert.Empty(t, parse(t, "agent.hcl", `permissions { grant = ["file_read"] }`, LoadOptions{}).Effects())
 }

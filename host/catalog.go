@@ -23,6 +23,9 @@ type Toolset struct {
 	// Hide leaves out tools, such as those that a policy always denies. It is
 	// asked under the name that the tool has in the set. Nil hides none.
 	Hide func(name string, def *tool.Definition) bool
+	// Absent suggests what to do about a tool that there is not, "" for nothing
+	// better than the name of another tool. It may be nil.
+	Absent func(name string) string
 	// Envelope is true for a fixed contract whose tools answer with the
 	// contract's own result object.
 	Envelope bool
@@ -124,6 +127,11 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 			Suggest("Do it another way, or ask the operator to change the policy.")
 	}
 	err := tool.Errorf(tool.NotFound, "there is no tool named %q", name)
+	if c.toolset.Absent != nil {
+		if suggestion := c.toolset.Absent(name); suggestion != "" {
+			return nil, err.Suggest("%s", suggestion)
+		}
+	}
 	if near := schema.Nearest(name, c.names()); near != "" {
 		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -29,7 +29,7 @@ type app struct {
 	telemetry *telemetry.Relay                 // nil for none
 	redactor  *atomic.Pointer[record.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
-	inert     *config.Config                   // what the agent.hcl says that is not approved; nil for none
+	standing  *atomic.Pointer[agentfile.Standing]
 
 	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
 }
@@ -124,6 +124,7 @@ func (a *app) setUp() error {
 		return usagef("Use debug, info, warn or error.", "unknown log level %q", a.flags.logLevel)
 	}
 	a.redactor = new(atomic.Pointer[record.Redactor])
+	a.standing = new(atomic.Pointer[agentfile.Standing])
 	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr}))
 	switch a.flags.color {
 	case "auto":

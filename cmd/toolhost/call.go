@@ -90,9 +90,6 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err != nil {
 		return err
 	}
-	if outcome.Err != nil && a.pointAtTrust(name, outcome.Err) && !outcome.Envelope {
-		outcome.Result = host.ErrorResult(outcome.Err)
-	}
 	if flags.raw {
 		a.raw()
 	}

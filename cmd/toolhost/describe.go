@@ -31,7 +31,6 @@ func (a *app) describeCommand() *cobra.Command {
 			defer p.Close()
 			entry, err := p.Host.Catalog().Lookup(args[0])
 			if err != nil {
-				a.pointAtTrust(args[0], err)
 				return usage(err)
 			}
 			if asJSON {

@@ -105,9 +105,8 @@ func (a *app) examine(ctx context.Context) []finding {
 }
 
 func (a *app) configurationFinding(cfg *config.Config) finding {
-	if a.inert != nil {
-		return finding{Check: "configuration", Detail: cfg.Path + " is not approved: what runs something or loosens anything has no effect",
-			Next: "See it with toolhost trust --show, approve it with toolhost trust."}
+	if text, next := a.standing.Load().Explain(); text != "" {
+		return finding{Check: "configuration", Detail: text, Next: next}
 	}
 	return finding{Check: "configuration", OK: true, Detail: firstOf(cfg.Path, "none; the defaults hold")}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/trust"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -83,16 +81,16 @@ func cannotWrite(path string, err error) *tool.Error {
 // approveOwn approves a file that the user has just had written. Where that
 // cannot be kept, the file asks like any other.
 func (a *app) approveOwn(path string, text []byte) {
-	absolute, err := filepath.Abs(path)
+	vars, err := a.variables()
 	if err != nil {
 		return
 	}
-	dir, err := trust.Dir()
-	if err != nil || liesIn(dir, filepath.Dir(absolute)) {
-		return
+	cfg, _ := config.Parse(path, text, config.LoadOptions{Vars: vars})
+	store, err := a.trustStore(cfg)
+	if err == nil {
+		err = agentfile.Approve(store, path, text, vars)
 	}
-	sum := sha256.Sum256(text)
-	if err := trust.Open(dir).Approve(absolute, hex.EncodeToString(sum[:])); err != nil {
+	if err != nil {
 		a.logger.Warn("the new file is not approved yet", "error", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
@@ -20,21 +21,17 @@ import (
 // standing is how the agent.hcl of a server stands: what clients are told of
 // it, since they show nobody the log.
 type standing struct {
-	mu         sync.Mutex
-	unapproved int    // things in it that have no effect; 0 for a file that is approved, or none
-	refused    string // what is wrong with a change that was not taken over, "" for nothing
-	broken     bool   // and nothing was in force before
+	mu      sync.Mutex
+	file    *agentfile.Standing // as it was found last
+	refused string              // what is wrong with a change that was not taken over, "" for nothing
+	broken  bool                // and nothing was in force before
 }
 
-// approved notes the file that is in force. inert is what it says without
-// approval, nil for nothing.
-func (s *standing) approved(inert *config.Config) {
+// found notes how the file stands.
+func (s *standing) found(file *agentfile.Standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused, s.unapproved, s.broken = "", 0, false
-	if inert != nil {
-		s.unapproved = len(inert.Loosens())
-	}
+	s.file, s.refused, s.broken = file, "", false
 }
 
 // begin notes why a server begins without what the file says.
@@ -60,13 +57,11 @@ func (s *standing) say(file string) string {
 			file, s.refused, project.BrokenTool)
 	case s.refused != "":
 		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; toolhost validate tells more.", file, s.refused)
-	case s.unapproved > 0:
-		things := "1 thing in it has"
-		if s.unapproved > 1 {
-			things = fmt.Sprintf("%d things in it have", s.unapproved)
-		}
-		return fmt.Sprintf("%s is not approved, so %s no effect and tools that it declares are missing. Only the user can change that: toolhost trust --show lists them, toolhost trust approves.", file, things)
-	case file == "":
+	}
+	if text := s.file.ForModels(); text != "" {
+		return text
+	}
+	if file == "" {
 		return "There is no agent.hcl, so these are the standard tools."
 	}
 	return file + " is approved and in force."

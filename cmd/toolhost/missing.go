@@ -83,7 +83,7 @@ func noProgram(p *project.Project, spec *argv.Spec) *tool.Error {
 // some tools are not known now, or have no effect, nothing can be said.
 func (a *app) missingTools(p *project.Project, cfg *config.Config) (found config.Diagnostics) {
 	catalog := p.Host.Catalog()
-	if len(catalog.Problems()) > 0 || a.inert != nil || a.flags.toolset != "" {
+	if len(catalog.Problems()) > 0 || a.standing.Load().Declared != nil || a.flags.toolset != "" {
 		return nil
 	}
 	var known []string

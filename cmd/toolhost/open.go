@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/telemetry"
+	"github.com/toolhost/toolhost/host/trust"
 )
 
 // open reads the agent.hcl that is meant and builds the host. Nothing is
@@ -20,7 +23,7 @@ func (a *app) open(ctx context.Context) (*project.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, cfg, false)
+	return a.openWith(ctx, cfg, a.standing.Load(), false)
 }
 
 // openBroken is open for a server whose agent.hcl has mistakes.
@@ -33,13 +36,15 @@ func (a *app) openBroken(ctx context.Context) (*project.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, &config.Config{Path: path, Dir: dir, Workspace: config.Workspace{Root: dir}}, true)
+	cfg := &config.Config{Path: path, Dir: dir, Workspace: config.Workspace{Root: dir}}
+	return a.openWith(ctx, cfg, &agentfile.Standing{Config: cfg, Watch: []string{path}}, true)
 }
 
-func (a *app) openWith(ctx context.Context, cfg *config.Config, broken bool) (*project.Project, error) {
+func (a *app) openWith(ctx context.Context, cfg *config.Config, standing *agentfile.Standing, broken bool) (*project.Project, error) {
 	a.keepSecret(cfg.Secrets)
+	held := &inForce{app: a, standing: standing}
 	p, err := project.Open(ctx, project.Options{
-		Config: cfg, Reread: a.loadConfigAgain, Report: a.report, Broken: broken,
+		Config: cfg, Reread: held.again, ConfigFiles: held.files, Absent: a.absent, Report: a.report, Broken: broken,
 		Workspace: a.flags.workspace, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts,
 		Patience: a.patience, Version: version(), Logger: a.logger, OnSecrets: a.redactor.Store,
 		Telemetry:    func(root string) *telemetry.Relay { return a.startTelemetry(ctx, root) },
@@ -51,36 +56,18 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, broken bool) (*p
 	return p, err
 }
 
-// loadConfig reads the agent.hcl that is meant. Without one the defaults hold.
+// loadConfig reads the agent.hcl that is meant, as far as it counts. Without
+// one the defaults hold.
 func (a *app) loadConfig() (*config.Config, error) {
-	path, err := a.configPath()
+	standing, err := a.findStanding()
 	if err != nil {
 		return nil, err
 	}
-	if path == "" {
-		if len(a.flags.vars) > 0 {
-			return nil, usagef("Name the file with --config, or leave --var out.", "--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
-		}
-		return new(config.Config), nil
+	if standing.Path == "" && len(a.flags.vars) > 0 {
+		return nil, usagef("Name the file with --config, or leave --var out.", "--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
 	}
-	cfg, err := a.readConfigFile(path)
-	if err == nil && !a.trusted(cfg) {
-		a.tellInert(cfg)
-		a.inert, cfg = cfg, inert(a.withoutEnvironment(cfg))
-	}
-	return cfg, err
-}
-
-// withoutEnvironment reads a configuration again as if no environment variable
-// were set: what remains of one that is not approved, as the names of tools,
-// must not tell of them. One that makes no sense then says nothing at all.
-func (a *app) withoutEnvironment(cfg *config.Config) *config.Config {
-	vars, err := a.variables()
-	unset := func(string) (string, bool) { return "", false }
-	if again, diags := config.Load(cfg.Path, config.LoadOptions{Vars: vars, Env: unset}); err == nil && !diags.HasErrors() {
-		return again
-	}
-	return &config.Config{Path: cfg.Path, Dir: cfg.Dir, SHA256: cfg.SHA256}
+	a.noteStanding(standing)
+	return standing.Config, nil
 }
 
 // readConfigFile reads a configuration, trusted or not.
@@ -143,19 +130,51 @@ func (a *app) variables() (map[string]string, error) {
 	return vars, nil
 }
 
-// loadConfigAgain is loadConfig whose error holds the mistakes that were
-// shown.
-func (a *app) loadConfigAgain() (*config.Config, error) {
+// inForce is the agent.hcl that a running project has.
+type inForce struct {
+	app      *app
+	mu       sync.Mutex
+	standing *agentfile.Standing
+}
+
+// files are those whose change may change what is in force.
+func (f *inForce) files() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.standing.Watch
+}
+
+// again reads the configuration again; the error holds the mistakes that were
+// shown. What the user has approved stays in force as long as nothing else is
+// approved, and the approval is not taken back.
+func (f *inForce) again() (*config.Config, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var said strings.Builder
-	telling := *a
-	telling.err, telling.painter = io.MultiWriter(a.err, &said), false
-	telling.inert = nil
-	cfg, err := telling.loadConfig()
-	if err == nil {
-		a.inert = telling.inert
-	}
+	telling := *f.app
+	telling.err, telling.painter = io.MultiWriter(f.app.err, &said), false
+	next, err := telling.findStanding()
 	if wrong, ok := errors.AsType[*mistakesError](err); ok {
 		wrong.err = errors.New(strings.TrimSpace(said.String()))
 	}
-	return cfg, err
+	if err != nil {
+		return nil, err
+	}
+	if next.State != agentfile.Approved && f.stillApproved() {
+		kept := *next
+		kept.Kept = true
+		f.app.standing.Store(&kept)
+		text, hint := kept.Explain()
+		return nil, &project.KeptError{Reason: text, Next: hint}
+	}
+	f.standing = next
+	telling.noteStanding(next)
+	return next.Config, nil
+}
+
+// stillApproved reports whether what is in force was approved, and that was not
+// taken back.
+func (f *inForce) stillApproved() bool {
+	dir, err := trust.Dir()
+	return err == nil && f.standing.State == agentfile.Approved && agentfile.Holds(trust.Open(dir), f.standing.Config)
 }

@@ -1,22 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/trust"
 	"github.com/toolhost/toolhost/host/versions"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins"
@@ -202,7 +202,7 @@ func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error 
 		return err
 	}
 	text := config.AddPlugin(old, name, name, constraint)
-	approved := len(old) == 0 || a.approved(cfg)
+	approved := len(bytes.TrimSpace(old)) == 0 || len(cfg.Effects()) == 0 || a.approved(cfg)
 	if err := atomicfile.Update(path, text); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make it writable, or use --no-add.")
 	}
@@ -213,17 +213,21 @@ func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error 
 	return nil
 }
 
-// approved reports whether a file has been approved as it is, for good.
-func (a *app) approved(cfg *config.Config) bool {
-	if len(cfg.Loosens()) == 0 {
-		return true
-	}
-	dir, err := trust.Dir()
-	if err != nil || liesIn(dir, cfg.Workspace.Root) {
+// approvedText is approved for a file with that content.
+func (a *app) approvedText(path string, text []byte) bool {
+	vars, err := a.variables()
+	if err != nil {
 		return false
 	}
-	absolute, err := filepath.Abs(cfg.Path)
-	return err == nil && trust.Open(dir).Status(absolute, cfg.SHA256) == trust.Approved
+	cfg, diags := config.Parse(path, text, config.LoadOptions{Vars: vars})
+	return !diags.HasErrors() && a.approved(cfg)
+}
+
+// approved reports whether a file has been approved as it is, for good.
+func (a *app) approved(cfg *config.Config) bool {
+	cfg.Judge()
+	store, err := a.trustStore(cfg)
+	return err == nil && agentfile.Holds(store, cfg)
 }
 
 // installLocked installs what the lock file names and is missing.

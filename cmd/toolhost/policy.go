@@ -34,7 +34,6 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			proposal, err := p.Host.Session("cli").Propose(c.Context(), host.Request{Tool: args[0], Params: params})
 			if code := tool.CodeOf(err); code == tool.NotFound || code == tool.InvalidArgument {
-				a.pointAtTrust(args[0], err)
 				return usage(err) // as call has it
 			}
 			if err != nil {

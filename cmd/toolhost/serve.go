@@ -109,7 +109,7 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	}
 	stands := new(standing)
 	p, err := a.open(ctx)
-	stands.approved(a.inert)
+	stands.found(a.standing.Load())
 	if wrong, ok := errors.AsType[*mistakesError](err); ok && a.serveBroken {
 		stands.begin(summarize(wrong))
 		p, err = a.openBroken(ctx)
@@ -142,13 +142,18 @@ func (a *app) warnOfProblems(ctx context.Context, p *project.Project) {
 
 // reload takes over a changed agent.hcl. A broken one changes nothing.
 func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.Server, stands *standing) {
-	switch err := p.Reload(ctx); {
+	err := p.Reload(ctx)
+	kept, isKept := errors.AsType[*project.KeptError](err)
+	switch {
 	case errors.Is(err, project.ErrClosed):
+	case isKept:
+		a.logger.WarnContext(ctx, kept.Reason, "next", kept.Next)
+		stands.found(a.standing.Load())
 	case err != nil:
 		a.logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
 		stands.refuse(summarize(err))
 	default:
-		stands.approved(a.inert)
+		stands.found(a.standing.Load())
 		a.warnOfProblems(ctx, p)
 		server.Refresh()
 		a.logger.InfoContext(ctx, "agent.hcl was read again")

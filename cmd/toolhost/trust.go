@@ -1,17 +1,19 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/trust"
 )
 
@@ -22,11 +24,13 @@ func (a *app) trustCommand() *cobra.Command {
 		Short: "Approve this project's agent.hcl, as it is now",
 		Long: `Approve this project's agent.hcl, as it is now.
 
-An agent.hcl can run programs and loosen limits. Until you have approved it, none
-of that takes effect: its commands, plugins, servers, further directories,
-addresses, sandbox and policy are left out. An approval is for the file's content;
-a change asks again. A file named with --config counts as approved, and --trust
-or TOOLHOST_TRUST=1 approves for one run.`,
+An agent.hcl can run programs and loosen limits. Until you have approved it, it
+can only restrict: what it denies, asks for, protects or hides holds, and nothing
+else does. An approval is for the file's content and for where symlinks lead in
+the paths that it names; a change asks again, and until then what you approved
+before goes on to restrict. A running server takes an approval over at once. A
+file named with --config counts as approved, and --trust or TOOLHOST_TRUST=1
+approves for one run.`,
 		Example: `  toolhost trust --show
   toolhost trust
   toolhost trust --revoke`,
@@ -43,99 +47,145 @@ func (a *app) trust(revoke, show bool) error {
 	if err != nil {
 		return err
 	}
+	if revoke {
+		return a.revoke(path)
+	}
 	if path == "" {
 		return usagef("There is nothing to approve: the standard tools need no approval.", "there is no agent.hcl here or above")
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return usagef("Make it readable.", "%v", err)
 	}
 	cfg, err := a.readConfigFile(path)
 	if err != nil {
 		return err
 	}
-	absolute, err := filepath.Abs(path)
+	store, err := a.trustStore(cfg)
 	if err != nil {
 		return err
 	}
-	dir, err := trust.Dir()
-	if err != nil {
-		return err
-	}
-	if liesIn(dir, cfg.Workspace.Root) {
-		return usagef("Use --trust for one run, or work in a directory below your home.", "approvals are kept in %s, which lies in this workspace, where tools could write them", dir)
-	}
-	store := trust.Open(dir)
-	if revoke {
-		fmt.Fprintf(a.out, "%s is no longer approved.\n", absolute)
-		return store.Revoke(absolute)
-	}
-	fmt.Fprintf(a.out, "%s:\n", absolute)
-	for _, line := range cfg.Loosens() {
-		fmt.Fprintf(a.out, "  %s\n", line)
-	}
-	if len(cfg.Loosens()) == 0 {
-		fmt.Fprintln(a.out, "  runs nothing and loosens nothing")
-	}
+	fmt.Fprintf(a.out, "%s:\n", agentfile.Key(path))
+	a.showEffects(cfg.Effects())
 	if show {
 		return nil
 	}
-	if err := store.Approve(absolute, cfg.SHA256); err != nil {
+	vars, err := a.variables()
+	if err != nil {
+		return err
+	}
+	if err := agentfile.Approve(store, path, content, vars); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.out, "Approved. A change of the file will ask again.")
 	return nil
 }
 
-// trusted reports whether what the file says may take effect.
-func (a *app) trusted(cfg *config.Config) bool {
-	if a.flags.config != "" || a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1" || len(cfg.Loosens()) == 0 {
-		return true
+// showEffects lists what an approval lets a file do.
+func (a *app) showEffects(effects []config.Effect) {
+	for _, e := range effects {
+		at := e.Pos
+		if at != "" {
+			at += ": "
+		}
+		fmt.Fprintf(a.out, "  %s%s\n", at, e)
 	}
-	path, err := filepath.Abs(cfg.Path)
-	if err != nil {
-		return false
+	if len(effects) == 0 {
+		fmt.Fprintln(a.out, "  runs nothing and loosens nothing")
+	}
+}
+
+// revoke takes back the approval of a file, also of one that is gone.
+func (a *app) revoke(path string) error {
+	if path == "" {
+		path = filepath.Join(firstOf(a.flags.workspace, "."), config.FileName)
 	}
 	dir, err := trust.Dir()
-	if err != nil || liesIn(dir, cfg.Workspace.Root) {
-		return false // what tools can write approves nothing
+	if err != nil {
+		return err
 	}
-	return trust.Open(dir).Status(path, cfg.SHA256) == trust.Approved
+	key := agentfile.Key(path)
+	if err := trust.Open(dir).Revoke(key); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s is no longer approved.\n", key)
+	return nil
 }
 
-func liesIn(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+// trustStore is where approvals lie. One that tools could write approves
+// nothing.
+func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
+	dir, err := trust.Dir()
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range append([]string{cmp.Or(a.flags.workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
+		if realpath.Within(dir, tree) {
+			return nil, usagef("Use --trust for one run, or work in a directory below your home.", "approvals are kept in %s, which lies in %s, where tools could write them", dir, tree)
+		}
+	}
+	return trust.Open(dir), nil
 }
 
-// inert is a configuration without all that runs code or loosens anything.
-// What restricts stays: protected files, limits, toolsets.
-func inert(cfg *config.Config) *config.Config {
-	return &config.Config{
-		Path: cfg.Path, Dir: cfg.Dir, SHA256: cfg.SHA256,
-		Workspace: config.Workspace{Root: cfg.Dir, Protect: cfg.Workspace.Protect},
-		Toolsets:  cfg.Toolsets,
-		Limits:    cfg.Limits,
-		Granted:   cfg.Granted,
+// standing finds the agent.hcl that is meant, and how far it counts. Mistakes
+// in it are shown.
+func (a *app) findStanding() (*agentfile.Standing, error) {
+	vars, err := a.variables()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.configPath(); err != nil {
+		return nil, err
+	}
+	options := agentfile.Options{
+		Dir: a.flags.workspace, File: a.flags.config, All: a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1", Vars: vars,
+		Usable: func(cfg *config.Config) bool {
+			_, err := a.trustStore(cfg)
+			return err == nil
+		},
+	}
+	if dir, err := trust.Dir(); err == nil {
+		options.Store = trust.Open(dir)
+	}
+	standing, diags := agentfile.Find(options)
+	if diags.HasErrors() {
+		return nil, a.report(diags)
+	}
+	return standing, nil
+}
+
+// note keeps how agent.hcl stands, for what is said of it, and tells of one that
+// does not count wholly.
+func (a *app) noteStanding(s *agentfile.Standing) {
+	a.standing.Store(s)
+	if text, next := s.Explain(); text != "" {
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), text, next)
 	}
 }
 
-// tellInert tells, once, that a file is not approved.
-func (a *app) tellInert(cfg *config.Config) {
-	effects := "1 thing in it has"
-	if n := len(cfg.Loosens()); n != 1 {
-		effects = fmt.Sprintf("%d things in it have", n)
+// absent says what to do about a tool that there is not, where an agent.hcl
+// that is not approved declares it.
+func (a *app) absent(name string) string {
+	s := a.standing.Load()
+	if s == nil || s.Declared == nil {
+		return ""
 	}
-	fmt.Fprintf(a.err, "%s %s is not approved, so %s no effect.\n  toolhost trust --show lists them, toolhost trust approves the file, --trust this run alone.\n",
-		a.painter.yellow("!"), cfg.Path, effects)
-}
-
-// pointAtTrust has the error about an unknown tool say how it comes to be, where
-// a file that is not approved declares it.
-func (a *app) pointAtTrust(name string, err error) bool {
-	e, ok := errors.AsType[*tool.Error](err)
-	if !ok || e.Code != tool.NotFound || a.inert == nil {
-		return false
+	for i := range s.Declared.Tools {
+		if host.PortableName(s.Declared.Tools[i].Name) == name {
+			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust --show, and approve it with toolhost trust."
+		}
 	}
-	declared := slices.ContainsFunc(a.inert.Tools, func(t argv.Spec) bool { return t.Name == name })
-	if declared {
-		e.Suggestion = a.inert.Path + " declares it and is not approved. See what it does with toolhost trust --show, and approve it with toolhost trust."
+	var from []string
+	for _, p := range s.Declared.Plugins {
+		from = append(from, "plugin "+p.Name)
 	}
-	return declared
+	for _, m := range s.Declared.Servers {
+		from = append(from, "mcp server "+m.Name)
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	slices.Sort(from)
+	return s.Path + " is not approved, and declares " + strings.Join(from, ", ") +
+		", which may have it. The user can see what the file does with toolhost trust --show, and approve it with toolhost trust."
 }

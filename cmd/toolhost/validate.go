@@ -117,8 +117,12 @@ func (a *app) format(args []string, check bool) error {
 		fmt.Fprintln(a.out, path)
 		return &exitError{code: exitFailed}
 	}
+	approved := a.approvedText(path, src)
 	if err := atomicfile.Update(path, out); err != nil {
 		return cannotWrite(path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
+	}
+	if approved {
+		a.approveOwn(path, out) // it says the same as before
 	}
 	fmt.Fprintln(a.out, path)
 	return nil

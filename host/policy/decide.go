@@ -56,6 +56,17 @@ type Match struct {
 
 // Decide says what to do with a call.
 func (p *Policy) Decide(r Request) Decision {
+	decision := p.decide(r)
+	for _, other := range p.further {
+		if stricter := other.Decide(r); stricter.Action.strength() > decision.Action.strength() {
+			stricter.Matches = append(stricter.Matches, decision.Matches...)
+			decision = stricter
+		}
+	}
+	return decision
+}
+
+func (p *Policy) decide(r Request) Decision {
 	d := deciding{request: &r}
 	if p.commands {
 		d.line = r.line()
@@ -245,6 +256,9 @@ func (p *Policy) defaultFor(r *Request) (action Action, kind, of string) {
 // it need not be listed. Of r only the tool, its risk and its permissions
 // count.
 func (p *Policy) AlwaysDenied(r Request) bool {
+	if slices.ContainsFunc(p.further, func(other *Policy) bool { return other.AlwaysDenied(r) }) {
+		return true
+	}
 	open := false
 	for i := range p.compiled {
 		c := &p.compiled[i]

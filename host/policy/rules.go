@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,6 +86,7 @@ type Policy struct {
 	rules    Rules
 	compiled []compiledRule
 	commands bool
+	further  []*Policy
 }
 
 type compiledRule struct {
@@ -160,7 +162,25 @@ func compile(rule Rule) (c compiledRule, err error) {
 func (p *Policy) With(more ...Rule) (*Policy, error) {
 	rules := p.rules
 	rules.Rules = append(append([]Rule{}, rules.Rules...), more...)
-	return New(rules)
+	made, err := New(rules)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range p.further {
+		if other, err = other.With(more...); err != nil {
+			return nil, err
+		}
+		made.further = append(made.further, other)
+	}
+	return made, nil
+}
+
+// And gives a policy by which a call needs the leave of both: the stricter
+// decision counts.
+func (p *Policy) And(other *Policy) *Policy {
+	both := *p
+	both.further = append(slices.Clip(p.further), other)
+	return &both
 }
 
 // concerns reports whether the rule is about such a tool at all.

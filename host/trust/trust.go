@@ -1,7 +1,8 @@
 // Package trust remembers which agent.hcl files a user has approved. An
-// approval is for a path and the hash of its content, so that a change asks
-// again. It is kept in the user's own configuration: what lies in a project
-// can be written by whoever wrote the project.
+// approval is for a path, the file's content, and where the paths in it lead,
+// so that a change of any of them asks again. It is kept in the user's own
+// configuration: what lies in a project can be written by whoever wrote the
+// project.
 package trust
 
 import (
@@ -10,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,46 +37,47 @@ func Dir() (string, error) {
 	return filepath.Join(base, "toolhost", "trust"), nil
 }
 
-// approval is what is stored for a file.
-type approval struct {
-	Path   string    `json:"path"`
-	SHA256 string    `json:"sha256"`
-	Time   time.Time `json:"time"`
+// Approval is what a user has approved.
+type Approval struct {
+	// Path is the file, absolute, and SHA256 the hash of its content, in hex.
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	// Content is the content itself. An approval of an older toolhost has none.
+	Content []byte `json:"content,omitempty"`
+	// Leads says where symlinks in the paths that the file names led.
+	Leads map[string]string `json:"leads,omitempty"`
+	Time  time.Time         `json:"time"`
 }
 
-// Status is what the store knows of a file.
-type Status string
-
-// The states of a file.
-const (
-	Unknown  Status = "unknown"  // never approved
-	Changed  Status = "changed"  // approved with another content
-	Approved Status = "approved" // approved as it is
-)
-
-// Status tells whether the file at path, an absolute path, is approved with
-// the content of the given hash, in hex. What cannot be read is not approved.
-func (s *Store) Status(path, sha256 string) Status {
-	data, err := os.ReadFile(s.file(path))
-	if err != nil {
-		return Unknown
-	}
-	var a approval
-	if json.Unmarshal(data, &a) != nil || a.Path != path {
-		return Unknown
-	}
-	if sha256 == "" || a.SHA256 != sha256 {
-		return Changed
-	}
-	return Approved
+// For is the approval of a file with that content.
+func For(path string, content []byte, leads map[string]string) Approval {
+	sum := sha256.Sum256(content)
+	return Approval{Path: path, SHA256: hex.EncodeToString(sum[:]), Content: content, Leads: leads}
 }
 
-// Approve stores the approval of a file with the content of the given hash.
-func (s *Store) Approve(path, sha256 string) error {
+// Holds reports whether the approval is for a content of the given hash, in hex,
+// and paths that lead there.
+func (a Approval) Holds(sha256 string, leads map[string]string) bool {
+	return sha256 != "" && a.SHA256 == sha256 && maps.Equal(a.Leads, leads)
+}
+
+// Get gives the approval of the file at path, an absolute path, whatever the
+// file holds now. What cannot be read is not there.
+func (s *Store) Get(path string) (a Approval, ok bool) {
+	data, err := os.ReadFile(s.File(path))
+	if err != nil || json.Unmarshal(data, &a) != nil || a.Path != path {
+		return Approval{}, false
+	}
+	return a, true
+}
+
+// Approve stores an approval. Its time is now.
+func (s *Store) Approve(a Approval) error {
+	a.Time = time.Now().UTC()
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return failed(err)
 	}
-	if err := atomicfile.Write(s.file(path), tool.MustMarshal(approval{path, sha256, time.Now().UTC()}), 0o600); err != nil {
+	if err := atomicfile.Write(s.File(a.Path), tool.MustMarshal(a), 0o600); err != nil {
 		return failed(err)
 	}
 	return nil
@@ -82,7 +85,7 @@ func (s *Store) Approve(path, sha256 string) error {
 
 // Revoke forgets the approval of a file; a missing one is no error.
 func (s *Store) Revoke(path string) error {
-	if err := os.Remove(s.file(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.File(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed(err)
 	}
 	return nil
@@ -93,8 +96,8 @@ func failed(err error) *tool.Error {
 		Suggest("Make the directory writable, or trust this run alone with --trust.")
 }
 
-// file is where the approval of a path is kept.
-func (s *Store) file(path string) string {
+// File is where the approval of a path is kept. It need not exist.
+func (s *Store) File(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:])+".json")
 }

@@ -76,6 +76,9 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if set.Name != ownPermissions {
 		set.Hide = hides(rules)
 	}
+	if !set.Envelope {
+		set.Absent = p.options.Absent
+	}
 	made := &parts{toolset: set}
 	if err := p.fill(made, cfg); err != nil {
 		made.close()

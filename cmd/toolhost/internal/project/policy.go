@@ -17,6 +17,13 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, block := range cfg.Further {
+		further, err := policy.New(policyRules(block))
+		if err != nil {
+			return nil, err
+		}
+		base = base.And(further)
+	}
 	remembered, err := p.Remembered()
 	if err != nil {
 		p.options.Logger.Debug("there are no remembered rules", "error", err)

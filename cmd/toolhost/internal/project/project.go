@@ -7,6 +7,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -39,6 +40,12 @@ type Options struct {
 	// nothing else, and one tool that tells the mistakes is offered until a
 	// Reload finds them corrected.
 	Broken bool
+	// ConfigFiles are the files whose change makes it worth reading again. Nil
+	// follows no change.
+	ConfigFiles func() []string
+	// Absent suggests what to do about a tool that there is not, see
+	// host.Toolset. It may be nil.
+	Absent func(name string) string
 	// Report shows mistakes in agent.hcl to whoever runs the program, and
 	// returns the error that ends what was to be done because of them.
 	Report func(config.Diagnostics) error
@@ -147,11 +154,22 @@ func workspaceRoot(override string, cfg *config.Config) (string, error) {
 
 // openTrees opens the trees that a configuration allows.
 func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
-	return workspace.Open(root, workspace.Options{
+	w, err := workspace.Open(root, workspace.Options{
 		Recorder: p.Undo.Recorder("", "", 0),
 		Allow:    cfg.Workspace.Allow,
 		Protect:  protectedGlobs(root, cfg),
 	})
+	if err != nil {
+		return nil, err
+	}
+	judged := cfg.Workspace.Allow
+	if p.options.Workspace == "" && cfg.Workspace.Root != "" {
+		judged = append([]string{cfg.Workspace.Root}, judged...)
+	}
+	if err := cfg.Verify(judged...); err != nil { // again, now that they are held
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
 }
 
 // openUndo names the store of what tools change. A root that does not exist

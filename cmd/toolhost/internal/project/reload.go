@@ -4,12 +4,19 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
 
 // ErrClosed is the error of Reload on a project that has been closed.
 var ErrClosed = errors.New("the project is closed")
+
+// KeptError says that the configuration stays as it is although agent.hcl has
+// changed: nobody has approved the change.
+type KeptError struct{ Reason, Next string }
+
+func (e *KeptError) Error() string { return e.Reason + " " + e.Next }
 
 // Reload reads agent.hcl again and swaps the tools. An error leaves them as
 // they are, and toolhost doctor tells why as long as the project is open and
@@ -105,15 +112,17 @@ func (p *Project) retire(old, next *parts) {
 	})
 }
 
-// ConfigFiles are the files whose change makes a reload worth it: agent.hcl,
-// and the plugins that it names.
+// ConfigFiles are the files whose change makes a reload worth it: those that
+// decide about agent.hcl, its lock, and the plugins that it names.
 func (p *Project) ConfigFiles() []string {
 	cfg := p.Config()
-	if cfg.Path == "" {
-		dir := p.Workspace.Root()
-		return []string{filepath.Join(dir, "agent.hcl"), filepath.Join(dir, "agent.hcl.json")}
+	var files []string
+	if p.options.ConfigFiles != nil {
+		files = slices.Clone(p.options.ConfigFiles())
 	}
-	files := []string{cfg.Path, filepath.Join(cfg.Dir, "agent.lock.hcl")}
+	if cfg.Path != "" {
+		files = append(files, filepath.Join(cfg.Dir, "agent.lock.hcl"))
+	}
 	for _, plugin := range cfg.Plugins {
 		if filepath.IsAbs(plugin.Source) {
 			files = append(files, plugin.Source)

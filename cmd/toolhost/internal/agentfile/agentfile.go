@@ -1,0 +1,280 @@
+// Package agentfile decides which agent.hcl counts for a directory, and how
+// far: one that the user has approved wholly, any other as far as it restricts.
+//
+// Nothing that somebody puts into a project loosens a run by that. A file that
+// is not approved takes the place of no approved one: what the user approved
+// last, here or above, goes on to restrict until the user approves something
+// else or takes the approval back.
+package agentfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/host/trust"
+)
+
+// Options say where to look, and what to believe.
+type Options struct {
+	// Dir is where the search begins; empty is the working directory.
+	Dir string
+	// File is a file that the user has named: it counts wholly.
+	File string
+	// All has whatever file is found count wholly, for one run.
+	All bool
+	// Vars are values of variables.
+	Vars map[string]string
+	// Store is where approvals lie. Nil approves nothing.
+	Store *trust.Store
+	// Usable reports whether a configuration keeps tools away from the store; no
+	// other is approved by it. Nil takes that for granted.
+	Usable func(*config.Config) bool
+}
+
+// State is how an agent.hcl stands.
+type State string
+
+// The states.
+const (
+	None       State = "none"       // there is no file
+	Approved   State = "approved"   // it counts wholly
+	Restricts  State = "restricts"  // nobody has approved it, and it only restricts
+	Unapproved State = "unapproved" // nobody has approved it
+	Changed    State = "changed"    // the user has approved it as it was before
+	Missing    State = "missing"    // the user has approved it, and it is gone
+	Foreign    State = "foreign"    // it belongs to another user, and does not count
+)
+
+// Standing is what is in force for a directory, and why.
+type Standing struct {
+	// Config is in force.
+	Config *config.Config
+	State  State
+	// Path is the file that State is about; "" for none.
+	Path string
+	// Declared is what that file says where it does not count wholly, else nil.
+	// Effects are what of it has no effect.
+	Declared *config.Config
+	Effects  []config.Effect
+	// Former is the approval that goes on to restrict, nil for none.
+	Former *trust.Approval
+	// Kept is true where a running server goes on with what was approved.
+	Kept bool
+	// Watch are the files whose change may change the standing.
+	Watch []string
+}
+
+// Find finds the standing of a directory. Diagnostics say what is wrong with a
+// file; with errors among them there is no standing.
+func Find(o Options) (*Standing, config.Diagnostics) {
+	if o.File != "" {
+		return o.whole(o.File)
+	}
+	if o.Dir == "" {
+		o.Dir = "."
+	}
+	files := config.Files(o.Dir)
+	if o.All && len(files) > 0 {
+		return o.whole(files[0])
+	}
+	s := &search{Options: o, standing: Standing{State: None}, files: make(map[string]string)}
+	for _, path := range files {
+		s.files[Key(path)] = path
+	}
+	for _, dir := range upwards(o.Dir) {
+		if done := s.look(dir); done {
+			break
+		}
+	}
+	if s.diags.HasErrors() {
+		return nil, s.diags
+	}
+	return s.result(), s.diags
+}
+
+// whole has a file count wholly that the user has named.
+func (o Options) whole(path string) (*Standing, config.Diagnostics) {
+	cfg, diags := config.Load(path, config.LoadOptions{Vars: o.Vars})
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	cfg.Judge()
+	return &Standing{State: Approved, Path: path, Config: cfg, Watch: []string{path}}, diags
+}
+
+// search goes from a directory upwards, to the first file that the user has
+// ever approved.
+type search struct {
+	Options
+	standing Standing
+	files    map[string]string // those that are believed to be there, by their keys
+	layers   []layer
+	whole    *config.Config
+	diags    config.Diagnostics
+}
+
+// layer is a configuration whose restrictions hold.
+type layer struct {
+	cfg  *config.Config
+	root string // to which its protected paths are relative
+}
+
+// look takes in what there is in a directory, and reports that it is the last.
+func (s *search) look(dir string) (last bool) {
+	for _, name := range []string{config.FileName, config.JSONFileName} {
+		key := filepath.Join(dir, name)
+		s.standing.Watch = append(s.standing.Watch, key)
+		var approval trust.Approval
+		known := false
+		if s.Store != nil {
+			approval, known = s.Store.Get(key)
+			s.standing.Watch = append(s.standing.Watch, s.Store.File(key))
+		}
+		path, there := s.files[key]
+		if there && s.file(path, key, approval, known) || s.diags.HasErrors() {
+			return true
+		}
+		if known {
+			s.former(key, approval, there)
+			last = true
+		}
+	}
+	return last
+}
+
+// file takes in a file, and reports that it counts wholly.
+func (s *search) file(path, key string, approval trust.Approval, known bool) (whole bool) {
+	cfg, diags := config.Load(path, config.LoadOptions{Vars: s.Vars})
+	same := known && approval.Holds(cfg.SHA256, cfg.Judge()) && (s.Usable == nil || s.Usable(cfg))
+	first := s.standing.State == None
+	if !same && foreign(path) {
+		if first {
+			s.standing.State, s.standing.Path = Foreign, path
+		}
+		return false
+	}
+	s.diags = append(s.diags, diags...)
+	if diags.HasErrors() {
+		return false
+	}
+	if same && first {
+		s.whole, s.standing.State, s.standing.Path = cfg, Approved, path
+		return true
+	}
+	if first {
+		s.standing.Path, s.standing.Declared, s.standing.Effects = path, cfg, cfg.Effects()
+		switch {
+		case known:
+			s.standing.State = Changed
+		case len(s.standing.Effects) == 0:
+			s.standing.State = Restricts
+		default:
+			s.standing.State = Unapproved
+		}
+	}
+	s.add(s.withoutEnvironment(path, cfg))
+	return false
+}
+
+// withoutEnvironment reads a configuration again as if no environment variable
+// were set: what remains of one that is not approved must not tell of them.
+func (s *search) withoutEnvironment(path string, cfg *config.Config) *config.Config {
+	unset := func(string) (string, bool) { return "", false }
+	if len(cfg.EnvNames) == 0 && len(cfg.Variables) == 0 {
+		return cfg
+	}
+	again, _ := config.Load(path, config.LoadOptions{Vars: s.Vars, Env: unset})
+	if again.SHA256 != cfg.SHA256 {
+		return cfg // it has just changed, and is read again soon
+	}
+	return again
+}
+
+// former takes in what the user has approved once, as far as it restricts.
+func (s *search) former(key string, approval trust.Approval, there bool) {
+	s.standing.Former = &approval
+	if approval.Content == nil {
+		return // an older toolhost kept only the hash
+	}
+	cfg, _ := config.Parse(key, approval.Content, config.LoadOptions{Vars: s.Vars})
+	if !cfg.Restrictive() {
+		return
+	}
+	s.add(cfg)
+	if _, err := os.Lstat(key); !there && errors.Is(err, fs.ErrNotExist) && s.standing.State == None {
+		s.standing.State, s.standing.Path = Missing, key
+	}
+}
+
+func (s *search) add(cfg *config.Config) {
+	inert := cfg.Inert()
+	s.layers = append(s.layers, layer{inert, inert.Workspace.Root})
+}
+
+// result makes one configuration of what was found.
+func (s *search) result() *Standing {
+	if s.whole != nil {
+		s.standing.Config = s.whole
+		return &s.standing
+	}
+	start, err := realpath.Of(s.Dir)
+	if err != nil {
+		start = s.Dir
+	}
+	root := start
+	made := new(config.Config)
+	if d := s.standing.Declared; d != nil {
+		made.Path, made.Dir, made.SHA256 = d.Path, d.Dir, d.SHA256
+		if own := s.layers[0].root; realpath.Within(own, start) {
+			root = own
+		}
+	}
+	made.Workspace.Root = root
+	for _, l := range s.layers {
+		made.Restrict(l.cfg, rebase(l.cfg.Workspace.Protect, l.root, root))
+	}
+	s.standing.Config = made
+	return &s.standing
+}
+
+// upwards lists a directory and those above it, with symlinks resolved.
+func upwards(dir string) (all []string) {
+	dir, err := realpath.Of(dir)
+	if err != nil {
+		return nil
+	}
+	for {
+		all = append(all, dir)
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return all
+		}
+		dir = parent
+	}
+}
+
+// Key is the name under which a file is approved: its directory's real path.
+func Key(path string) string {
+	dir, err := realpath.Of(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// Approve approves a file with that content for good.
+func Approve(store *trust.Store, path string, content []byte, vars map[string]string) error {
+	cfg, _ := config.Parse(path, content, config.LoadOptions{Vars: vars})
+	return store.Approve(trust.For(Key(path), content, cfg.Judge()))
+}
+
+// Holds reports whether a file is approved as a configuration read it and was
+// judged.
+func Holds(store *trust.Store, cfg *config.Config) bool {
+	approval, known := store.Get(Key(cfg.Path))
+	return known && approval.Holds(cfg.SHA256, cfg.Leads)
+}

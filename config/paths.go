@@ -1,0 +1,87 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Judge notes where symlinks lead now in the paths that the file names, for
+// Verify to compare.
+func (c *Config) Judge() map[string]string {
+	c.Leads = nil
+	for _, path := range c.paths() {
+		if name, real := c.leads(path); name != real {
+			if c.Leads == nil {
+				c.Leads = make(map[string]string)
+			}
+			c.Leads[name] = real
+		}
+	}
+	return c.Leads
+}
+
+// Verify refuses paths of the file that lead elsewhere than when it was judged:
+// somebody has put a symlink there since.
+func (c *Config) Verify(paths ...string) error {
+	for _, path := range paths {
+		name, real := c.leads(path)
+		judged, linked := c.Leads[name]
+		if !linked {
+			judged = name
+		}
+		if real != judged {
+			return tool.Errorf(tool.PermissionDenied, "%s leads to %s now, and led to %s when agent.hcl was approved", path, real, judged).
+				Suggest("Take the symlink away, or approve agent.hcl again with toolhost trust.").With("path", path)
+		}
+	}
+	return nil
+}
+
+// leads gives the name of a path, below the real directory of the file where it
+// lies in it, and where it leads.
+func (c *Config) leads(path string) (name, real string) {
+	name = path
+	if dir, err := realpath.Of(c.Dir); err == nil && c.Dir != "" && realpath.Below(path, c.Dir) {
+		rel, _ := filepath.Rel(c.Dir, path)
+		name = filepath.Join(dir, rel)
+	}
+	real, err := realpath.Of(name)
+	if err != nil {
+		return name, Unknown
+	}
+	return name, real
+}
+
+// paths are what the file has used outside of calls: the workspace, and what the
+// sandbox grants.
+func (c *Config) paths() []string {
+	all := append([]string{c.Workspace.Root}, c.Workspace.Allow...)
+	grant := func(a Access) { all = append(append(all, a.Read...), a.Write...) }
+	for i := range c.Tools {
+		grant(c.Tools[i].Access)
+	}
+	for i := range c.Resources {
+		grant(c.Resources[i].Access)
+	}
+	for _, p := range c.Plugins {
+		grant(p.Access)
+	}
+	for _, s := range c.Servers {
+		grant(s.Access)
+		all = append(all, s.Roots...)
+	}
+	for _, a := range c.Agents {
+		grant(a.Access)
+	}
+	if c.Taskfile != nil {
+		grant(c.Taskfile.Access)
+	}
+	if c.Sandbox != nil {
+		grant(Access{Read: c.Sandbox.Read, Write: c.Sandbox.Write})
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

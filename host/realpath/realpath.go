@@ -1,0 +1,81 @@
+// Package realpath says where paths lead. Rules about directories compare what
+// it gives: a name alone says nothing where a symlink may stand.
+package realpath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks bounds the symlinks of one path, as Linux does.
+const maxLinks = 40
+
+// Of follows every symlink in path, also one to something that does not exist,
+// and gives the absolute path where it leads. What does not exist stays as it
+// is written. It fails where nobody can tell: a loop of links, or a directory
+// that may not be searched.
+func Of(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	volume := filepath.VolumeName(path)
+	done, links := volume+string(filepath.Separator), 0
+	todo := parts(path[len(volume):])
+	for len(todo) > 0 {
+		next := filepath.Join(done, todo[0])
+		todo = todo[1:]
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			done = next
+			continue
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", &fs.PathError{Op: "follow", Path: path, Err: errors.New("too many symlinks")}
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			done = filepath.VolumeName(target) + string(filepath.Separator)
+		}
+		todo = append(parts(target), todo...)
+	}
+	return done, nil
+}
+
+// parts are the components of a path. A ".." stays: it is taken where it
+// stands, after the links before it.
+func parts(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+}
+
+// Within reports whether path is dir or lies below it, wherever symlinks in
+// both lead. Where nobody can tell, it does not.
+func Within(path, dir string) bool {
+	path, err := Of(path)
+	if err != nil {
+		return false
+	}
+	dir, err = Of(dir)
+	return err == nil && Below(path, dir)
+}
+
+// Below reports whether path is dir or lies below it, by the names alone.
+func Below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
