@@ -3,9 +3,12 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/host/excerpt"
 )
 
 // Bounds of what is read: longer lines and deeper nesting ask.
@@ -17,6 +20,11 @@ const (
 // line is everything that a command line would run.
 type line struct {
 	commands []command
+	// aliases are the names that the line gives to something else.
+	aliases []string
+	// arrays is true when there are arrays, locals when variables are declared
+	// again: then bash reads an array's elements out of a plain value.
+	arrays, locals bool
 	// assigns is true when variables are set, writes when output goes to a
 	// file: both make more of a command than its words say.
 	assigns, writes bool
@@ -52,19 +60,27 @@ type word struct {
 	// dynamic is true when the shell would put something in its place that
 	// the text does not show.
 	dynamic bool
+	// open is true when that can be any text, not only a number; split when
+	// it can be no word or several; fixed is how much of text comes before it.
+	open, split bool
+	fixed       int
 }
+
+// mayBeOption reports whether the shell could put an option in the word's
+// place, or further words.
+func (w word) mayBeOption() bool { return w.open && (w.split || w.fixed == 0 || w.text[0] == '-') }
 
 // String gives the command for people.
 func (c *command) String() string {
-	texts := make([]string, len(c.words))
-	for i, w := range c.words {
+	return fmt.Sprintf("%q", excerpt.Shorten(textOf(c.words), 200))
+}
+
+func textOf(words []word) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
 		texts[i] = w.text
 	}
-	text := strings.Join(texts, " ")
-	if len(text) > 200 {
-		text = text[:200] + "..."
-	}
-	return fmt.Sprintf("%q", text)
+	return strings.Join(texts, " ")
 }
 
 // line reads the command of a request, nil if it has none.
@@ -78,7 +94,7 @@ func (r *Request) line() *line {
 		}
 		l.add(words, 0)
 	case r.Shell != "":
-		l.parse(r.Shell, 0)
+		l.read(r.Shell)
 	default:
 		return nil
 	}
@@ -89,6 +105,19 @@ func (r *Request) line() *line {
 func (l *line) cannotRead(format string, args ...any) {
 	if l.unreadable == "" {
 		l.unreadable = fmt.Sprintf(format, args...)
+	}
+}
+
+// read reads a whole shell line.
+func (l *line) read(source string) {
+	l.parse(source, 0)
+	for _, c := range l.commands {
+		if slices.Contains(l.aliases, c.words[0].text) {
+			l.cannotRead("%s is an alias by then", c.words[0].text)
+		}
+	}
+	if l.arrays && l.locals {
+		l.cannotRead("it has arrays, and declares variables anew")
 	}
 }
 
@@ -103,10 +132,43 @@ func (l *line) parse(source string, depth int) {
 		l.cannotRead("%v", err)
 		return
 	}
+	if reason := notUnderstood(file, source); reason != "" {
+		l.cannotRead("%s", reason)
+	}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		l.visit(node, depth)
 		return true
 	})
+	l.parseAsPOSIX(source, depth)
+}
+
+// parseAsPOSIX adds what a shell that is not bash would run of the line
+// besides: to sh, [[ is a command like others and (( two subshells.
+func (l *line) parseAsPOSIX(source string, depth int) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(source), "")
+	if err != nil {
+		return // a syntax error for sh, too
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		call, ok := node.(*syntax.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		words := wordsOf(call.Args)
+		known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
+		if !known && words[0].text != "[[" {
+			l.call(words, depth)
+		}
+		return true
+	})
+}
+
+func wordsOf(args []*syntax.Word) []word {
+	words := make([]word, len(args))
+	for i, w := range args {
+		words[i] = wordOf(w)
+	}
+	return words
 }
 
 func (l *line) visit(node syntax.Node, depth int) {
@@ -122,21 +184,38 @@ func (l *line) visit(node syntax.Node, depth int) {
 		if len(n.Args) == 0 {
 			return
 		}
-		words := make([]word, len(n.Args))
-		for i, w := range n.Args {
-			words[i] = wordOf(w)
-		}
 		l.input = l.inputs[n]
-		l.add(words, depth)
+		l.call(wordsOf(n.Args), depth)
 		l.input = input{}
 	case *syntax.DeclClause:
 		l.assigns = true
+		l.commands = append(l.commands, command{words: declared(n)})
+		l.locals = l.locals || n.Variant.Value != "export" && n.Variant.Value != "readonly"
+	case *syntax.ArrayExpr:
+		l.arrays = true
 	case *syntax.FuncDecl:
 		// A function may take the name of a program that a rule allows.
 		l.assigns = true
 	case *syntax.Redirect:
 		l.writes = l.writes || writesFile(n)
 	}
+}
+
+// declared gives a declaration as the command that it is.
+func declared(d *syntax.DeclClause) []word {
+	words := []word{{text: d.Variant.Value}}
+	for _, a := range d.Args {
+		w := wordOf(a.Value)
+		if a.Name != nil {
+			name := a.Name.Value
+			if !a.Naked {
+				name += "="
+			}
+			w.text, w.fixed = name+w.text, w.fixed+len(name)
+		}
+		words = append(words, w)
+	}
+	return words
 }
 
 // visitStmt notes what a statement reads and writes.
@@ -210,6 +289,16 @@ func writesFile(r *syntax.Redirect) bool {
 	return target.dynamic || target.text != "/dev/null"
 }
 
+// call notes one command that the shell itself looks up.
+func (l *line) call(words []word, depth int) {
+	if !builtinUnderstood(words) {
+		l.cannotRead("%q can make the shell run more than it shows", excerpt.Shorten(textOf(words), 60))
+	}
+	l.arrays = l.arrays || words[0].text == "mapfile" || words[0].text == "readarray"
+	l.locals = l.locals || slices.Contains([]string{"declare", "typeset", "local"}, words[0].text)
+	l.add(words, depth)
+}
+
 // add notes one command and what it runs in turn.
 func (l *line) add(words []word, depth int) {
 	if words[0].dynamic && words[0].text != "[" {
@@ -234,37 +323,59 @@ func wordOf(w *syntax.Word) (out word) {
 	if w == nil {
 		return out
 	}
-	var text strings.Builder
 	for _, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			text.WriteString(unescape(p.Value, ""))
-			out.dynamic = out.dynamic || expands(p.Value)
+			out.literal(unescape(p.Value, ""), expands(p.Value))
 		case *syntax.SglQuoted:
-			text.WriteString(p.Value)
 			out.dynamic = out.dynamic || p.Dollar && strings.Contains(p.Value, `\`)
+			out.open = out.open || out.dynamic
+			out.literal(p.Value, false)
 		case *syntax.DblQuoted:
 			for _, inner := range p.Parts {
-				lit, plain := inner.(*syntax.Lit)
-				if !plain {
-					out.dynamic = true
-					text.WriteString(source(inner))
+				if lit, plain := inner.(*syntax.Lit); plain {
+					out.literal(unescape(lit.Value, "$`\"\\"), false)
 					continue
 				}
-				text.WriteString(unescape(lit.Value, "$`\"\\"))
+				out.expansion(inner, several(inner))
 			}
 		default:
-			out.dynamic = true
-			text.WriteString(source(part))
+			out.expansion(part, true)
 		}
 	}
-	out.text = text.String()
 	return out
+}
+
+// literal adds a text as it stands, or one that stands for several words.
+func (w *word) literal(text string, expands bool) {
+	w.dynamic, w.open, w.split = w.dynamic || expands, w.open || expands, w.split || expands
+	if !w.dynamic {
+		w.fixed += len(text)
+	}
+	w.text += text
+}
+
+// expansion adds what the shell puts a text in for.
+func (w *word) expansion(part syntax.WordPart, split bool) {
+	w.dynamic = true
+	w.text += source(part)
+	if p, ok := part.(*syntax.ParamExp); !ok || !isCount(p) {
+		w.open, w.split = true, w.split || split
+	}
+}
+
+// several reports an expansion that makes several words even in quotes.
+func several(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && (p.Index != nil || p.Excl || p.Param != nil && p.Param.Value == "@")
 }
 
 // expands reports whether the shell makes file names or several words of an
 // unquoted text.
 func expands(lit string) bool {
+	if lit == "{}" {
+		return false
+	}
 	escaped := false
 	for _, c := range lit {
 		switch {
@@ -277,6 +388,12 @@ func expands(lit string) bool {
 		}
 	}
 	return false
+}
+
+// isGlob reports a word that is dynamic by its wildcards only, and whose files
+// cannot be taken for options.
+func isGlob(w word) bool {
+	return !strings.ContainsAny(w.text, "$`{") && w.text != "" && !strings.ContainsRune("*?[-", rune(w.text[0]))
 }
 
 // unescape takes backslashes off: before any character, or before those of

@@ -115,10 +115,17 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 }
 
-// considerCommand is for rules that deny or ask because of a command.
+// considerCommand is for rules that deny or ask because of a command. A line
+// that cannot be read may run any command.
 func (d *deciding) considerCommand(c *compiledRule) {
+	if d.line == nil {
+		return
+	}
 	found, certain := c.command.find(d.line)
 	switch {
+	case !certain && d.line.unreadable != "":
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf(
+			"the command cannot be read for certain, so that %s may be in it: %s", c.Command, d.line.unreadable))}, false)
 	case found == nil:
 	case certain:
 		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found))}, false)

@@ -12,5 +12,6 @@
 // through wrappers such as env, sudo, timeout, xargs and sh -c. A rule that
 // denies or asks matches when any of them matches, however the arguments are
 // arranged; a rule that allows matches only when all of them match word for
-// word. A line that cannot be read for certain asks.
+// word. A line of which any part is not understood may run anything: rules that
+// deny or ask match it, rules that allow do not.
 package policy

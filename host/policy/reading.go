@@ -44,7 +44,7 @@ type Write struct {
 // Read reads a shell line. It runs nothing.
 func Read(source string) Reading {
 	l := new(line)
-	l.parse(source, 0)
+	l.read(source)
 	r := Reading{Writes: l.targets, Unreadable: l.unreadable}
 	for _, c := range l.commands {
 		command := Command{Words: make([]Word, len(c.words)), Piped: c.input.piped}
@@ -80,7 +80,7 @@ func (c *Command) Texts() []string {
 func (c *Command) Has(names ...string) bool {
 	args := make([]word, 0, len(c.Words))
 	for _, w := range c.Words[1:] {
-		args = append(args, word{w.Text, w.Dynamic})
+		args = append(args, word{text: w.Text, dynamic: w.Dynamic})
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return hasOption(args, name) })
 }

@@ -1,85 +1,29 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
-
-// wrapper is how a program that runs another one writes its arguments.
-type wrapper struct {
-	// valued are the single-letter options that take a value, long the long
-	// ones that take theirs as the next word.
-	valued string
-	long   []string
-	// operands come before the command.
-	operands int
-	// assignments may come before the command.
-	assignments bool
-	// transparent wrappers add nothing to what they run.
-	transparent bool
-	// appends is true when further arguments come from elsewhere.
-	appends bool
-}
-
-// wrapperOf knows the programs whose arguments are a command.
-func wrapperOf(name string) (wrapper, bool) {
-	switch name {
-	case "env":
-		return wrapper{valued: "uCS", long: []string{"--unset", "--chdir", "--split-string"}, assignments: true, transparent: true}, true
-	case "nice":
-		return wrapper{valued: "n", long: []string{"--adjustment"}, transparent: true}, true
-	case "ionice":
-		return wrapper{valued: "cnpPu", long: []string{"--class", "--classdata"}, transparent: true}, true
-	case "nohup", "setsid":
-		return wrapper{transparent: true}, true
-	case "stdbuf":
-		return wrapper{valued: "ioe", long: []string{"--input", "--output", "--error"}, transparent: true}, true
-	case "time":
-		return wrapper{valued: "of", long: []string{"--output", "--format"}, transparent: true}, true
-	case "timeout":
-		return wrapper{valued: "sk", long: []string{"--signal", "--kill-after"}, operands: 1, transparent: true}, true
-	case "builtin", "busybox", "toybox", "fakeroot", "pkexec":
-		return wrapper{}, true
-	case "exec":
-		return wrapper{valued: "a"}, true
-	case "sudo":
-		return wrapper{valued: "ughpCrtTDRU", long: []string{"--user", "--group", "--host", "--prompt", "--chdir", "--chroot", "--role", "--type"}, assignments: true}, true
-	case "doas":
-		return wrapper{valued: "uC"}, true
-	case "chroot":
-		return wrapper{operands: 1}, true
-	case "taskset", "chrt":
-		return wrapper{operands: 1}, true
-	case "parallel":
-		return wrapper{valued: "jSanILd", appends: true}, true
-	case "unshare", "nsenter":
-		return wrapper{valued: "tSGrwR", long: []string{"--target", "--setuid", "--setgid", "--root", "--wd"}}, true
-	case "strace", "ltrace":
-		return wrapper{valued: "abeEIopPsSuUX", long: []string{"--output", "--trace", "--attach"}}, true
-	case "xargs":
-		return wrapper{valued: "InPLsadE", long: []string{"--replace", "--max-args", "--max-procs", "--max-lines", "--max-chars", "--arg-file", "--delimiter", "--eof"}, appends: true}, true
-	}
-	return wrapper{}, false
-}
 
 // unwrap notes what the command runs in turn, and reports whether the command
 // itself adds nothing to that.
 func (l *line) unwrap(words []word, depth int) (transparent bool) {
 	name, args := program(words[0]), words[1:]
 	switch name {
-	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish":
+	case "sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "fish":
 		l.unwrapShell(name, args, depth)
 	case "command":
-		if len(args) > 0 && isCluster(args[0].text) && strings.ContainsAny(args[0].text, "vV") {
+		if len(args) > 0 && !args[0].open && isCluster(args[0].text) && strings.ContainsAny(args[0].text, "vV") {
 			return false // it only looks the program up
 		}
-		return l.unwrapPlain(name, wrapper{}, args, depth) && words[0].text == name
+		return l.unwrapPlain(name, wrapper{flags: "p"}, args, depth) && words[0].text == name
 	case "eval":
-		l.parseWords(args, depth)
+		l.parseWords(withoutDashes(args), depth)
 	case "watch":
 		l.unwrapWatch(args, depth)
 	case "trap":
-		if len(args) > 1 {
+		if args = withoutDashes(args); len(args) > 1 {
 			l.parseWords(args[:1], depth)
 		}
 	case "alias":
@@ -109,11 +53,13 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	}
 	rest, ok := w.skip(args)
 	if !ok {
-		l.cannotRead("an argument of %s is known to the shell only", name)
-		return false
+		l.cannotRead("an option of %s is not known, or known to the shell only", name)
 	}
 	assigned := false
 	for w.assignments && len(rest) > 0 && isAssignment(rest[0].text) {
+		if variable, _, _ := strings.Cut(rest[0].text, "="); rest[0].fixed < len(variable) && rest[0].dynamic || !plainName(variable) {
+			l.cannotRead("%s sets %s", name, variable)
+		}
 		rest, assigned, l.assigns = rest[1:], true, true
 	}
 	if len(rest) <= w.operands {
@@ -123,8 +69,20 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	if w.appends {
 		rest = append(slices.Clone(rest), word{text: "...", dynamic: true})
 	}
-	l.add(rest, depth)
+	if name == "command" || name == "builtin" {
+		l.call(rest, depth)
+	} else {
+		l.add(rest, depth)
+	}
 	return !assigned
+}
+
+// withoutDashes takes off the mark that ends options.
+func withoutDashes(args []word) []word {
+	if len(args) > 0 && args[0].text == "--" {
+		return args[1:]
+	}
+	return args
 }
 
 func isSplitString(w word) bool {
@@ -136,49 +94,16 @@ func isAssignment(s string) bool {
 	return found && name != "" && !strings.HasPrefix(name, "-") && !strings.ContainsAny(name, "/.")
 }
 
-// skip gives the words behind the options; false when an option is not known
-// before the shell has put it in.
-func (w *wrapper) skip(args []word) (rest []word, ok bool) {
-	for len(args) > 0 {
-		arg := args[0]
-		switch {
-		case arg.dynamic:
-			return nil, false
-		case arg.text == "--":
-			return args[1:], true
-		case !strings.HasPrefix(arg.text, "-") || arg.text == "-":
-			return args, true
-		}
-		args = args[1:]
-		if w.takesNext(arg.text) && len(args) > 0 {
-			args = args[1:]
-		}
-	}
-	return args, true
-}
-
-// takesNext reports whether the value of an option is the next word.
-func (w *wrapper) takesNext(option string) bool {
-	if strings.HasPrefix(option, "--") {
-		return slices.Contains(w.long, option)
-	}
-	for i, c := range option[1:] {
-		if strings.ContainsRune(w.valued, c) {
-			return i == len(option)-2
-		}
-	}
-	return false
-}
-
 // unwrapShell reads `sh -c LINE`. A shell without a line or a script reads
 // its commands from its input.
 func (l *line) unwrapShell(name string, args []word, depth int) {
 	hasLine := false
-	shell := wrapper{valued: "oO", long: []string{"--rcfile", "--init-file"}}
-	rest, ok := shell.skip(args)
+	rest, ok := shellOptions.skip(args)
 	if !ok {
-		l.cannotRead("an argument of %s is known to the shell only", name)
-		return
+		l.cannotRead("an option of %s is not known, or known to the shell only", name)
+	}
+	if name == "zsh" || name == "fish" {
+		l.cannotRead("%s has a grammar of its own", name)
 	}
 	for _, arg := range args[:len(args)-len(rest)] {
 		if arg.text == "--version" || arg.text == "--help" {
@@ -209,11 +134,10 @@ func (l *line) parseWords(words []word, depth int) {
 }
 
 func (l *line) unwrapWatch(args []word, depth int) {
-	watch := wrapper{valued: "nq", long: []string{"--interval", "--equexit"}}
+	watch := wrapper{flags: "bcCdegprtwx", valued: "nq", long: "--interval --equexit", longFlags: "--differences --no-title --beep --errexit --exec --color --precise --no-wrap --chgexit"}
 	rest, ok := watch.skip(args)
 	if !ok {
-		l.cannotRead("an argument of watch is known to the shell only")
-		return
+		l.cannotRead("an option of watch is not known, or known to the shell only")
 	}
 	if len(rest) > 0 {
 		l.parseWords(rest, depth)
@@ -223,16 +147,24 @@ func (l *line) unwrapWatch(args []word, depth int) {
 // unwrapAlias reads what names are made to stand for.
 func (l *line) unwrapAlias(args []word, depth int) {
 	for _, arg := range args {
-		if _, value, ok := strings.Cut(arg.text, "="); ok {
-			l.parseWords([]word{{value, arg.dynamic}}, depth)
+		if name, value, ok := strings.Cut(arg.text, "="); ok {
+			l.aliases = append(l.aliases, name)
+			l.parseWords([]word{{text: value, dynamic: arg.dynamic}}, depth)
 		}
 	}
 }
 
+// runsLocally finds options of ssh whose value is a command.
+var runsLocally = regexp.MustCompile(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
+
 // unwrapSSH reads the command that runs on the other machine.
 func (l *line) unwrapSSH(args []word, depth int) {
-	ssh := wrapper{valued: "BbcDEeFIiJLlmOopQRSWw"}
-	if rest, ok := ssh.skip(args); ok && len(rest) > 1 {
+	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}
+	rest, ok := ssh.skip(args)
+	if !ok || slices.ContainsFunc(args, func(w word) bool { return runsLocally.MatchString(w.text) }) {
+		l.cannotRead("an option of ssh is not known, or runs a command here")
+	}
+	if len(rest) > 1 {
 		l.parseWords(rest[1:], depth)
 	}
 }
@@ -247,17 +179,27 @@ func (l *line) unwrapDashC(name string, args []word, depth int) {
 			return
 		}
 		if line, ok := strings.CutPrefix(arg.text, "--command="); ok {
-			l.parseWords([]word{{line, arg.dynamic}}, depth)
+			l.parseWords([]word{{text: line, dynamic: arg.dynamic}}, depth)
 			return
 		}
 	}
 	if name == "flock" {
-		l.unwrapPlain(name, wrapper{valued: "wE", long: []string{"--timeout", "--conflict-exit-code"}, operands: 1}, args, depth)
+		l.unwrapPlain(name, wrapper{
+			flags: "sxneoFuv", valued: "wE", operands: 1, long: "--timeout --conflict-exit-code --wait",
+			longFlags: "--shared --exclusive --unlock --nonblock --nb --close --no-fork --verbose",
+		}, args, depth)
 	}
 }
 
 // unwrapFind reads the commands of -exec and its likes.
 func (l *line) unwrapFind(args []word, depth int) {
+	for i, w := range args {
+		followed := i+1 < len(args) && (args[i+1].dynamic || !strings.HasPrefix(args[i+1].text, "-"))
+		value := i > 0 && strings.HasPrefix(args[i-1].text, "-") && !args[i-1].dynamic
+		if w.open && strings.HasPrefix(w.text, "-") || w.mayBeOption() && !value && (w.split && !isGlob(w) || followed) {
+			l.cannotRead("an argument of find is known to the shell only")
+		}
+	}
 	for i := 0; i < len(args); i++ {
 		switch args[i].text {
 		case "-exec", "-execdir", "-ok", "-okdir":

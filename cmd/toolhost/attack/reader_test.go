@@ -1,0 +1,119 @@
+package attack
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// evaluated are lines in which a text becomes a command only while bash works
+// it out: no word of them is the command that runs. Each removes the file kept.
+var evaluated = []string{
+	`echo "${x:=\$(rm kept)}" "${x@P}"`,
+	`echo ${x:=a[\$(rm kept)]} $((x))`,
+	`echo ${x:=a[\$(rm kept)]} ${y[x]}`,
+	`echo ${x:=a[\$(rm kept)]} ${y:=b} ${y:x}`,
+	`echo "${x:=a[\$(rm kept)]}" "${!x}"`,
+	`echo "${x='$(rm kept)'}${x@P}"`,
+	`printf -v 'a[$(rm kept)]' x`,
+	`read 'a[$(rm kept)]' <<< x`,
+	`test -v 'a[$(rm kept)]'`,
+	`exec {a[$(rm kept)]}>&1`,
+	`env BASH_ENV='$(rm kept)' bash -c :`,
+	`trap -- 'rm kept' EXIT`,
+	`eval -- rm kept`,
+	`env - rm kept`,
+	`echo a | xargs --replace rm kept`,
+}
+
+// lenient asks for what is dangerous and lets through the programs that the
+// lines name.
+const lenient = `
+policy {
+  dangerous = "ask"
+  rule "plain" {
+    command = "%s *"
+    action  = "allow"
+  }
+}
+`
+
+const noRemoval = `
+policy {
+  rule "no removal" {
+    command = "rm *"
+    action  = "deny"
+  }
+}
+`
+
+func needBash(t *testing.T) []string {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		testneed.Missing(t, "bash is not installed")
+	}
+	return []string{"SHELL=" + bash}
+}
+
+// ran reports whether a line of evaluated ran what it hides.
+func (a *arena) ran() (found []violation) {
+	if _, err := os.Lstat(filepath.Join(a.ws, "kept")); err != nil {
+		found = append(found, violation{checkWhole, "the hidden command ran"})
+		a.write(a.ws, "kept", "", 0o644)
+	}
+	return found
+}
+
+// What a line evaluates is no way around a rule that allows, a rule that
+// denies, or a confirmation.
+func TestEvaluatedCommands(t *testing.T) {
+	t.Parallel()
+	env := needBash(t)
+	for name, c := range map[string]struct{ rules, toolset, tool, want string }{
+		"allow":   {fmt.Sprintf(lenient, "echo"), "cliagent", "run_in_terminal", "denied"},
+		"deny":    {noRemoval, "cliagent", "run_in_terminal", "denied"},
+		"confirm": {"", "clemini", "bash", "needs_confirmation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"agent.hcl": c.rules, "kept": ""})
+			a.arm()
+			for _, line := range evaluated {
+				r := onCommandLine(t, a, env, c.toolset, attack{group: "reader", name: name + " " + line, tool: c.tool, params: command(t, line), want: codes(c.want)})
+				assert.Empty(t, a.ran(), "%s: %s", line, r.text)
+			}
+			for _, line := range []string{`echo "${x:-a}" "$(echo b)"`, `echo ${HOME##*/}`} {
+				r := onCommandLine(t, a, env, c.toolset, attack{group: "reader", name: name + " harmless " + line, tool: c.tool, params: command(t, line)})
+				assert.Empty(t, r.code, "%s: %s", line, r.text)
+			}
+		})
+	}
+}
+
+// codes are the codes of a refusal, as each toolset says it.
+func codes(code string) []string {
+	if code == "needs_confirmation" {
+		return []string{code, "NEEDS_CONFIRMATION"}
+	}
+	return []string{code, "rejected"}
+}
+
+func TestEvaluatedCommandControls(t *testing.T) {
+	t.Parallel()
+	env := needBash(t)
+	for _, line := range evaluated {
+		t.Run(line, func(t *testing.T) {
+			a := newArena(t, map[string]string{"agent.hcl": "sandbox { level = \"off\" }\n", "kept": ""}) // no policy
+			a.arm()
+			a.cli(env, "cliagent", "run_in_terminal", command(t, line))
+			control(t, "reader", line, checkWhole, a.ran())
+		})
+	}
+}
