@@ -43,12 +43,8 @@ func (e *entries) Get(ctx context.Context, key string) (value []byte, ok bool, e
 	if !e.store.inUse() {
 		return nil, false, ctx.Err()
 	}
-	db, err := e.store.open(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	err = retryBusy(ctx, func() (err error) {
-		value, ok, err = e.get(ctx, db, key)
+	err = e.store.read(ctx, func(tx *sql.Tx) (err error) {
+		value, ok, err = e.get(ctx, tx, key)
 		return err
 	})
 	return value, ok, e.store.failure("read", err)
@@ -79,11 +75,7 @@ func (e *entries) Update(ctx context.Context, key string, change func(old []byte
 
 // update runs change at most once: only taking the lock is retried.
 func (e *entries) update(ctx context.Context, db *sql.DB, key string, change func([]byte) ([]byte, error)) error {
-	var tx *sql.Tx
-	err := retryBusy(ctx, func() (err error) {
-		tx, err = db.BeginTx(ctx, nil)
-		return err
-	})
+	tx, err := begin(ctx, db, false)
 	if err != nil {
 		return err
 	}
@@ -104,11 +96,15 @@ func (e *entries) update(ctx context.Context, db *sql.DB, key string, change fun
 
 func (e *entries) get(ctx context.Context, q querier, key string) (value []byte, ok bool, err error) {
 	row := q.QueryRowContext(ctx,
-		"SELECT value FROM entries WHERE source = ? AND scope = ? AND session = ? AND key = ?",
-		e.source, e.scope, e.session, key)
-	err = row.Scan(&value)
+		"SELECT length(value), iif(length(value) <= ?, value, NULL) FROM entries WHERE source = ? AND scope = ? AND session = ? AND key = ?",
+		MaxValue, e.source, e.scope, e.session, key)
+	var size int64
+	err = row.Scan(&size, &value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
+	}
+	if err == nil && size > MaxValue {
+		return nil, false, foreignLayout("a value of %d bytes", size)
 	}
 	if err == nil && value == nil {
 		value = []byte{}
@@ -138,20 +134,16 @@ func (e *entries) Keys(ctx context.Context, prefix string) (keys []string, err e
 	if !e.store.inUse() {
 		return []string{}, ctx.Err()
 	}
-	db, err := e.store.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = retryBusy(ctx, func() (err error) {
-		keys, err = e.keys(ctx, db, prefix)
+	err = e.store.read(ctx, func(tx *sql.Tx) (err error) {
+		keys, err = e.keys(ctx, tx, prefix)
 		return err
 	})
 	return keys, e.store.failure("read", err)
 }
 
 // keys compares prefixes as bytes, so that no character of one is a wildcard.
-func (e *entries) keys(ctx context.Context, db *sql.DB, prefix string) ([]string, error) {
-	rows, err := db.QueryContext(ctx,
+func (e *entries) keys(ctx context.Context, tx *sql.Tx, prefix string) ([]string, error) {
+	rows, err := tx.QueryContext(ctx,
 		`SELECT key FROM entries WHERE source = ?1 AND scope = ?2 AND session = ?3
 		AND substr(CAST(key AS BLOB), 1, ?4) = ?5 ORDER BY key`,
 		e.source, e.scope, e.session, len(prefix), []byte(prefix))

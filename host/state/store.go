@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -96,28 +97,33 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 }
 
 // prepareFile makes the file readable by its owner alone before SQLite opens
-// it, and refuses to follow a symlink that a workspace may have brought along.
+// it, and refuses links and special files that a workspace may have brought along.
 func (s *Store) prepareFile() error {
 	dir := filepath.Dir(s.path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return s.failure("make the directory of", err)
 	}
-	if err := s.refuseSymlink(dir); err != nil {
+	if err := s.refuseSpecial(dir); err != nil {
 		return err
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := s.refuseSymlink(s.path + suffix); err != nil {
+		if err := s.refuseSpecial(s.path + suffix); err != nil {
 			return err
 		}
 	}
-	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	dirRoot, err := plainfile.Root(dir)
+	if err != nil {
+		return s.failure("open the directory of", err)
+	}
+	defer dirRoot.Close()
+	file, err := plainfile.OpenIn(dirRoot, filepath.Base(s.path), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return s.failure("open", err)
 	}
 	return file.Close()
 }
 
-func (s *Store) refuseSymlink(path string) error {
+func (s *Store) refuseSpecial(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -127,9 +133,14 @@ func (s *Store) refuseSymlink(path string) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return tool.Errorf(tool.PathOutsideWorkspace, "%s is a symbolic link; state is kept in a regular file only", path).
 			Suggest("Remove the link; the next call makes the file.")
-	case info.IsDir() && path != filepath.Dir(s.path):
+	case path == filepath.Dir(s.path):
+		return nil // what it is shows when the file is made in it
+	case info.IsDir():
 		return tool.Errorf(tool.IsDirectory, "%s is a directory; the state file belongs there", path).
 			Suggest("Move the directory away; the next call makes the file.")
+	case !info.Mode().IsRegular():
+		return tool.Errorf(tool.Blocked, "%s is a pipe, a device or another special file; state is kept in a regular file only", path).
+			Suggest("Remove it; the next call makes the file.")
 	}
 	return nil
 }
@@ -147,6 +158,7 @@ func dataSource(path string) string {
 			fmt.Sprintf("busy_timeout(%d)", sqliteLockWait.Milliseconds()),
 			"journal_mode(WAL)",
 			"synchronous(NORMAL)",
+			"trusted_schema(OFF)",
 		},
 		"_txlock": {"immediate"},
 	}
@@ -167,7 +179,10 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, createEntries); err != nil {
+	if _, err := tx.ExecContext(ctx, strings.Replace(createEntries, "TABLE", "TABLE IF NOT EXISTS", 1)); err != nil {
+		return err
+	}
+	if err := checkLayout(ctx, tx); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
@@ -176,7 +191,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-const createEntries = `CREATE TABLE IF NOT EXISTS entries (
+const createEntries = `CREATE TABLE entries (
 	source  TEXT NOT NULL,
 	scope   TEXT NOT NULL,
 	session TEXT NOT NULL,
@@ -197,12 +212,8 @@ func (s *Store) EndSession(ctx context.Context, session string) error {
 	if !s.inUse() {
 		return nil
 	}
-	db, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	err = retryBusy(ctx, func() error {
-		_, err := db.ExecContext(ctx, "DELETE FROM entries WHERE scope = ? AND session = ?",
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM entries WHERE scope = ? AND session = ?",
 			string(tool.SessionScope), session)
 		return err
 	})
@@ -216,13 +227,9 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (int64, error) 
 	if !s.inUse() {
 		return 0, nil
 	}
-	db, err := s.open(ctx)
-	if err != nil {
-		return 0, err
-	}
 	var dropped int64
-	err = retryBusy(ctx, func() error {
-		result, err := db.ExecContext(ctx, `DELETE FROM entries WHERE scope = ?1 AND session IN (
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `DELETE FROM entries WHERE scope = ?1 AND session IN (
 			SELECT session FROM entries WHERE scope = ?1 GROUP BY session HAVING max(changed) < ?2)`,
 			string(tool.SessionScope), before.UnixMilli())
 		if err == nil {
