@@ -100,6 +100,7 @@ type Catalog struct {
 	entries  []*Entry
 	byName   map[string]*Entry
 	problems []Problem
+	leftOut  []LeftOut
 	hidden   []string
 
 	resources []*Entry
@@ -113,6 +114,10 @@ func (c *Catalog) Entries() []*Entry { return c.entries }
 // Problems lists the sources that gave no tools.
 func (c *Catalog) Problems() []Problem { return c.problems }
 
+// LeftOut lists what is not offered though a source gives it, or a toolset
+// names it.
+func (c *Catalog) LeftOut() []LeftOut { return c.leftOut }
+
 // Toolset is the selection that the catalog was built for.
 func (c *Catalog) Toolset() Toolset { return c.toolset }
 
@@ -125,6 +130,11 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 	if slices.Contains(c.hidden, name) {
 		return nil, tool.Errorf(tool.Denied, "the tool %q is denied by policy", name).
 			Suggest("Do it another way, or ask the operator to change the policy.")
+	}
+	for _, left := range c.leftOut {
+		if left.Name == name {
+			return nil, left.Err
+		}
 	}
 	err := tool.Errorf(tool.NotFound, "there is no tool named %q", name)
 	if c.toolset.Absent != nil {
@@ -151,6 +161,7 @@ func (c *Catalog) names() []string {
 
 // buildCatalog asks every source for its tools, at the same time, and selects.
 func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Catalog, error) {
+	sources = slices.SortedStableFunc(slices.Values(sources), ownFirst)
 	lists, errs := gather(ctx, sources)
 	count := 0
 	for _, list := range lists {
@@ -164,17 +175,13 @@ func buildCatalog(ctx context.Context, sources []Source, toolset Toolset) (*Cata
 		if err := c.addOffers(source); err != nil {
 			return nil, err
 		}
-		prefix := ""
-		if p, ok := source.(prefixed); ok {
-			prefix = p.prefix
-		}
 		for _, t := range lists[i] {
-			if err := c.add(source.Name(), prefix, t); err != nil {
+			if err := c.add(source, t); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return c, c.arrange()
+	return c, c.arrange(slices.ContainsFunc(sources, isForeign))
 }
 
 // Known is implemented by sources that may know their tools without waiting for
@@ -208,9 +215,9 @@ func gather(ctx context.Context, sources []Source) ([][]tool.Tool, []error) {
 }
 
 // add puts a selected tool into the catalog.
-func (c *Catalog) add(source, prefix string, t tool.Tool) error {
-	def := t.Definition()
-	own := prefix + def.Name
+func (c *Catalog) add(from Source, t tool.Tool) error {
+	source, def := from.Name(), t.Definition()
+	own := prefixOf(from) + def.Name
 	name := PortableName(own)
 	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) && !slices.Contains(c.toolset.Tools, own) {
 		return nil
@@ -220,7 +227,10 @@ func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 		c.hidden = append(c.hidden, name)
 		return nil
 	}
-	if other, taken := c.byName[name]; taken {
+	if other, taken := c.byName[name]; taken && isForeign(from) {
+		c.leaveOut(name, from, nameTaken("tool", name, from, other.Source))
+		return nil
+	} else if taken {
 		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source, source).
 			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
 	}
@@ -230,9 +240,10 @@ func (c *Catalog) add(source, prefix string, t tool.Tool) error {
 	return nil
 }
 
-// arrange puts the entries in the order of the toolset and tells what the
-// toolset names in vain.
-func (c *Catalog) arrange() error {
+// arrange puts the entries in the order of the toolset. A name that no tool has
+// is an error, but where the tools are not all the operator's own: a server that
+// stops offering one must not stop the others.
+func (c *Catalog) arrange(foreign bool) error {
 	if c.toolset.Tools == nil {
 		return nil
 	}
@@ -243,10 +254,15 @@ func (c *Catalog) arrange() error {
 			ordered = append(ordered, e)
 			continue
 		}
-		if len(c.problems) == 0 && !slices.Contains(c.hidden, name) {
-			return tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
-				Suggest("Correct the name, declare the tool, or remove it from the toolset; the list of tools without a toolset names them all.")
+		if len(c.problems) > 0 || slices.Contains(c.hidden, name) || c.isLeftOut(name) {
+			continue
 		}
+		missing := tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
+			Suggest("Correct the name, declare the tool, or remove it from the toolset; the list of tools without a toolset names them all.")
+		if !foreign {
+			return missing
+		}
+		c.leftOut = append(c.leftOut, LeftOut{name, "toolset " + c.toolset.Name, missing})
 	}
 	c.entries = ordered
 	return nil

@@ -533,3 +533,30 @@ func TestProposeRunsNothing(t *testing.T) {
 	_, err = h.Session("s").Propose(t.Context(), host.Request{Tool: "ecko"})
 	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
 }
+
+func TestForeignToolsLose(t *testing.T) {
+	own := list{name: "own", tools: []tool.Tool{echo("a"), echo("b")}}
+	up := list{name: "mcp up", tools: []tool.Tool{echo("a"), echo("c"), echo("c")}}
+	other := list{name: "mcp other", tools: []tool.Tool{echo("c"), echo("d")}}
+	sources := []host.Source{host.Foreign(up), own, host.Foreign(host.Prefixed(other, "")), host.Foreign(host.Prefixed(other, "o_"))}
+	h := newHost(t, host.Options{Sources: sources})
+	listed := make(map[string]string)
+	for _, e := range h.Catalog().Entries() {
+		listed[e.Name] = e.Source
+	}
+	assert.Equal(t, map[string]string{"a": "own", "b": "own", "c": "mcp up", "d": "mcp other", "o_c": "mcp other", "o_d": "mcp other"}, listed)
+	var left []string
+	for _, l := range h.Catalog().LeftOut() {
+		left = append(left, l.Source+" "+l.Name)
+		assert.Equal(t, tool.Conflict, l.Err.Code)
+		assert.Contains(t, l.Err.Suggestion, "prefix in the block of "+l.Source)
+	}
+	assert.Equal(t, []string{"mcp up a", "mcp up c", "mcp other c"}, left)
+
+	require.NoError(t, h.Reload(t.Context(), sources, host.Toolset{Name: "t", Tools: []string{"b", "gone"}}), "a server that stops offering a tool stops no other")
+	require.Len(t, h.Catalog().Entries(), 1)
+	require.Len(t, h.Catalog().LeftOut(), 1)
+	assert.Contains(t, h.Catalog().LeftOut()[0].Err.Message, `names a tool that does not exist: "gone"`)
+	err := h.Reload(t.Context(), []host.Source{own}, host.Toolset{Name: "t", Tools: []string{"gone"}})
+	assert.ErrorContains(t, err, "does not exist", "where all are the operator's own it is a mistake")
+}

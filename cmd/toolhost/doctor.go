@@ -90,6 +90,9 @@ func (a *app) examine(ctx context.Context) []finding {
 			}
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
+		for _, left := range p.Host.Catalog().LeftOut() {
+			findings = append(findings, finding{Check: left.Source, Detail: harmless(left.Err.Message), Next: harmless(left.Err.Suggestion)})
+		}
 		findings = append(findings, pluginFindings(p)...)
 		findings = append(findings, serverFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {

@@ -63,8 +63,12 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	for _, p := range catalog.Problems() {
 		problems = append(problems, map[string]any{"source": p.Source, "error": p.Err})
 	}
+	left := []map[string]any{}
+	for _, l := range catalog.LeftOut() {
+		left = append(left, map[string]any{"name": l.Name, "source": l.Source, "error": l.Err})
+	}
 	return writeIndented(a.out, map[string]any{
-		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems,
+		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems, "left_out": left,
 	})
 }
 
@@ -87,6 +91,9 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
 		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
+	}
+	for _, l := range catalog.LeftOut() {
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), harmless(l.Err.Message), harmless(l.Err.Suggestion))
 	}
 	return nil
 }

@@ -33,6 +33,9 @@ func (a *app) missing(p *project.Project, cfg *config.Config) (found config.Diag
 			warn(declaredAt(cfg, problem.Source), "Plugin gives no tools", problem.Err.Message, problem.Err.Suggestion)
 		}
 	}
+	for _, left := range p.Host.Catalog().LeftOut() {
+		warn(declaredAt(cfg, left.Source), "Tool is not offered", left.Err.Message, left.Err.Suggestion)
+	}
 	if t := cfg.Taskfile; t != nil && t.Path != "" {
 		if _, err := p.Workspace.Stat(t.Path); tool.CodeOf(err) == tool.NotFound {
 			warn(t.Pos, "No Taskfile", "There is no "+t.Path, "Create it, or take the block out.")
@@ -108,11 +111,16 @@ func (a *app) missingTools(p *project.Project, cfg *config.Config) (found config
 	return found
 }
 
-// declaredAt is where the plugin of a source stands in the file.
+// declaredAt is where the plugin or the MCP server of a source is declared.
 func declaredAt(cfg *config.Config, source string) string {
 	for _, plugin := range cfg.Plugins {
 		if source == "plugin "+plugin.Name {
 			return plugin.Pos
+		}
+	}
+	for _, server := range cfg.Servers {
+		if source == "mcp "+server.Name {
+			return server.Pos
 		}
 	}
 	return filepath.Base(cfg.Path)

@@ -132,11 +132,14 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	return &offer{p, server}, nil
 }
 
-// warnOfProblems logs which sources give no tools, for the operator of a
-// server. Other commands say it where it matters to them.
+// warnOfProblems logs which sources give no tools and which tools are left out,
+// for the operator of a server. Other commands say it where it matters to them.
 func (a *app) warnOfProblems(ctx context.Context, p *project.Project) {
 	for _, problem := range p.Host.Catalog().Problems() {
 		a.logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
+	}
+	for _, left := range p.Host.Catalog().LeftOut() {
+		a.logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
 	}
 }
 

@@ -204,7 +204,7 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}
-		m.sources = append(m.sources, host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix))
+		m.sources = append(m.sources, host.Foreign(host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix)))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
@@ -41,7 +42,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		}
 	}
 	for _, source := range m.upstream.Sources() {
-		m.sources = append(m.sources, source)
+		m.sources = append(m.sources, host.Foreign(source))
 	}
 	return nil
 }
@@ -153,6 +154,9 @@ func (p *Project) regather(ctx context.Context) {
 	now := p.current()
 	if err := p.Host.Reload(ctx, now.sources, now.toolset); err != nil {
 		p.options.Logger.ErrorContext(ctx, "the changed tools of an MCP server are not used", "error", err)
+	}
+	for _, left := range p.Host.Catalog().LeftOut() {
+		p.options.Logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
 	}
 }
 

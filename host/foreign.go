@@ -1,0 +1,69 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// LeftOut is a tool, resource or prompt that is not offered, and why.
+type LeftOut struct {
+	// Name is the one that it would have.
+	Name   string
+	Source string
+	Err    *tool.Error
+}
+
+// Foreign marks a source as somebody else's: a plugin or another MCP server,
+// which may change what it offers at any time. Where a name is taken, a foreign
+// tool is left out, and the catalog tells of it; two others of one name are a
+// mistake of whoever declared them, and an error.
+func Foreign(source Source) Source { return foreign{source} }
+
+type foreign struct{ Source }
+
+func (f foreign) KnownTools() ([]tool.Tool, bool) { return known(f.Source) }
+
+func isForeign(source Source) bool {
+	_, ok := source.(foreign)
+	return ok
+}
+
+// unwrap gives the source that Foreign was called with.
+func unwrap(source Source) Source {
+	if f, ok := source.(foreign); ok {
+		return f.Source
+	}
+	return source
+}
+
+func prefixOf(source Source) string {
+	if p, ok := unwrap(source).(prefixed); ok {
+		return p.prefix
+	}
+	return ""
+}
+
+// ownFirst has the operator's own tools take their names before others do.
+func ownFirst(a, b Source) int {
+	switch {
+	case isForeign(a) == isForeign(b):
+		return 0
+	case isForeign(a):
+		return 1
+	}
+	return -1
+}
+
+func (c *Catalog) leaveOut(name string, from Source, why *tool.Error) {
+	c.leftOut = append(c.leftOut, LeftOut{name, from.Name(), why})
+}
+
+func (c *Catalog) isLeftOut(name string) bool {
+	return slices.ContainsFunc(c.leftOut, func(l LeftOut) bool { return l.Name == name })
+}
+
+func nameTaken(kind, name string, from Source, other string) *tool.Error {
+	return tool.Errorf(tool.Conflict, "the %s %q of %s is left out: %s has one of that name", kind, name, from.Name(), other).
+		Suggest("To have both, give one another name: in agent.hcl set prefix in the block of %s, or use rename in a toolset block.", from.Name())
+}
