@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/taskfile/protocol"
@@ -129,7 +130,7 @@ func fingerprint(path string, info fs.FileInfo, err error) string {
 	case !info.Mode().IsRegular() || info.Size() > maxHashed:
 		return fmt.Sprint(info.Mode(), info.Size(), info.ModTime().UnixNano())
 	}
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if err != nil {
 		return "unreadable"
 	}

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -99,7 +100,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 	if err := dir.Mkdir(t.ID, 0o700); err != nil {
 		return unmade(err)
 	}
-	own, err := dir.OpenRoot(t.ID)
+	own, err := plainfile.In(dir, t.ID)
 	if err != nil {
 		return unmade(err)
 	}

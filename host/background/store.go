@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -37,7 +38,7 @@ type status struct {
 
 // open opens the directory of tasks. With make it is made if it is missing.
 func (s *Store) open(create bool) (*os.Root, error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := plainfile.Root(s.root)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (s *Store) open(create bool) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	return root.OpenRoot(name)
+	return plainfile.In(root, name)
 }
 
 // openTask opens the directory of a task.
@@ -59,7 +60,7 @@ func (s *Store) openTask(id string) (*os.Root, error) {
 	dir, err := s.open(false)
 	if err == nil {
 		defer dir.Close()
-		dir, err = dir.OpenRoot(id)
+		dir, err = plainfile.In(dir, id)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notFound(id)

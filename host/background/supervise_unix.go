@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
@@ -96,7 +97,7 @@ func (s *supervision) prepare() error {
 		return err
 	}
 	defer tasks.Close()
-	if s.dir, err = tasks.OpenRoot(s.ID); err != nil {
+	if s.dir, err = plainfile.In(tasks, s.ID); err != nil {
 		return err
 	}
 	if s.stdout, err = newWriter(s.dir, "stdout", s.DiskLimit); err != nil {

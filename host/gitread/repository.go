@@ -5,8 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
+
+// maxPointer bounds the files by which git finds its directories, in bytes.
+const maxPointer = 64 << 10
 
 // Find gives the top directory of the work tree that dir, an absolute path,
 // lies in. Git finds it likewise; but git also lets the repository's own
@@ -29,7 +33,7 @@ func Find(dir string) (top string, err error) {
 // Reads lists directories outside of the work tree at top that git reads,
 // those of a linked work tree or a submodule.
 func Reads(top string) []string {
-	data, err := os.ReadFile(filepath.Join(top, ".git"))
+	data, err := plainfile.Read(filepath.Join(top, ".git"), maxPointer)
 	if err != nil {
 		return nil // a directory
 	}
@@ -44,7 +48,7 @@ func checkRepository(top string, git os.FileInfo) error {
 	}
 	name := filepath.Join(top, ".git")
 	if git.Mode().IsRegular() {
-		if data, err := os.ReadFile(name); err == nil && leadsBack(top, string(data)) {
+		if data, err := plainfile.Read(name, maxPointer); err == nil && leadsBack(top, string(data)) {
 			return nil
 		}
 	}
@@ -66,7 +70,7 @@ func leadsBack(top, content string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "gitdir")); err == nil {
+	if data, err := plainfile.Read(filepath.Join(dir, "gitdir"), maxPointer); err == nil {
 		return samePath(strings.TrimSpace(string(data)), filepath.Join(top, ".git"))
 	}
 	for parent := top; filepath.Dir(parent) != parent; {
@@ -86,7 +90,7 @@ func repositoryOf(top, content string) string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(top, dir)
 	}
-	if common, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+	if common, err := plainfile.Read(filepath.Join(dir, "commondir"), maxPointer); err == nil {
 		if name := strings.TrimSpace(string(common)); filepath.IsAbs(name) {
 			return name
 		} else {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/excerpt"
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -146,22 +147,19 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {
 		base, name = s.host.Root(), filepath.ToSlash(rel)+"/"+name
 	}
-	root, err := os.OpenRoot(base)
+	root, err := plainfile.Root(base)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer root.Close()
-	info, err := root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, 0, errors.Join(err, fs.ErrNotExist)
-	}
-	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	file, err := plainfile.OpenIn(root, name, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, errors.Join(err, fs.ErrNotExist)
 	}
 	defer file.Close()
-	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, 0, errors.Join(err, fs.ErrNotExist)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
 	}
 	data, err = io.ReadAll(io.NewSectionReader(file, p.offset, p.length))
 	return data, info.Size(), err

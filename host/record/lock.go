@@ -1,10 +1,14 @@
 package record
 
-import "os"
+import (
+	"os"
+
+	"github.com/toolhost/toolhost/host/plainfile"
+)
 
 // lock waits for the lock named by a file of root.
 func lock(root *os.Root, name string) (unlock func(), err error) {
-	file, err := openPlain(root, name, os.O_RDWR|os.O_CREATE)
+	file, err := plainfile.OpenIn(root, name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}

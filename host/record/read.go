@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -126,7 +127,7 @@ func give(events []Event, yield func(Event, error) bool) bool {
 func (r *reader) present() ([]Event, error) {
 	var events []Event
 	for _, name := range []string{olderFile, eventsFile} {
-		file, err := openPlain(r.root, name, os.O_RDONLY)
+		file, err := plainfile.OpenIn(r.root, name, os.O_RDONLY, 0)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -154,7 +155,7 @@ func (r *reader) leave(next *os.File) {
 // more reads what was written since, going over to the new file where the one
 // being read was put aside.
 func (r *reader) more() ([]Event, error) {
-	next, err := openPlain(r.root, eventsFile, os.O_RDONLY)
+	next, err := plainfile.OpenIn(r.root, eventsFile, os.O_RDONLY, 0)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -172,13 +173,13 @@ func (r *Recorder) run(session string) (*run, error) {
 // openRun opens session's run directory so that no file name in it leads out
 // of it.
 func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
-	root, err := os.OpenRoot(r.options.Root)
+	root, err := plainfile.Root(r.options.Root)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	dir := r.runPath(session)
-	opened, err := openDirectory(root, dir)
+	opened, err := plainfile.Descend(root, dir)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return opened, err
 	}
@@ -191,7 +192,7 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 			IgnoreInGit(root)
 		}
 	}
-	return openDirectory(root, dir)
+	return plainfile.Descend(root, dir)
 }
 
 // agentIgnored are the patterns of what toolhost itself keeps in .agent, beside

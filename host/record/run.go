@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/toolhost/toolhost/host/plainfile"
 )
 
 // Names of the files in a run directory.
@@ -46,7 +48,7 @@ func (r *run) step() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.steps == nil {
-		file, err := openPlain(r.root, stepsFile, stepsFlags)
+		file, err := plainfile.OpenIn(r.root, stepsFile, stepsFlags, 0o644)
 		if err != nil {
 			return 0, err
 		}
@@ -79,7 +81,7 @@ func (r *run) append(line []byte) error {
 
 func (r *run) openEvents() (err error) {
 	if r.events == nil {
-		r.events, err = openPlain(r.root, eventsFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
+		r.events, err = plainfile.OpenIn(r.root, eventsFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	}
 	return err
 }

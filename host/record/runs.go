@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -49,12 +50,12 @@ func (r *Recorder) openRuns() (*os.Root, error) {
 	if r.options.Single {
 		return nil, nil
 	}
-	root, err := os.OpenRoot(r.options.Root)
+	root, err := plainfile.Root(r.options.Root)
 	if err != nil {
 		return nil, failure("open", r.options.Root, err)
 	}
 	defer root.Close()
-	runs, err := openDirectory(root, r.options.Dir)
+	runs, err := plainfile.Descend(root, r.options.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -167,7 +168,7 @@ func (r *Recorder) WriteArtifact(session, name string, data []byte) (tool.Artifa
 	if err := run.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}
-	file, err := openPlain(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+	file, err := plainfile.OpenIn(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return tool.Artifact{}, failure("write to", run.dir, err)
 	}

@@ -2,13 +2,7 @@
 
 package record
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
-
-const noWaiting = unix.O_NONBLOCK | unix.O_NOCTTY
+import "os"
 
 const stepsFlags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 

@@ -1,13 +1,8 @@
 package record
 
-import (
-	"os"
-)
+import "os"
 
-const (
-	stepsFlags = os.O_RDWR | os.O_CREATE
-	noWaiting  = 0
-)
+const stepsFlags = os.O_RDWR | os.O_CREATE
 
 // appendByte adds a byte to the end and gives the position after it, with the
 // file locked in between.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -23,28 +24,17 @@ func planted(name string) error {
 // enter opens the directory name in dir, not through a symlink, and makes it
 // if asked to.
 func enter(dir *os.Root, name string, create bool, mode fs.FileMode) (*os.Root, error) {
-	info, err := dir.Lstat(name)
+	next, err := plainfile.Enter(dir, name)
 	if errors.Is(err, fs.ErrNotExist) && create {
 		if err := dir.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		info, err = dir.Lstat(name)
+		next, err = plainfile.Enter(dir, name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
+	if errors.Is(err, plainfile.ErrNotPlain) {
 		return nil, planted(name)
 	}
-	next, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := next.Stat("."); err != nil || !os.SameFile(info, opened) {
-		next.Close()
-		return nil, planted(name)
-	}
-	return next, nil
+	return next, err
 }
 
 // openFile opens a regular file that has one name only, and creates it if the

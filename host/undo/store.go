@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -103,7 +104,7 @@ func (v *vault) close() {
 // open opens the store's directory, without following symlinks below the
 // workspace's root.
 func (s *Store) open(create bool) (*vault, error) {
-	root, err := os.OpenRoot(s.root)
+	root, err := plainfile.Root(s.root)
 	if err != nil {
 		return nil, err
 	}

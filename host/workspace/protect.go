@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -187,7 +188,7 @@ func (c *core) holdsNone(p *place, rel string) error {
 	if p.missing() || !p.info.IsDir() || len(c.protect.folded) == 0 {
 		return nil
 	}
-	dir, err := p.dir.OpenRoot(p.name)
+	dir, err := plainfile.In(p.dir, p.name)
 	if err != nil {
 		return c.fail("look into", p.given, err)
 	}
@@ -227,7 +228,7 @@ func (s *protectScan) scan(dir *os.Root, rel string) error {
 }
 
 func (s *protectScan) enter(dir *os.Root, name, rel string) error {
-	sub, err := dir.OpenRoot(name)
+	sub, err := plainfile.In(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -217,7 +218,7 @@ func (p *place) openRoot() (*os.Root, error) {
 	if !p.info.IsDir() {
 		return nil, notDirectory(p.given)
 	}
-	root, err := p.dir.OpenRoot(p.name)
+	root, err := plainfile.In(p.dir, p.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errRaced
 	}

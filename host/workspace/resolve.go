@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -248,7 +249,7 @@ func (f *finder) enter(name string) (*place, error) {
 // down opens the directory name, which info was taken of. A symlink swapped in
 // meanwhile shows as another file.
 func (f *finder) down(name string, info fs.FileInfo) error {
-	next, err := f.here().OpenRoot(name)
+	next, err := plainfile.In(f.here(), name)
 	if err != nil {
 		return f.racedIfGone(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolhost/toolhost/host/plainfile"
 )
 
 const (
@@ -191,7 +193,7 @@ func (w *Workspace) sweepTree(ctx context.Context, dir *os.Root, abs string) (re
 }
 
 func (w *Workspace) sweepBelow(ctx context.Context, dir *os.Root, name, abs string) (removed int, err error) {
-	sub, err := dir.OpenRoot(name)
+	sub, err := plainfile.In(dir, name)
 	if err != nil {
 		return 0, nil
 	}

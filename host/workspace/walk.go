@@ -11,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -246,7 +247,7 @@ func (v *visitor) enter(dir *os.Root, s step, ignores *ignoreList, depth int) er
 		}
 		return nil
 	}
-	sub, err := dir.OpenRoot(name)
+	sub, err := plainfile.In(dir, name)
 	if err != nil {
 		v.skipped(rel, err)
 		return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -108,11 +109,7 @@ func readArtifact(ws *workspace.Workspace, call *tool.Call, name string) ([]byte
 		return nil, false
 	}
 	defer root.Close()
-	info, err := root.Lstat(clean)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > artifactLimit {
-		return nil, false
-	}
-	f, err := root.Open(clean)
+	f, err := plainfile.OpenIn(root, clean, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, false
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/gitread"
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
@@ -197,7 +198,7 @@ func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, err
 // in it meanwhile.
 func stateOf(top string) string {
 	dir := filepath.Join(top, ".git")
-	if data, err := os.ReadFile(dir); err == nil {
+	if data, err := plainfile.Read(dir, 64<<10); err == nil {
 		dir = strings.TrimPrefix(strings.TrimSpace(string(data)), "gitdir: ")
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(top, dir)

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package plainfile
+
+import "golang.org/x/sys/unix"
+
+const noWaiting = unix.O_NONBLOCK | unix.O_NOCTTY

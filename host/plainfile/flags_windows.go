@@ -1,0 +1,3 @@
+package plainfile
+
+const noWaiting = 0
