@@ -34,7 +34,7 @@ type grants struct {
 
 func (p *Policy) grants() (g grants, err error) {
 	writable := slices.Clone(p.ReadWrite)
-	if p.Workspace != "" {
+	if p.Workspace != "" && !p.Untouched {
 		writable = append(writable, p.Workspace)
 	}
 	for _, path := range writable {
@@ -54,7 +54,14 @@ func (p *Policy) grants() (g grants, err error) {
 		}
 	}
 	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
-	g.cache, err = p.cache(g.writable)
+	if !p.Untouched {
+		g.cache, err = p.cache(g.writable)
+		return g, err
+	}
+	g.readOnly = append(g.readOnly, existing([]string{p.Workspace})...)
+	if g.cache, err = p.cache(append(existing([]string{p.Workspace}), g.writable...)); g.cache != "" {
+		g.writable = append(g.writable, g.cache)
+	}
 	return g, err
 }
 

@@ -55,6 +55,9 @@ type Policy struct {
 	// Workspace is the absolute path of the tree that the process may change.
 	// Empty means none.
 	Workspace string
+	// Untouched has the workspace be readable only, but for the cache, if that
+	// lies in it.
+	Untouched bool
 	// ReadWrite are further absolute paths that it may change; they exist.
 	ReadWrite []string
 	// ReadOnly are absolute paths that it may read though they lie where

@@ -39,6 +39,14 @@ func (s Settings) Policy(root string, trees ...string) Policy {
 	}
 }
 
+// UntouchedPolicy is the policy for commands that change neither root nor the
+// trees: only what is granted, and their caches.
+func (s Settings) UntouchedPolicy(root string, trees ...string) Policy {
+	p := s.Policy(root)
+	p.Untouched, p.ReadOnly = true, append(p.ReadOnly, trees...)
+	return p
+}
+
 // ReadingPolicy is the policy for a program that only looks at the trees: it
 // changes nothing at all, and reaches no network. Level docker is not for
 // programs of toolhost's own choice, which an image need not have; Auto takes

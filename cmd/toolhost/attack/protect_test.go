@@ -176,3 +176,42 @@ git log --oneline | wc -l; git status --porcelain; git fsck --strict 2>&1; echo 
 		})
 	}
 }
+
+// TestProtectFromReadOnlyTools has a tool that calls itself read_only write.
+func TestProtectFromReadOnlyTools(t *testing.T) {
+	t.Parallel()
+	scripts := []string{
+		`echo owned > ok.txt`, `rm ok.txt`, `mv ok.txt moved`, `: > new.txt`, `chmod 777 ok.txt; echo owned >> ok.txt`, `mkdir made`,
+		`touch -d 2001-01-01 ok.txt; mkdir .git`, `ln ok.txt new.txt; echo owned > new.txt`, `echo owned > ../shared/ok.txt`,
+	}
+	const works = `cat ok.txt && touch "$TMPDIR/t" "$XDG_CACHE_HOME/c" "$GOCACHE/g" && echo all worked`
+	for _, s := range stances() {
+		for risk, holds := range map[string]bool{"read_only": true, "safe_write": false} {
+			t.Run(risk+" "+s.String(), func(t *testing.T) {
+				t.Parallel()
+				a := newArenaFor(t, s, map[string]string{"shared/ok.txt": "fine\n"})
+				require.NoError(t, os.Rename(filepath.Join(a.ws, "shared"), filepath.Join(a.base, "shared")))
+				a.write(a.ws, "agent.hcl", "workspace { allow = [\"../shared\"] }\ntool \"script\" {\n  description = \"Run.\"\n  risk = \""+risk+
+					"\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"+s.block(), 0o644)
+				a.whole["ok.txt"], a.whole["../shared/ok.txt"] = []string{"fine\n"}, []string{"fine\n"}
+				for _, name := range []string{"new.txt", "made", "moved"} {
+					a.whole[name] = []string{"(missing)"}
+				}
+				a.arm()
+				h := a.serve(nil)
+				r := h.call("script", scriptParams(t, works))
+				assert.Contains(t, r.text, "all worked")
+				for _, script := range scripts {
+					if holds {
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " read_only " + script, tool: "script", params: scriptParams(t, script)})
+					}
+				}
+				if !holds {
+					r := h.call("script", scriptParams(t, scripts[0]))
+					control(t, "protect", "a tool of another risk", checkWhole, h.inspect(r))
+				}
+				h.stop()
+			})
+		}
+	}
+}

@@ -60,21 +60,24 @@ func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
 }
 
 // confine is how a command tool's processes are confined. It returns what the
-// results' metadata say of it. The standard wrappers that only read can change
-// nothing, and none of them needs caches.
+// results' metadata say of it. A tool of risk read_only cannot change the
+// workspace. The standard wrappers of that kind can change nothing at all, and
+// none of them needs caches.
 func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), cfg.Workspace.Allow
 	var once sync.Once
 	var policy sandbox.Policy
 	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) { // access is always the tool's
 		once.Do(func() {
-			policy = granting(settings, access).Policy(root, trees...).Prepared()
-			switch {
+			switch granted := granting(settings, access); {
 			case standard && risk == tool.ReadOnly:
 				policy = settings.ReadingPolicy(root, trees...).Prepared()
 				policy.Scratch = filepath.Join(root, ".agent", "cache", "sandbox", "tmp")
-			case standard:
-				policy.NoCache = true
+			case risk == tool.ReadOnly:
+				policy = granted.UntouchedPolicy(root, trees...).Prepared()
+			default:
+				policy = granted.Policy(root, trees...).Prepared()
+				policy.NoCache = standard
 			}
 		})
 		return policy.ConfineTelling(cmd)
