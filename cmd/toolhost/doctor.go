@@ -91,7 +91,7 @@ func (a *app) examine(ctx context.Context) []finding {
 			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
 		}
 		for _, left := range p.Host.Catalog().LeftOut() {
-			findings = append(findings, finding{Check: left.Source, Detail: harmless(left.Err.Message), Next: harmless(left.Err.Suggestion)})
+			findings = append(findings, finding{Check: left.Source, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
 		}
 		findings = append(findings, pluginFindings(p)...)
 		findings = append(findings, serverFindings(ctx, p)...)

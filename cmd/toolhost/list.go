@@ -93,7 +93,7 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
 	}
 	for _, l := range catalog.LeftOut() {
-		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), harmless(l.Err.Message), harmless(l.Err.Suggestion))
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), show.Line(l.Err.Message), show.Line(l.Err.Suggestion))
 	}
 	return nil
 }
