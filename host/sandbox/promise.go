@@ -102,8 +102,8 @@ func files() []Act {
 		no("outside_utimes", "change the times of a file outside", Anyone),
 		no("outside_setxattr", "set an extended attribute of a file outside", Anyone),
 		no("outside_fifo", "write to a named pipe outside", Anyone),
-		no("protected_write", "write to what the policy keeps read-only in the workspace", Anyone).butLandlock(Allowed),
-		no("protected_replace", "replace it by moving its directory away", Anyone).butLandlock(Allowed),
+		no("protected_write", "write to what the policy keeps read-only in the workspace", Anyone),
+		no("protected_replace", "replace it by moving its directory away", Anyone),
 		no("host_tmp", "read the host's temporary files", Anyone),
 		no("proc_sys_write", "change settings of the kernel below /proc/sys", RootUser),
 		no("sys_write", "change settings of the kernel below /sys", RootUser),
@@ -113,11 +113,6 @@ func files() []Act {
 		no("setuid_mknod", "make a file node with the set-user-ID bit", Anyone),
 		no("mknod_device", "make a device file in the workspace", RootUser),
 	}
-}
-
-func (a Act) butLandlock(o Outcome) Act {
-	a.Landlock = o
-	return a
 }
 
 func secrets() []Act {
@@ -217,7 +212,7 @@ func (r Report) Promised(level Level) (sentence string, gaps []string) {
 	case Full:
 		return all + ".", fullGaps[:]
 	case Landlock:
-		return all + "; but it may change what agent.hcl protects in the workspace.", r.landlockGaps()
+		return all + ".", r.landlockGaps()
 	case Docker:
 		return "A command runs in a container of the image that agent.hcl names, and sees the workspace and what agent.hcl grants; " +
 			"plugins and searches run at the strongest other level.", dockerGaps[:]
@@ -247,7 +242,6 @@ func (r Report) landlockGaps() []string {
 		"When the host itself is killed by SIGKILL, what a command has started may outlive it.",
 		"Unix sockets, 127.0.0.1, POSIX and System V shared memory, semaphores and message queues cannot be used.",
 		"Programs cannot write to /tmp; TMPDIR names a directory in the workspace.",
-		"Parts of the workspace cannot be protected.",
 		"Names of files can be listed everywhere, and the names and command lines of other processes be seen.",
 	}
 	if r.LandlockABI < landlockScopes {

@@ -62,9 +62,13 @@ type Policy struct {
 	ReadWrite []string
 	// ReadOnly are absolute paths that it may read though they lie where
 	// things are hidden, such as /tmp, and may not change though they lie in
-	// the workspace. Those that do not exist are passed over. The level
-	// landlock cannot take a part of the workspace away again.
+	// the workspace. At level landlock, those that do not exist may not be made
+	// either; the others pass them over.
 	ReadOnly []string
+	// Names are globs, as path.Match has them, of the last name or names of
+	// paths that it may not make or change anywhere in the workspace. They hold
+	// at level landlock alone.
+	Names []string
 	// MaskSecrets are absolute paths that it may not read, in addition to
 	// those that Secrets gives.
 	MaskSecrets []string

@@ -21,6 +21,8 @@ type Settings struct {
 	Read  []string `json:"read,omitempty" jsonschema:"Further paths that commands may read and never change."`
 	Write []string `json:"write,omitempty" jsonschema:"Further paths that commands may change."`
 	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
+	// Names are globs of what commands may make and change nowhere.
+	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
 }
 
 // SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
@@ -28,13 +30,13 @@ type Settings struct {
 const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
 	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
 	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
-	`"mask":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`
+	`"mask":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`
 
 // Policy is the policy for commands that work in root, an absolute path, and
 // in the further trees.
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
-		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root,
+		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Names: s.Names,
 		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
 	}
 }

@@ -29,15 +29,20 @@ func Deciding() []string {
 	}
 }
 
-// DefaultProtect lists the globs that protect what is Deciding, in directories
-// that may become a workspace too, what git runs programs by, and toolhost's own
-// account of what has happened.
+// DecidingAnywhere lists the globs of those that count in every directory, since
+// it may become a workspace.
+func DecidingAnywhere() []string {
+	return []string{"agent.hcl*", "agent.lock.hcl", ".agent/Taskfile.yml"}
+}
+
+// DefaultProtect lists the globs that protect what is Deciding, what git runs
+// programs by, and toolhost's own account of what has happened.
 func DefaultProtect() []string {
-	return append(Deciding(),
-		"**/agent.hcl*", "**/agent.lock.hcl", "**/.agent/Taskfile.yml",
-		".git/**", "**/.git/**",
-		".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*",
-	)
+	globs := append(Deciding(), ".git/**", "**/.git/**", ".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*")
+	for _, name := range DecidingAnywhere() {
+		globs = append(globs, "**/"+name)
+	}
+	return globs
 }
 
 // protection matches paths against the protected globs.

@@ -66,7 +66,7 @@ var decidingFiles = map[string]string{
 // ways are shell commands that would change a file, each in its own way.
 var ways = []string{
 	`echo owned >> F`, `echo owned > F.tmp && mv F.tmp F`, `rm -f F && echo owned > F`, `D=$(dirname F); mv $D D.moved && mkdir -p $D && echo owned > F`,
-	`ln -sf /dev/null F`, `python3 -c "open('F','w').write('owned')"`, `ln F hard && echo owned > hard`, `cp ok.txt F`, `chmod 777 F; : > F`,
+	`ln -sf /dev/null F`, `perl -e 'open F, "+<", "F" and print F "owned"'`, `ln F hard && echo owned > hard`, `cp ok.txt F`, `chmod 777 F; : > F`,
 }
 
 func protectedArena(t *testing.T, s stance) *arena {
@@ -95,9 +95,6 @@ func TestProtectDecidingFiles(t *testing.T) {
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			if s.level != sandbox.Off && !s.full(t) {
-				return
-			}
 			a := protectedArena(t, s)
 			a.arm()
 			h := a.serve(nil, "--toolset", "cliagent")
@@ -115,6 +112,82 @@ func TestProtectDecidingFiles(t *testing.T) {
 				}
 			}
 			h.stop()
+		})
+	}
+}
+
+// missingNames are those of decidingFiles' kind that are not there, and that
+// level landlock keeps from being made.
+var missingNames = []string{
+	"agent.hcl.json", "pkg/agent.hcl", "pkg/agent.hcl.new", "pkg/deep/agent.lock.hcl", "pkg/.agent/Taskfile.yml", ".cursor/mcp.json", ".git/commondir",
+	"pkg/.git/config", "vendor/lib/.git", "ci/Taskfile.yml", ".git/modules/lib/config", ".git/modules/a/b/hooks/post-checkout", ".git/worktrees/w/commondir",
+}
+
+// TestProtectMissing has confined commands make what decides and is not there.
+func TestProtectMissing(t *testing.T) {
+	t.Parallel()
+	detours := append([]string{
+		`mkdir -p $(dirname F) && echo owned > F`, `D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`,
+		`mkdir -p $(dirname F); ln -s F way; echo owned > way; rm -f way`, `mkdir -p $(dirname F); ln -s "$PWD" way; echo owned > way/F; rm -f way`,
+		`mkdir -p $(dirname F); cd $(dirname F) && echo owned > ./$(basename F)`, `mkdir -p $(dirname F); mkfifo F; mkdir F; mkdir -p F/sub`,
+		`mkdir -p $(dirname F); exec 9> plain; ln /proc/self/fd/9 F; mv plain F`, `mkdir -p $(dirname F); ` + racing,
+	}, ways...)
+	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
+		if s.level == sandbox.Auto || s.level == sandbox.Full {
+			continue
+		}
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := protectedArena(t, s)
+			for _, name := range missingNames {
+				a.whole[name] = []string{"(missing)"}
+			}
+			require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
+			a.arm()
+			h := a.serve(nil, "--toolset", "cliagent")
+			for _, name := range missingNames {
+				for _, way := range detours {
+					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
+					if s.level != sandbox.Off {
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " new " + name + ": " + way, tool: "run_in_terminal", params: command(t, line)})
+					}
+				}
+				if s.level == sandbox.Off {
+					r := h.call("run_in_terminal", command(t, strings.ReplaceAll(detours[0], "F", name)))
+					control(t, "protect", "new "+name, checkWhole, h.inspect(r))
+				}
+			}
+			h.stop()
+		})
+	}
+}
+
+// racing has a thread change the name while the call that it is an argument of
+// is being looked at.
+const racing = `ATTACK_ROLE=race ./player F; rm -f g*g`
+
+// TestProtectSupervisedFiles has programs make files in the ways that there are,
+// which at level landlock toolhost does for them.
+func TestProtectSupervisedFiles(t *testing.T) {
+	t.Parallel()
+	const works = `set -e
+echo out > /dev/stdout; echo err > /dev/stderr; echo null > /dev/null; echo fd > /dev/fd/1; echo self > /proc/self/fd/1
+umask 027; echo a > new; mkdir dir; [ "$(stat -c %a new dir | tr '\n' ' ')" = "640 750 " ]; umask 022
+mkfifo pipe; (sleep 0.1; echo through > pipe) & [ "$(cat pipe)" = through ]; wait; cat <(echo substituted)
+ln new hard; ln -s new soft; echo b >> soft; [ "$(cat hard)" = "a
+b" ]; mv new dir/moved; cp -a dir copy; rm -rf copy; truncate -s 1 hard; [ "$(cat hard)" = a ]; rmdir dir 2>/dev/null && exit 1
+(set -C; echo x > hard) 2>/dev/null && exit 1; ln -s nowhere dangling; echo made > dangling; [ "$(cat nowhere)" = made ]
+ATTACK_ROLE=files ./player
+echo all worked`
+	for _, s := range stances() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArenaFor(t, s, map[string]string{"agent.hcl": s.block()})
+			require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
+			a.arm()
+			line := command(t, "bash -c '"+strings.ReplaceAll(works, "'", `'\''`)+"'")
+			r := a.cli(nil, "cliagent", "run_in_terminal", line)
+			assert.Contains(t, strings.Join(r.said, "\n"), "all worked", "%v", r.said)
 		})
 	}
 }

@@ -94,17 +94,16 @@ func TestRepositoryOfALinkedWorktree(t *testing.T) {
 	t.Parallel()
 	const evil = `rm -f .git; mkdir .git && printf '[core]\n\tfsmonitor = touch owned\n' > .git/config; mv .git away; true`
 	x := attack{group: "repository", name: "replace the .git of a linked worktree", tool: "run_in_terminal", params: command(t, evil)}
-	for _, s := range []stance{usual(), {sandbox.Off, os.Geteuid()}} {
+	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		a := newArenaFor(t, s, map[string]string{".git": "gitdir: /elsewhere\n", "agent.hcl": s.block()})
 		a.whole[".git"] = []string{"gitdir: /elsewhere\n"}
 		a.arm()
-		switch {
-		case s.full(t):
+		if s.level != sandbox.Off {
 			onCommandLine(t, a, nil, "cliagent", x)
-		case s.level == sandbox.Off:
-			r := a.cli(nil, "cliagent", x.tool, x.params)
-			control(t, x.group, x.name, checkWhole, a.inspect(r.said...))
+			continue
 		}
+		r := a.cli(nil, "cliagent", x.tool, x.params)
+		control(t, x.group, x.name, checkWhole, a.inspect(r.said...))
 	}
 }
 

@@ -44,6 +44,10 @@ func play(role string) {
 		_, _ = hclsyntax.ParseConfig(data, "x.hcl", hcl.InitialPos)
 	case "echo": // a naive host: everything it is told goes to stdout
 		_, _ = io.Copy(os.Stdout, os.Stdin)
+	case "race": // see protect_test.go
+		raceForAName(os.Args[1])
+	case "files":
+		useFiles()
 	case "edit": // a naive editor, see kill_test.go
 		editNaively()
 	}

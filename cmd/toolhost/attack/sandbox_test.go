@@ -61,7 +61,6 @@ var forbidden = []struct{ name, script string }{
 	{"plant a git hook", `mkdir -p .git/hooks; echo 'touch {OUT}/owned' > .git/hooks/pre-commit; true`},
 }
 
-// changeOfRules is kept from commands by namespaces alone.
 const changeOfRules = "change what agents may do"
 
 // faces are the ways in which a shell command gets to run, each with its
@@ -113,9 +112,6 @@ func TestSandbox(t *testing.T) {
 				a.arm()
 				h := a.serve(nil, toolsetArgs(f.toolset)...)
 				for _, x := range forbidden {
-					if x.name == changeOfRules && !s.full(t) {
-						continue
-					}
 					a.write(a.ws, "ok.txt", "fine\n", 0o644)
 					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + s.String() + " " + x.name, tool: f.tool, params: f.params(t, a.fill(x.script))})
 				}

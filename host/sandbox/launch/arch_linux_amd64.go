@@ -119,4 +119,17 @@ const (
 	sysSetpriority     = 141
 	sysIoprioSet       = 251
 	sysFcntl           = 72
+	sysTruncate        = 76
+	sysRename          = 82
+	sysRenameat        = 264
+	sysRenameat2       = 316
+	sysLink            = 86
+	sysLinkat          = 265
+	sysSymlink         = 88
+	sysSymlinkat       = 266
+	sysUnlink          = 87
+	sysUnlinkat        = 263
+	sysRmdir           = 84
+	sysMkdir           = 83
+	sysMkdirat         = 258
 )

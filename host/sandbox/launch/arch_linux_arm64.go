@@ -119,4 +119,17 @@ const (
 	sysSetpriority     = 140
 	sysIoprioSet       = 30
 	sysFcntl           = 25
+	sysTruncate        = 45
+	sysRename          = absent - 16
+	sysRenameat        = 38
+	sysRenameat2       = 276
+	sysLink            = absent - 17
+	sysLinkat          = 37
+	sysSymlink         = absent - 18
+	sysSymlinkat       = 36
+	sysUnlink          = absent - 19
+	sysUnlinkat        = 35
+	sysRmdir           = absent - 20
+	sysMkdir           = absent - 21
+	sysMkdirat         = 34
 )

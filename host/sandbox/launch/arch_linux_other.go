@@ -121,4 +121,17 @@ const (
 	sysSetpriority     = absent - 113
 	sysIoprioSet       = absent - 114
 	sysFcntl           = absent - 115
+	sysTruncate        = absent - 116
+	sysRename          = absent - 117
+	sysRenameat        = absent - 118
+	sysRenameat2       = absent - 119
+	sysLink            = absent - 120
+	sysLinkat          = absent - 121
+	sysSymlink         = absent - 122
+	sysSymlinkat       = absent - 123
+	sysUnlink          = absent - 124
+	sysUnlinkat        = absent - 125
+	sysRmdir           = absent - 126
+	sysMkdir           = absent - 127
+	sysMkdirat         = absent - 128
 )

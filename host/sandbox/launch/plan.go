@@ -93,6 +93,8 @@ type Filter struct {
 	// of files, where the view confines that. Otherwise a supervisor looks at
 	// each such call.
 	Attributes bool
+	// Guard has a supervisor make, change and remove files.
+	Guard bool
 	// Others allows changing the limits and priorities of other processes,
 	// where a PID namespace leaves none outside to be named.
 	Others bool

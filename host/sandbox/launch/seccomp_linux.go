@@ -121,7 +121,7 @@ func (f Filter) rules() rules {
 	if !f.Others {
 		p.others()
 	}
-	p.creation()
+	p.creation(f.Guard)
 	if !f.SysV {
 		p.refuse(syscall.EPERM, sysShmget, sysShmat, sysShmctl, sysMsgget, sysMsgsnd, sysMsgrcv, sysMsgctl,
 			sysSemget, sysSemop, sysSemtimedop, sysSemctl, sysMqOpen, sysMqUnlink)
@@ -198,9 +198,18 @@ func (p *rules) attributes(allow bool) {
 	p.refuse(syscall.ENOSYS, sysSetxattrat, sysRemovexattrat)
 }
 
-// creation refuses new devices and new files with set-ID bits.
-func (p *rules) creation() {
+// creation refuses new devices and new files with set-ID bits, or has the
+// supervisor asked about all that makes, changes or removes a file.
+func (p *rules) creation(guard bool) {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
+	if guard {
+		for _, nr := range append(fileCalls[:], sysCreat) {
+			p.add(nr, ret(retAsk))
+		}
+		p.add(sysOpen, loadArg(1), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
+		p.add(sysOpenat, loadArg(2), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
+		return
+	}
 	p.refuseBits(sysCreat, 1, setIDs)
 	p.create(sysOpen, 1, 2)
 	p.create(sysOpenat, 2, 3)
@@ -288,7 +297,8 @@ func (p program) bytes() []byte {
 }
 
 // installFilter puts the filter on the launcher. With a supervisor, the
-// listener goes to the host.
+// listener goes to the host. A call that the supervisor has begun with is not
+// interrupted by a signal, after which it would be made again.
 func (p *Plan) installFilter(s *script) {
 	code := p.Filter.bytes()
 	program := s.words(uint64(len(code)/instructionSize), uint64(s.data(code))) // struct sock_fprog
@@ -301,7 +311,7 @@ func (p *Plan) installFilter(s *script) {
 	listener := cell(rights + unix.SizeofCmsghdr)
 	content := s.words(uint64(s.data([]byte{0})), 1)
 	message := s.words(0, 0, uint64(content), 1, uint64(rights), unix.SizeofCmsghdr+8, 0)
-	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, program).into(listener)
+	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program).into(listener)
 	s.call("hand over the listener", unix.SYS_SENDMSG, p.Supervisor, message, unix.MSG_NOSIGNAL)
 	s.close(listener)
 	s.try(unix.SYS_CLOSE, p.Supervisor)

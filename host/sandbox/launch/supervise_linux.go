@@ -23,7 +23,13 @@ const (
 	notifyReceive = 0xc0502100
 	notifySend    = 0xc0182101
 	notifyValid   = 0x40082102
+	notifyAddFile = 0x40182103
+	notifyFlags   = 0x40082104
 )
+
+// syncWakeUp has the kernel run caller and supervisor on one processor (Linux
+// 6.6), which makes an answer several times as fast.
+const syncWakeUp = 1
 
 // notification is struct seccomp_notif, answer struct seccomp_notif_resp.
 type notification struct {
@@ -45,15 +51,16 @@ type answer struct {
 
 // supervisor answers the calls that the filter hands over.
 type supervisor struct {
-	writable []string
-	listener int
+	writable, devices []string
+	guard             Guard
+	listener          int
 }
 
 // Supervise waits for a launcher's listener and answers the calls that come by
 // it, until the command and all that it has started have ended. The command may
-// change what lies below one of writable. It gives the launcher's end of the
-// socket, for Plan.Supervisor.
-func Supervise(writable []string) (theirs *os.File, err error) {
+// change what lies below one of writable, but for what the guard keeps, and use
+// the devices. It gives the launcher's end of the socket, for Plan.Supervisor.
+func Supervise(writable, devices []string, guard Guard) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, failure("socket for the supervisor", err)
@@ -62,13 +69,13 @@ func Supervise(writable []string) (theirs *os.File, err error) {
 	if err := unix.SetNonblock(ours, true); err != nil {
 		return nil, failure("socket for the supervisor", err)
 	}
-	go supervise(os.NewFile(uintptr(ours), "supervisor"), writable)
+	go supervise(os.NewFile(uintptr(ours), "supervisor"), supervisor{writable: writable, devices: devices, guard: guard})
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 
 // supervise takes a thread when there is something to do: most commands change
 // nothing of the kind.
-func supervise(socket *os.File, writable []string) {
+func supervise(socket *os.File, s supervisor) {
 	listener, err := receive(socket)
 	_ = socket.Close()
 	if err != nil {
@@ -79,15 +86,18 @@ func supervise(socket *os.File, writable []string) {
 		return
 	}
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	if dropThreadRights() != nil {
+	if dropThreadRights() != nil || unix.Unshare(unix.CLONE_FS) != nil {
 		return // what nobody answers fails
 	}
+	unix.Umask(0) // of this thread alone, now: the caller's counts
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
 	}
 	_ = raw.Control(func(fd uintptr) {
-		s := supervisor{writable: writable, listener: int(fd)}
+		s.listener = int(fd)
+		flags := uint64(syncWakeUp)
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, notifyFlags, uintptr(flags))
 		s.serve()
 	})
 }
@@ -153,11 +163,11 @@ func (s *supervisor) serve() {
 		if s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
 			continue // its caller has ended
 		}
-		reply := answer{id: n.id}
-		if errno := s.handle(&n); errno != 0 {
-			reply.errno = -int32(errno)
+		if call, ok := parseOpen(int(n.nr), n.args); ok {
+			s.answerOpen(&n, call)
+			continue
 		}
-		_ = s.control(notifySend, unsafe.Pointer(&reply))
+		s.answer(n.id, s.handle(&n))
 	}
 }
 
@@ -171,6 +181,9 @@ func (s *supervisor) control(request uintptr, p unsafe.Pointer) error {
 // handle makes one call in the program's stead.
 func (s *supervisor) handle(n *notification) syscall.Errno {
 	caller := caller{pid: int(n.pid)}
+	if errno, ok := s.files(caller, n); ok {
+		return errno
+	}
 	c, errno := caller.parse(int(n.nr), n.args)
 	if errno != 0 {
 		return errno
@@ -194,24 +207,14 @@ func (s *supervisor) handle(n *notification) syscall.Errno {
 // file without a name is nobody else's.
 func (s *supervisor) mayChange(fd int) bool {
 	var stat syscall.Stat_t
-	if syscall.Fstat(fd, &stat) != nil {
+	path, ok := nameOf(fd)
+	if !ok || syscall.Fstat(fd, &stat) != nil {
 		return false
 	}
-	buf := make([]byte, syscall.PathMax)
-	length, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)
-	if err != nil || length == len(buf) {
-		return false
-	}
-	path := string(buf[:length])
 	if stat.Nlink == 0 {
 		path = strings.TrimSuffix(path, " (deleted)")
 	}
-	for _, root := range s.writable {
-		if path == root || strings.HasPrefix(path, root+"/") {
-			return true
-		}
-	}
-	return false
+	return s.granted(path) && !s.guard.Protected(path)
 }
 
 // caller is a process that waits for its call.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins"
 )
 
@@ -22,7 +23,7 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg)}
+	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg), Names: workspace.DecidingAnywhere()}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = append(s.Read, block.Read...), block.Write, block.Mask

@@ -52,6 +52,10 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
 	for _, glob := range deciding(root, cfg) {
+		if !strings.ContainsAny(glob, `*?[{\`) {
+			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
+			continue
+		}
 		found, _ := filepath.Glob(filepath.Join(literalGlob.Replace(root), filepath.FromSlash(glob)))
 		files = append(files, found...)
 	}
