@@ -49,8 +49,20 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 			Suggest("Run it by hand with task to see whether the Taskfile is at fault.")
 	}
 	return tool.Errorf(tool.CommandFailed, "command '%s' failed with exit code %d", name, done.exitCode()).
-		Suggest("Read its output for the reason, correct it and run the command again.").
+		Suggest("%sRead its output for the reason, correct it and run the command again.", t.denied(done)).
 		With("exit_code", done.exitCode())
+}
+
+// denied says what of a failure the sandbox is behind, before other advice.
+func (t *Taskfile) denied(done *finished) string {
+	if t.options.Denied == nil {
+		return ""
+	}
+	said := t.options.Denied(done.Stderr.String() + "\n" + done.Stdout.String())
+	if said != "" {
+		said += " "
+	}
+	return said
 }
 
 func (t *Taskfile) notFound(name string, near []string) *tool.Error {

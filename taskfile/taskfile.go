@@ -32,6 +32,9 @@ type Options struct {
 	// Prepare may change the child process before it starts, to confine it. It
 	// returns what the result's metadata says of it.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that confinement is behind, by what the
+	// process printed. May be nil.
+	Denied func(printed string) string
 	// OutputCap is how many bytes of each stream a result shows. Zero is
 	// proc.DefaultCap.
 	OutputCap int

@@ -37,6 +37,9 @@ type Deps struct {
 	// Prepare confines a process before it starts, by what the spec grants.
 	// It returns what the result's metadata says of it. Nil confines nothing.
 	Prepare func(cmd *exec.Cmd, access argv.Access) (metadata map[string]any, err error)
+	// Denied says what of a failure that confinement is behind, by what the
+	// process printed, and what in the block would grant it. May be nil.
+	Denied func(block string, access argv.Access, printed string) string
 }
 
 // New makes the tool that a spec declares. The error is a *tool.Error.

@@ -25,7 +25,7 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 			Suggest("Run it on less data; it may have run out of memory.")
 	case !c.spec.Succeeded(p.ExitCode):
 		return nil, c.failure(tool.CommandFailed, p, "%s failed with exit code %d", run.Argv[0], p.ExitCode).
-			Suggest("Read what it printed, correct the call and try again. It was called as: %s", commandLine(run.Argv))
+			Suggest("%sRead what it printed, correct the call and try again. It was called as: %s", c.denied(p), commandLine(run.Argv))
 	}
 	if len(c.spec.Outputs) > 0 {
 		return c.made(ctx, run, values, p)
@@ -79,6 +79,24 @@ func (c *command) failure(code tool.Code, p *proc.Result, format string, args ..
 		With("exit_code", p.ExitCode).
 		With("stdout", p.Stdout.String()).
 		With("stderr", p.Stderr.String())
+}
+
+// denied says what of a failure the sandbox is behind, before other advice.
+func (c *command) denied(p *proc.Result) string {
+	if c.deps.Denied == nil {
+		return ""
+	}
+	block := fmt.Sprintf("tool %q", c.spec.Name)
+	if strings.HasPrefix(c.spec.Pos, "agent.") {
+		block += " (" + c.spec.Pos + ")"
+	} else {
+		block += " of agent.hcl"
+	}
+	said := c.deps.Denied(block, c.spec.Access, p.Stderr.String()+"\n"+p.Stdout.String())
+	if said != "" {
+		said += " "
+	}
+	return said
 }
 
 // artifacts are the files that hold output too long to show.

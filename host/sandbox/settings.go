@@ -79,6 +79,13 @@ func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (
 	return s.Policy(root, trees...).Prepared().ConfineTelling
 }
 
+// Denied is the Denied of the policy for root and trees, for commands that the
+// sandbox block of agent.hcl grants what they may do.
+func (s Settings) Denied(root string, trees ...string) func(printed string) string {
+	policy := s.Policy(root, trees...).Prepared()
+	return func(printed string) string { return policy.Denied("the sandbox block of agent.hcl", printed) }
+}
+
 // Confine is Apply for those that need not know the level. It fits
 // proc.Command.Prepare and search.Options.Prepare.
 func (p Policy) Confine(cmd *exec.Cmd) error {

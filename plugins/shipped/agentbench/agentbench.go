@@ -47,6 +47,9 @@ type Deps struct {
 	// sandbox_error. Nil means that there is no sandbox, and run refuses
 	// unless Unconfined is set.
 	Prepare func(*exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
 	// Unconfined lets run work without a sandbox, as the operator's choice.
 	Unconfined bool
 	// RunTimeout bounds a command whose call names no timeout. Zero means

@@ -64,6 +64,7 @@ func configure(env sdk.Env) (Deps, error) {
 		Search:     search.New(ws, search.Options{Engine: c.Search, Prepare: c.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...)}),
 		RunTimeout: time.Duration(c.TimeoutSec) * time.Second,
 		Prepare:    c.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
+		Denied:     c.Confine.Denied(ws.Root(), env.Workspace.Allow...),
 	}, nil
 }
 

@@ -137,7 +137,7 @@ func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, end
 	}
 	out.stdout = out.keep(ctx, deps, call, "stdout", ended.Stdout)
 	out.stderr = out.keep(ctx, deps, call, "stderr", ended.Stderr)
-	if out.failed = failed(ended, timeout); out.failed == nil {
+	if out.failed = deps.failed(ended, timeout); out.failed == nil {
 		out.data = runData{
 			ExitCode: ended.ExitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
 			StdoutTruncated: ended.Stdout.Truncated(), StderrTruncated: ended.Stderr.Truncated(),
@@ -146,7 +146,7 @@ func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, end
 }
 
 // failed is the failure of a command, nil when it succeeded.
-func failed(ended *proc.Result, timeout time.Duration) *failure {
+func (d *Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 	var f *failure
 	switch {
 	case ended.TimedOut:
@@ -161,13 +161,23 @@ func failed(ended *proc.Result, timeout time.Duration) *failure {
 			Suggest("It may have used too much memory or have crashed; read what it printed.").With("signal", ended.Signal))
 	case ended.ExitCode != 0:
 		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command exited with code %d", ended.ExitCode).
-			Suggest("Read what it printed, in stderr_path and stdout_path; some programs exit so to tell a result."))
+			Suggest("%s", d.advise(ended, "Read what it printed, in stderr_path and stdout_path; some programs exit so to tell a result.")))
 	default:
 		return nil
 	}
 	_ = f.err.With("exit_code", ended.ExitCode).
 		With("stdout_tail", tailOf(ended.Stdout)).With("stderr_tail", tailOf(ended.Stderr))
 	return f
+}
+
+// advise puts what the sandbox is behind before other advice.
+func (d *Deps) advise(ended *proc.Result, next string) string {
+	if d.Denied != nil {
+		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
+			return said + " " + next
+		}
+	}
+	return next
 }
 
 // tailOf is the end of a stream.

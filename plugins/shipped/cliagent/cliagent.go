@@ -28,6 +28,9 @@ type Deps struct {
 	// of a search. It returns what the result's metadata says of it. Nil
 	// confines nothing.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
 	// SearchTimeout bounds file_search and grep_search, which then give what
 	// they have found; 30 seconds.
 	SearchTimeout time.Duration

@@ -52,6 +52,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	return New(Deps{
 		Workspace: ws, Web: web, OutputCap: config.OutputCap,
 		Prepare: config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
+		Denied:  config.Confine.Denied(ws.Root(), env.Workspace.Allow...),
 	}), nil
 }
 

@@ -101,7 +101,7 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 	}
 	p.report(o, ended)
 	remember(ctx, call, p, started, ended)
-	return o, p.failure(sh, ended)
+	return o, p.failure(deps, sh, ended)
 }
 
 func (p terminalParams) process(deps Deps, call *tool.Call, sh shell) proc.Command {
@@ -155,7 +155,7 @@ func exitCode(ended *proc.Result) int {
 
 // failure tells why a command failed, with what it printed; nil when it did
 // not.
-func (p terminalParams) failure(sh shell, ended *proc.Result) error {
+func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 	stdout, stderr := ended.Stdout.String(), ended.Stderr.String()
 	switch {
 	case ended.Cancelled:
@@ -173,8 +173,18 @@ func (p terminalParams) failure(sh shell, ended *proc.Result) error {
 			Suggest("Check the spelling, or install %s.", name)
 	}
 	return tool.Errorf(codeCommandFailed, "Command failed with exit code %d:%s", ended.ExitCode, streams("\n", stderr, stdout)).
-		Suggest("Read what it printed, correct the command and try again.").
+		Suggest("%s", deps.advise(ended, "Read what it printed, correct the command and try again.")).
 		With("exit_code", ended.ExitCode)
+}
+
+// advise puts what the sandbox is behind before other advice.
+func (d Deps) advise(ended *proc.Result, next string) string {
+	if d.Denied != nil {
+		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
+			return said + " " + next
+		}
+	}
+	return next
 }
 
 // streams puts standard error first and standard output under a heading.

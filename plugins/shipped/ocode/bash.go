@@ -133,7 +133,7 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 		return nil, err
 	}
 	p.report(o, ended)
-	return o, p.failure(ended)
+	return o, p.failure(deps, ended)
 }
 
 // command is one that a tool runs; what is said of its confinement goes into
@@ -234,7 +234,7 @@ func paragraph(text string) string {
 
 // failure tells why a command failed, with what it printed; nil when it did
 // not.
-func (p bashParams) failure(ended *proc.Result) error {
+func (p bashParams) failure(deps Deps, ended *proc.Result) error {
 	printed := ""
 	for _, text := range []string{ended.Stderr.String(), ended.Stdout.String()} {
 		if text = strings.TrimRight(text, "\n"); text != "" {
@@ -250,7 +250,17 @@ func (p bashParams) failure(ended *proc.Result) error {
 			Suggest("Give it more time with timeout (up to %d), or do less in one command.", maxSeconds)
 	case ended.ExitCode != 0:
 		return tool.Errorf(tool.CommandFailed, "Command failed with exit code %d%s", ended.ExitCode, printed).
-			Suggest("Read what it printed, correct the command and try again.")
+			Suggest("%s", deps.advise(ended, "Read what it printed, correct the command and try again."))
 	}
 	return nil
+}
+
+// advise puts what the sandbox is behind before other advice.
+func (d Deps) advise(ended *proc.Result, next string) string {
+	if d.Denied != nil {
+		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
+			return said + " " + next
+		}
+	}
+	return next
 }

@@ -29,6 +29,9 @@ type Deps struct {
 	// Prepare confines a child process before it starts, and tells what the
 	// result's metadata says of it. Nil confines nothing.
 	Prepare func(cmd *exec.Cmd) (metadata map[string]any, err error)
+	// Denied says what of a failure that Prepare is behind, by what the command
+	// printed. May be nil.
+	Denied func(printed string) string
 	// PrepareReading is Prepare for programs that only look.
 	PrepareReading func(cmd *exec.Cmd) error
 	// PrepareGit is Prepare for git on the work tree at top.

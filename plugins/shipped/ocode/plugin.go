@@ -67,6 +67,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Servers:   servers,
 		Workspace: ws, OutputCap: config.OutputCap, Granted: config.granted(),
 		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
+		Denied:         config.Confine.Denied(ws.Root(), env.Workspace.Allow...),
 		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
 		PrepareGit: func(top string) func(*exec.Cmd) error {
 			return confineGit(config.Confine, ws.Root(), top)

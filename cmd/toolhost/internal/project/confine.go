@@ -64,11 +64,12 @@ func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
 // results' metadata say of it. A tool of risk read_only cannot change the
 // workspace. The standard wrappers of that kind can change nothing at all, and
 // none of them needs caches.
-func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) func(*exec.Cmd, argv.Access) (map[string]any, error) {
+func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
+	prepare func(*exec.Cmd, argv.Access) (map[string]any, error), denied func(block string, access argv.Access, printed string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), cfg.Workspace.Allow
 	var once sync.Once
 	var policy sandbox.Policy
-	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) { // access is always the tool's
+	policyFor := func(access argv.Access) sandbox.Policy { // access is always the tool's
 		once.Do(func() {
 			switch granted := granting(settings, access); {
 			case standard && risk == tool.ReadOnly:
@@ -81,19 +82,33 @@ func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) fun
 				policy.NoCache = standard
 			}
 		})
-		return policy.ConfineTelling(cmd)
+		return policy
 	}
+	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
+			return policyFor(access).ConfineTelling(cmd)
+		},
+		func(block string, access argv.Access, printed string) string {
+			return policyFor(access).Denied(block, printed)
+		}
 }
 
-// confineTasks is how the commands of the Taskfile are confined.
-func (p *Project) confineTasks(cfg *config.Config) func(*exec.Cmd) (map[string]any, error) {
+// taskPolicy is how the commands of the Taskfile are confined.
+func (p *Project) taskPolicy(cfg *config.Config) sandbox.Policy {
 	access := argv.Access{}
 	if cfg.Taskfile != nil {
 		access = cfg.Taskfile.Access
 	} else if cfg.Sandbox != nil {
 		access.Network = cfg.Sandbox.Network
 	}
-	return granting(p.confineSettings(cfg), access).ConfineTelling(p.Workspace.Root(), cfg.Workspace.Allow...)
+	return granting(p.confineSettings(cfg), access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
+}
+
+// taskBlock names the block that grants the commands of the Taskfile something.
+func taskBlock(cfg *config.Config) string {
+	if cfg.Taskfile == nil {
+		return "a taskfile block of agent.hcl"
+	}
+	return "the taskfile block (" + cfg.Taskfile.Pos + ")"
 }
 
 // confinePlugin is how the processes of the project's own plugins are

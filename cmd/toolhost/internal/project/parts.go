@@ -249,7 +249,7 @@ func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.
 	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
 	tools := make([]tool.Tool, 0, len(standards)+len(own))
 	for i, spec := range slices.Concat(standards, own) {
-		deps.Prepare = p.confine(cfg, i < len(standards), spec.Risk)
+		deps.Prepare, deps.Denied = p.confine(cfg, i < len(standards), spec.Risk)
 		t, err := command.New(spec, deps)
 		if err != nil {
 			return nil, err
@@ -341,7 +341,9 @@ func cacheDir(name string) string {
 }
 
 func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
-	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: p.confineTasks(cfg)}
+	policy := p.taskPolicy(cfg)
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: policy.ConfineTelling}
+	options.Denied = func(printed string) string { return policy.Denied(taskBlock(cfg), printed) }
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout
 	}
@@ -352,7 +354,7 @@ func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
 	var resources []tool.Resource
 	for _, declared := range cfg.Resources {
-		deps.Prepare = p.confine(cfg, false, declared.Risk)
+		deps.Prepare, deps.Denied = p.confine(cfg, false, declared.Risk)
 		r, err := command.NewResource(declared, deps)
 		if err != nil {
 			return nil, nil, err
