@@ -124,8 +124,8 @@ const checks = {
     await withClient(way, user, async (client, dir) => {
       const result = await client.callTool(write);
       assert.ok(!result.isError, JSON.stringify(result));
-      assert.match(asked, /Approve the call of write_file/);
-      assert.match(asked, /"content":"hi"/);
+      assert.match(asked, /^Write file: a\.txt\? \(rule .*\)\nTool write_file/);
+      assert.match(asked, /\| \+hi/);
       assert.ok(written(dir));
     });
   },

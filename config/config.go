@@ -59,8 +59,7 @@ type Config struct {
 	EnvNames []string
 
 	file   *hcl.File
-	places map[string]hcl.Range      // of examples, by their Pos
-	attrs  map[string]hcl.Expression // of attributes, by what At takes
+	places map[string]hcl.Range // of examples, by their Pos
 }
 
 // Workspace is the workspace block.

@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -28,10 +27,8 @@ func (c *call) approve(ctx context.Context) error {
 	if !c.request.CanAsk {
 		return c.wait(ctx, "nobody to ask", "nobody can be asked")
 	}
-	return &tool.InputRequired{Key: ApprovalKey, Form: tool.Form{
-		Message: fmt.Sprintf("Approve the call of %s? %s", c.entry.Name, c.outcome.Decision.Reason),
-		Schema:  approvalForm,
-	}}
+	q := c.outcome.Question()
+	return &tool.InputRequired{Key: ApprovalKey, Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
 }
 
 // answeredApproval does what the person said, if one has said anything.

@@ -176,6 +176,7 @@ func (c *call) judge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.outcome.Params, c.outcome.Argv = proposal.Params, proposal.Argv
 	c.outcome.Decision = decide(ctx, *proposal)
 	if a := c.outcome.Decision.Action; a != Allow && a != Ask && !c.request.DryRun {
 		c.decided(ctx, "")

@@ -240,6 +240,11 @@ type Outcome struct {
 	Plan *tool.Plan
 	// Decision is what the judge said.
 	Decision Decision
+	// Params and Argv are what the judge was asked about: the parameters with
+	// their defaults and the answers to the tool's questions, and the command
+	// that the call would run, where the tool can tell. Empty without a judge.
+	Params json.RawMessage
+	Argv   []string
 }
 
 // countingRecorder counts steps and keeps nothing.

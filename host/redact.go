@@ -115,7 +115,18 @@ func (d *redactor) details(details map[string]any) map[string]any {
 	return out
 }
 
+// object gives JSON without secrets.
+func (d *redactor) object(raw json.RawMessage) json.RawMessage {
+	if d == nil || len(raw) == 0 {
+		return raw
+	}
+	return json.RawMessage(d.json.Replace(string(raw)))
+}
+
 func (d *redactor) texts(texts []string) []string {
+	if d == nil {
+		return texts
+	}
 	clean := slices.Clone(texts)
 	for i := range clean {
 		clean[i] = d.text.Replace(clean[i])
@@ -146,9 +157,7 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 	}
 	clean := *q
 	clean.Form.Message, clean.Form.URL = d.text.Replace(q.Form.Message), d.text.Replace(q.Form.URL)
-	if len(q.Form.Schema) > 0 {
-		clean.Form.Schema = json.RawMessage(d.json.Replace(string(q.Form.Schema)))
-	}
+	clean.Form.Schema = d.object(q.Form.Schema)
 	if q.Form.Sample != nil {
 		clean.Form.Sample = d.sample(*q.Form.Sample)
 	}

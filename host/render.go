@@ -38,6 +38,7 @@ func (c *call) redact() {
 	d, o := c.host.redact.redactor.Load(), &c.outcome
 	o.Result, o.Err, o.Plan, o.Input = d.result(o.Result), d.error(o.Err), d.plan(o.Plan), d.input(o.Input)
 	o.Decision.Reason = d.string(o.Decision.Reason)
+	o.Params, o.Argv = d.object(o.Params), d.texts(o.Argv)
 }
 
 // hideStack moves a panic's stack from the error, which callers see, to the

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/go-task/task/v3"
+	taskerrors "github.com/go-task/task/v3/errors"
 
 	"github.com/toolhost/toolhost/taskfile/protocol"
 )
@@ -31,8 +32,14 @@ func listing(ctx context.Context, req *request) (listing protocol.Listing) {
 	}()
 	l, err := load(ctx, req)
 	listing = protocol.Listing{Kind: protocol.OK, Commands: []protocol.Command{}, Files: l.sortedFiles()}
-	if err == nil {
+	switch {
+	case err == nil && req.steps != "":
+		listing.Steps, err = l.steps(req.steps)
+	case err == nil:
 		listing.Commands, err = l.commands()
+	}
+	if is[*taskerrors.TaskNotFoundError](err) {
+		listing.Kind, err = protocol.NotFound, nil
 	}
 	if err != nil {
 		report := classify(err)

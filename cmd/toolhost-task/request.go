@@ -11,7 +11,7 @@ import (
 
 const usage = `toolhost-task runs the commands of a Taskfile for toolhost.
 
-  toolhost-task --describe --dir DIR --taskfile FILE
+  toolhost-task --describe [--steps NAME] --dir DIR --taskfile FILE
   toolhost-task --exact NAME --dir DIR --taskfile FILE [--report fd:N|FILE] [-- ARGS...]
   toolhost-task [options] [NAME...] [VARIABLE=value...] [-- ARGS...]
 
@@ -30,6 +30,7 @@ type request struct {
 	describe bool
 	exact    bool
 	report   string
+	steps    string // the command of which a description tells what it runs
 
 	dir, taskfile string
 	names         []string
@@ -68,6 +69,7 @@ func parse(args []string) (*request, error) {
 func (r *request) define(flags *pflag.FlagSet) (exact *string) {
 	flags.BoolVar(&r.describe, "describe", false, "")
 	flags.StringVar(&r.report, "report", "", "")
+	flags.StringVar(&r.steps, "steps", "", "")
 	flags.StringVarP(&r.dir, "dir", "d", "", "")
 	flags.StringVarP(&r.taskfile, "taskfile", "t", "", "")
 	flags.StringVar(&r.sort, "sort", "", "")

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -31,7 +30,6 @@ type app struct {
 	redactor  *atomic.Pointer[record.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
-	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
 	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/approval"
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/show"
@@ -77,7 +78,6 @@ It works on a terminal only; --deny works anywhere.`, spoken(approval.GrantTime)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, for programs")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
-	a.completeFrom(c, "", waitingCalls)
 	return c
 }
 
@@ -106,7 +106,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	fmt.Fprintln(w, "ID\tTOOL\tSESSION\tEXPIRES\tPARAMETERS")
 	for _, pending := range waiting {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(pending.ID), show.Line(pending.Tool), show.Line(firstOf(pending.Session, "any")),
-			pending.Expires.Local().Format(time.TimeOnly), shortValue(pending.Params))
+			pending.Expires.Local().Format(time.TimeOnly), show.Line(excerpt.Shorten(compact(pending.Params), 80)))
 	}
 	return w.Flush()
 }
@@ -134,8 +134,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
 	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
-	request.Params = pending.Params
-	a.showApproval(request, outcome)
+	a.showApproval(outcome)
 	verdict, reason, err := a.askVerdict(ctx)
 	if err != nil {
 		return err

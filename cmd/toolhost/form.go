@@ -136,9 +136,9 @@ func (f *formField) prompt() string {
 		prompt += " (true/false)"
 	}
 	if len(f.Default) > 0 {
-		prompt += " (" + shortValue(f.Default) + ")"
+		prompt += " (" + show.Line(defaultText(f.Default)) + ")"
 	}
-	return show.Text(prompt)
+	return show.Line(prompt)
 }
 
 // choices are the values to choose from, with their titles.
@@ -200,4 +200,13 @@ func misfit(form json.RawMessage, name string, value json.RawMessage) string {
 		}
 	}
 	return ""
+}
+
+// defaultText is a field's default as one would type it.
+func defaultText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return compact(raw)
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -26,7 +23,7 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 		if outcome.Input == nil {
 			return outcome, nil
 		}
-		answer, err := a.ask(ctx, request, outcome)
+		answer, err := a.ask(ctx, outcome)
 		if err != nil {
 			return nil, err
 		}
@@ -36,9 +33,9 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 	}
 }
 
-func (a *app) ask(ctx context.Context, request host.Request, o *host.Outcome) (tool.Answer, error) {
+func (a *app) ask(ctx context.Context, o *host.Outcome) (tool.Answer, error) {
 	if host.IsApproval(o.Input) {
-		a.showApproval(request, o)
+		a.showApproval(o)
 		verdict, reason, err := a.askVerdict(ctx)
 		return host.Approval(verdict, reason), err
 	}
@@ -71,87 +68,20 @@ func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, er
 	}
 }
 
-// showApproval shows a call before it is approved.
-func (a *app) showApproval(request host.Request, o *host.Outcome) {
-	fmt.Fprintf(a.err, "Tool: %s\nParameters:\n", o.Tool)
-	var params map[string]json.RawMessage
-	_ = json.Unmarshal(request.Params, &params)
-	for _, name := range declaredOrder(params, o.Definition) {
-		fmt.Fprintf(a.err, "  %s: %s\n", show.Line(name), shownParam(name, params[name]))
-	}
-	if o.Plan != nil && len(o.Plan.FilesAffected) > 0 {
-		fmt.Fprintf(a.err, "Files affected: %s\n", show.Text(strings.Join(o.Plan.FilesAffected, ", ")))
-	}
-	if o.Definition != nil && o.Definition.Risk != "" {
-		fmt.Fprintf(a.err, "Risk level: %s\n", o.Definition.Risk)
-	}
-	if o.Plan != nil && o.Plan.Preview != "" {
-		fmt.Fprintf(a.err, "\n%s\n", show.Text(strings.TrimSuffix(o.Plan.Preview, "\n")))
-	}
-	if o.Decision.Reason != "" {
-		fmt.Fprintf(a.err, "Why you are asked: %s\n", o.Decision.Reason)
+// showApproval shows a call before it is approved. The last line before the
+// prompt says again what it is about, where the first has left the screen.
+func (a *app) showApproval(o *host.Outcome) {
+	q, width := o.Question(), cmp.Or(terminalWidth(a.err), show.Width)
+	body := q.Body(width)
+	fmt.Fprint(a.err, body)
+	if lines := strings.Count(body, "\n"); lines > mostLines {
+		fmt.Fprintf(a.err, "\nRead all %d lines above (sha256 %s).\n%s\n", lines, show.Digest(body), q.Headline())
 	}
 	fmt.Fprintln(a.err)
 }
 
-// declaredOrder gives the names of parameters in the order in which the tool
-// declares them, others last.
-func declaredOrder(params map[string]json.RawMessage, def *tool.Definition) []string {
-	names := sortedNames(params)
-	if def == nil {
-		return names
-	}
-	place := make(map[string]int)
-	for i, name := range propertyNames(def.Parameters) {
-		place[name] = i - len(def.Parameters) // before any that is not declared
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
-	return names
-}
-
-// propertyNames lists the properties of an object schema as they are written.
-func propertyNames(schema json.RawMessage) []string {
-	var outer struct {
-		Properties json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &outer) != nil {
-		return nil
-	}
-	var names []string
-	decoder := json.NewDecoder(bytes.NewReader(outer.Properties))
-	_, _ = decoder.Token() // the opening brace
-	for decoder.More() {
-		name, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			break
-		}
-		names = append(names, fmt.Sprint(name))
-	}
-	return names
-}
-
-// shownParam shows a parameter; the content of a file only by its size, since
-// the plan shows it.
-func shownParam(name string, raw json.RawMessage) string {
-	var text string
-	if name == "content" && json.Unmarshal(raw, &text) == nil {
-		return fmt.Sprintf("<%d bytes>", len(text))
-	}
-	return shortValue(raw)
-}
-
-// shortValue shows a parameter; a long text only by its size.
-func shortValue(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return show.Line(compact(raw))
-	}
-	if len(text) > 80 || strings.Contains(text, "\n") || show.Text(text) != text {
-		return fmt.Sprintf("<%d bytes>", len(text))
-	}
-	return text
-}
+// mostLines is how many lines of a question a terminal shows at one time, about.
+const mostLines = 30
 
 // readLine prompts and reads one line, unless ctx ends first. ended tells that
 // the input ended with it, so that no more lines will come.

@@ -121,7 +121,7 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 	a.warnOfProblems(ctx, p)
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.SessionEnded, Search: search,
-		Instructions: a.instructions(p, stands),
+		Instructions: a.instructions(p, stands), KeepQuestion: p.KeepQuestion,
 	})
 	go p.KeepTidy(ctx)
 	watch(ctx, p.ConfigFiles, func() { a.reload(ctx, p, server, stands) })

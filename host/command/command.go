@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // DefaultTimeout bounds a command that names no timeout.
@@ -188,7 +190,28 @@ func (c *command) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	return &tool.Plan{FilesAffected: c.affected(run), Preview: "$ " + commandLine(run.Argv) + "\n"}, nil
+	return &tool.Plan{FilesAffected: c.affected(run), Preview: c.preview(run)}, nil
+}
+
+// preview shows what a run consists of, all of it.
+func (c *command) preview(run *argv.Run) string {
+	hidden := func(text string) string { return text }
+	if secrets := c.secrets(); len(secrets) > 0 {
+		hidden = strings.NewReplacer(secrets...).Replace // here, before their characters are written out
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "$ %s\n", show.Argv(hiddenIn(run.Argv, hidden)))
+	if path, err := c.lookUp(); err == nil && path != run.Argv[0] {
+		fmt.Fprintf(&b, "runs %s\n", show.Word(path))
+	}
+	for _, name := range slices.Sorted(maps.Keys(run.Env)) {
+		fmt.Fprintf(&b, "with %s=%s\n", show.Word(name), show.Word(hidden(run.Env[name])))
+	}
+	if len(run.Stdin) > 0 {
+		text := hidden(string(run.Stdin))
+		fmt.Fprintf(&b, "reads %d bytes:\n%s", len(run.Stdin), show.Block(text, show.Width))
+	}
+	return b.String()
 }
 
 // CommandLine implements tool.Commander.
@@ -232,16 +255,22 @@ func (c *command) affected(run *argv.Run) []string {
 	return slices.Compact(files)
 }
 
-// commandLine writes an argument list as one would type it.
-func commandLine(args []string) string {
-	words := make([]string, len(args))
-	for i, arg := range args {
-		words[i] = arg
-		if arg == "" || strings.ContainsAny(arg, " \t\n'\"\\|&;<>()$`*?[]{}#~!") {
-			words[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+func hiddenIn(words []string, hidden func(string) string) []string {
+	shown := make([]string, len(words))
+	for i, word := range words {
+		shown[i] = hidden(word)
+	}
+	return shown
+}
+
+// secrets are the secrets and what stands for them, the longest first.
+func (c *command) secrets() (pairs []string) {
+	for _, secret := range slices.SortedFunc(slices.Values(c.deps.Secrets), func(a, b string) int { return len(b) - len(a) }) {
+		if secret != "" {
+			pairs = append(pairs, secret, "[redacted]")
 		}
 	}
-	return strings.Join(words, " ")
+	return pairs
 }
 
 // Call implements tool.Tool.

@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // report turns the end of a process into a result: what it printed, or an
@@ -25,7 +26,7 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 			Suggest("Run it on less data; it may have run out of memory.")
 	case !c.spec.Succeeded(p.ExitCode):
 		return nil, c.failure(tool.CommandFailed, p, "%s failed with exit code %d", run.Argv[0], p.ExitCode).
-			Suggest("%sRead what it printed, correct the call and try again. It was called as: %s", c.denied(p), commandLine(run.Argv))
+			Suggest("%sRead what it printed, correct the call and try again. It was called as: %s", c.denied(p), show.Argv(run.Argv))
 	}
 	if len(c.spec.Outputs) > 0 {
 		return c.made(ctx, run, values, p)

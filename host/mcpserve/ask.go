@@ -22,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Whether a call may run, and what a tool wants to know, is asked of the
@@ -56,7 +57,7 @@ func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcom
 	}
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions(outcome.Input) {
-		requests[q.Key] = requestOf(in, outcome, q)
+		requests[q.Key] = s.requestOf(outcome, q)
 		state.Open[q.Key] = tool.Form{Message: excerpt.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
 	}
 	return &open{requests, s.sign(state)}
@@ -78,14 +79,14 @@ func questions(input *tool.InputRequired) []*tool.InputRequired {
 	return append([]*tool.InputRequired{input}, input.Also...)
 }
 
-func requestOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
+func (s *Server) requestOf(outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
 	switch {
 	case q.Form.Sample != nil:
 		return sampling(*q.Form.Sample)
 	case q.Form.Roots:
 		return &mcp.ListRootsParams{}
 	}
-	return formOf(in, outcome, q)
+	return s.formOf(outcome, q)
 }
 
 // putNow puts the questions of an outcome to a client of an older revision,
@@ -96,7 +97,7 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: known(before, outcome)}
 	for _, q := range questions(outcome.Input) {
 		began := time.Now()
-		response, err := put(waiting, in, outcome, q)
+		response, err := s.put(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
 			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
@@ -161,54 +162,36 @@ func unasked(q *tool.InputRequired, err error) *tool.Error {
 }
 
 // put sends one question to a client that can be sent requests.
-func put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse, error) {
+func (s *Server) put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse, error) {
 	if q.Form.Roots {
 		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})
 	}
-	return in.session.Elicit(ctx, formOf(in, outcome, q))
+	return in.session.Elicit(ctx, s.formOf(outcome, q))
 }
 
 // formOf is a question of an outcome as MCP's elicitation.
-func formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
+func (s *Server) formOf(outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
 	if q.Form.URL != "" {
-		return &mcp.ElicitParams{Mode: "url", Message: q.Form.Message, URL: q.Form.URL, ElicitationID: rand.Text()}
+		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL, ElicitationID: rand.Text()}
 	}
 	schema := q.Form.Schema
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return &mcp.ElicitParams{Mode: "form", Message: question(in, outcome, q), RequestedSchema: schema}
+	return &mcp.ElicitParams{Mode: "form", Message: s.question(outcome, q), RequestedSchema: schema}
 }
 
-// question is the text that the user sees, with the plan for an approval.
-func question(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) string {
-	text := q.Form.Message
+// question is the text that the user sees, the whole call for an approval.
+func (s *Server) question(outcome *host.Outcome, q *tool.InputRequired) string {
 	if !host.IsApproval(q) {
-		return text
+		return show.Text(q.Form.Message)
 	}
-	text += "\n\nParameters: " + cut(policy.CanonicalJSON(in.arguments))
-	if outcome.Plan == nil {
-		return text
-	}
-	if len(outcome.Plan.FilesAffected) > 0 {
-		text += "\n\nFiles affected: " + strings.Join(outcome.Plan.FilesAffected, ", ")
-	}
-	if outcome.Plan.Preview != "" {
-		text += "\n\n" + cut(outcome.Plan.Preview)
-	}
-	return text
+	return outcome.Question().Text(show.Width, mostShown, s.options.KeepQuestion)
 }
 
-// mostShown bounds each part of a question, in bytes.
+// mostShown bounds a question for approval, in bytes. What is longer is kept in
+// a file.
 const mostShown = 16 << 10
-
-// cut leaves out what a person would not read, and says so.
-func cut(text string) string {
-	if len(text) <= mostShown {
-		return text
-	}
-	return excerpt.Head(text, mostShown) + fmt.Sprintf("\n[%d more bytes are not shown]", len(text)-mostShown)
-}
 
 // resume reads the answers that a request carries. Questions that it leaves
 // open are put again. Without a state there are no questions that it could

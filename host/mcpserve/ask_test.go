@@ -79,7 +79,7 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
 	const params = `{"path":"a","n":1}`
 	q, key := w.ask("write", params)
-	assert.Contains(t, fmt.Sprint(q.InputRequests), `{"n":1,"path":"a"}`, "the user sees what would run")
+	assert.Contains(t, fmt.Sprint(q.InputRequests), "Parameters:\n  path: a\n  n: 1\n", "the user sees what would run")
 
 	body, signature, _ := strings.Cut(q.RequestState, ".")
 	decoded, err := base64.RawURLEncoding.DecodeString(body)

@@ -80,7 +80,7 @@ func TestACallThroughTheSearchNeedsItsApproval(t *testing.T) {
 	w := serveServer(t, server)
 	const params = `{"name":"write","arguments":{"path":"a"}}`
 	q, key := w.ask("call_tool", params)
-	assert.Contains(t, fmt.Sprint(q.InputRequests), "Approve the call of write?")
+	assert.Contains(t, fmt.Sprint(q.InputRequests), "Write: a? (rule dangerous)")
 	m := w.reply("call_tool", `{"name":"other","arguments":{"path":"a"}}`, key, q.RequestState, yes)
 	data, err := json.Marshal(m)
 	require.NoError(t, err)

@@ -32,6 +32,10 @@ type Options struct {
 	// SessionEnded is called when a session has ended and none of its calls
 	// runs any more, to release what was kept for it. May be nil.
 	SessionEnded func(session string)
+	// KeepQuestion stores a question for approval that is too long to be shown
+	// and gives the file's absolute path, where no tool can change it. Nil has
+	// long questions shown whole.
+	KeepQuestion func(text string) (file string, err error)
 	// AskTimeout is how long a question to the user may wait for its answer.
 	// Zero means DefaultAskTimeout.
 	AskTimeout time.Duration

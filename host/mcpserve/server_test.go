@@ -289,7 +289,7 @@ func TestApprovalByElicitation(t *testing.T) {
 			})
 			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "write"})
 			require.NoError(t, err)
-			assert.Contains(t, message, "Approve the call of write?")
+			assert.Contains(t, message, "Write? (rule dangerous)")
 			assert.Equal(t, want, runs)
 			assert.Equal(t, want == 0, r.IsError)
 		})

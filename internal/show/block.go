@@ -65,3 +65,11 @@ func Digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
+
+// columns is how many columns a line takes at most.
+func columns(line string) (n int) {
+	for _, r := range line {
+		n += columnsOf(r, n)
+	}
+	return n
+}

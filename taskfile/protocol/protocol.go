@@ -44,6 +44,19 @@ type Listing struct {
 	Files []string `json:"files"`
 	// Problem says what is wrong when Kind is not OK.
 	Problem *Problem `json:"problem,omitempty"`
+	// Steps are what one command runs and leads to, where that was asked for
+	// with --steps.
+	Steps []Step `json:"steps,omitempty"`
+}
+
+// Step is a command of a Taskfile with what it runs, as the file has it: a line
+// each, which may hold line feeds.
+type Step struct {
+	Name string `json:"name"`
+	// File is an absolute path; it may be empty.
+	File  string   `json:"file,omitempty"`
+	Line  int      `json:"line,omitempty"`
+	Lines []string `json:"lines"`
 }
 
 // Command is one command of a Taskfile.

@@ -1,0 +1,174 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Question is a call that a person decides on. What it shows is the whole call;
+// nothing is left out because of its length.
+type Question struct {
+	Tool, Title, Risk string
+	// Rule and Reason say why it is asked about.
+	Rule, Reason string
+	// Object is what the call is about, "h.txt", where that is known.
+	Object string
+	// Argv is the command that would run, where the tool can tell.
+	Argv   []string
+	Params []Param
+	Files  []string
+	// Effect is what would happen, as the tool says: a diff, commands.
+	Effect string
+}
+
+// Param is a parameter of a call.
+type Param struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// How much of the first line a title and an object may take, in characters.
+const (
+	mostTitle  = 40
+	mostObject = 60
+)
+
+// Headline says in one line what is asked, and why. A client may show no more.
+func (q Question) Headline() string {
+	text := head(Line(q.Title), mostTitle)
+	switch {
+	case len(q.Argv) > 0:
+		text = "Run " + head(Argv(q.Argv), mostObject)
+	case q.Object != "":
+		text += ": " + head(Line(q.Object), mostObject)
+	case len(q.Files) > 0:
+		text += ": " + head(Line(strings.Join(q.Files, ", ")), mostObject)
+	}
+	if q.Rule == "" {
+		return text + "?"
+	}
+	return text + "? (rule " + Word(q.Rule) + ")"
+}
+
+// head is the beginning of a text; the whole stands below.
+func head(text string, most int) string {
+	if columns(text) <= most {
+		return text
+	}
+	return wrap(text, most)[0] + " ... (see below)"
+}
+
+// Why is the second line: which tool, and the reason.
+func (q Question) Why() string {
+	text := "Tool " + head(Line(q.Tool), 2*mostObject)
+	if q.Risk != "" {
+		text += " (" + Line(q.Risk) + ")"
+	}
+	if q.Reason != "" {
+		text += ": " + head(Line(q.Reason), 3*mostObject)
+	}
+	return text
+}
+
+// Body shows the call itself, in lines of at most width columns where they have
+// to be kept apart.
+func (q Question) Body(width int) string {
+	var b strings.Builder
+	b.WriteString(labelled("Tool: ", q.Tool, width))
+	b.WriteString("Parameters:\n")
+	for _, p := range q.Params {
+		b.WriteString(q.param(p, width))
+	}
+	if len(q.Files) > 0 {
+		b.WriteString(labelled("Files affected: ", strings.Join(q.Files, ", "), width))
+	}
+	if q.Risk != "" {
+		b.WriteString(labelled("Risk level: ", q.Risk, width))
+	}
+	if len(q.Argv) > 0 {
+		b.WriteString("Command, word by word:\n" + Block(Argv(q.Argv), width))
+	}
+	if q.Effect != "" {
+		b.WriteString("Effect:\n" + Prose(strings.TrimSuffix(q.Effect, "\n"), width))
+	}
+	if q.Reason != "" {
+		b.WriteString(labelled("Why you are asked: ", q.Reason, width))
+	}
+	return b.String()
+}
+
+// labelled is a text behind its label: in the same line where both fit into it,
+// so that no terminal makes another line of its end, else in a block below.
+func labelled(label, text string, width int) string {
+	shown := Line(text)
+	if shown != text || strings.TrimSpace(text) != text || text == "" {
+		shown = Word(text)
+	}
+	if !strings.Contains(text, "\n") && columns(label)+columns(shown) <= width {
+		return label + shown + "\n"
+	}
+	indent := label[:len(label)-len(strings.TrimLeft(label, " "))] + "  "
+	block := strings.TrimSuffix(Block(text, width-len(indent)), "\n")
+	return fmt.Sprintf("%s<%d bytes>\n%s%s\n", label, len(text), indent, strings.ReplaceAll(block, "\n", "\n"+indent))
+}
+
+// param shows a parameter, texts without the quotes of JSON.
+func (q Question) param(p Param, width int) string {
+	label := "  " + head(Line(p.Name), mostTitle) + ": "
+	var text string
+	isText := json.Unmarshal(p.Value, &text) == nil && len(p.Value) > 0 && p.Value[0] == '"'
+	switch {
+	case !isText && columns(label)+columns(compact(p.Value)) > width:
+		text = indented(p.Value)
+	case !isText:
+		text = compact(p.Value)
+	case p.Name == "content" && q.hasDiff(): // the diff has it
+		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
+	}
+	return labelled(label, text, width)
+}
+
+// hasDiff reports whether the effect is a diff, and so shows what a file will
+// hold.
+func (q Question) hasDiff() bool {
+	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// Text is the whole question: the two lines that matter, and the call. Where it
+// is longer than most bytes, keep stores it whole and gives the file's name, and
+// the first lines say that the file is to be read. Without a place to keep it, it
+// stays whole.
+func (q Question) Text(width, most int, keep func(text string) (file string, err error)) string {
+	first, body := q.Headline()+"\n"+q.Why()+"\n", q.Body(width)
+	whole := first + "\n" + body
+	if len(whole) <= most || keep == nil {
+		return whole
+	}
+	file, err := keep(whole)
+	if err != nil {
+		return whole
+	}
+	lines := strings.Count(whole, "\n")
+	long := fmt.Sprintf("TOO LONG TO SHOW HERE (%d lines). Read all of it before you allow it: %s (sha256 %s)\n", lines, Word(file), Digest(whole))
+	shown := body[:strings.LastIndexByte(body[:min(most, len(body))], '\n')+1]
+	left := strings.Count(body, "\n") - strings.Count(shown, "\n")
+	return q.Headline() + "\n" + long + q.Why() + "\n\n" + shown + fmt.Sprintf("[%d more lines are in the file]\n", left)
+}
