@@ -1,4 +1,4 @@
-# toolhost: build, show, test. Needs Go and nothing else.
+# toolhost: build, show, test. Needs Go and git, and nothing else.
 
 GO      ?= go
 BIN     := bin

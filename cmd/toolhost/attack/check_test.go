@@ -57,7 +57,7 @@ func (a *arena) inspect(said ...string) []violation {
 			add(checkWhole, "%s: %v, %d bytes", path, err, len(data))
 		}
 	}
-	if pids := a.marked(); len(pids) > 0 && !within(time.Second, func() bool { pids = a.marked(); return len(pids) == 0 }) {
+	if pids := a.marked(); len(pids) > 0 && !within(soon, func() bool { pids = a.marked(); return len(pids) == 0 }) {
 		add(checkProcess, "%v are alive", pids)
 	}
 	if n := a.reached.Load(); n > 0 {

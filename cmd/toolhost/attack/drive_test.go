@@ -22,6 +22,9 @@ import (
 // patience bounds a wait for what comes soon unless something is broken.
 const patience = 2 * time.Minute
 
+// soon bounds what happens at once where the machine has time.
+const soon = 5 * time.Second
+
 // result is what a call came to, through either face.
 type result struct {
 	failed  bool
@@ -330,7 +333,7 @@ func byTime(a, b string) int {
 func (h *host) inspect(r *result) []violation {
 	found := append(r.faults, h.a.inspect(append(r.said, h.stderr.String())...)...)
 	began := time.Now()
-	if h.wait(h.start("ping", "{}"), time.Second) == nil {
+	if h.wait(h.start("ping", "{}"), soon) == nil {
 		found = append(found, violation{checkAlive, fmt.Sprintf("no pong in %s", time.Since(began))})
 	}
 	h.mu.Lock()
