@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
 
-.PHONY: all build plugins run test race probe lint fuzz bench soak cross clean
+.PHONY: all build plugins run test race probe mutate lint fuzz bench soak cross clean
 
 all: build
 
@@ -39,6 +39,11 @@ race:
 # docs/SANDBOX.md says.
 probe:
 	$(GO) test ./host/sandbox -count=1 -v -run '^(TestProbe|TestPromiseIsDocumented)$$'
+
+# mutate takes one check of the defence away after the other, and demands that
+# a test fails. It does not run as the root user.
+mutate:
+	$(GO) run ./internal/mutate
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

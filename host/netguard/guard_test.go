@@ -100,6 +100,15 @@ func TestRefusedTargets(t *testing.T) {
 	assert.NotZero(t, hits.Load())
 }
 
+// Whatever the system takes such a name for, it is not asked.
+func TestUnusualSpellingsAreNotLookedUp(t *testing.T) {
+	c := newClient(t, netguard.Options{})
+	for _, host := range []string{"127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1.", "0"} {
+		assert.Equal(t, tool.Blocked, tool.CodeOf(c.Check("http://"+host+"/")), host)
+	}
+	assert.NoError(t, c.Check("http://www.example.com/"), "the control")
+}
+
 func TestInvalidTargets(t *testing.T) {
 	c := local(t)
 	for _, target := range []string{

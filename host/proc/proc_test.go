@@ -243,6 +243,20 @@ func TestLookPath(t *testing.T) {
 	}
 }
 
+// What lies in the directory that toolhost was started in is not on PATH.
+func TestLookPathPassesRelativeDirectoriesOver(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bin", "only-here"), []byte("#!/bin/false"), 0o755))
+	t.Chdir(dir)
+	t.Setenv("PATH", "bin")
+	_, err := proc.LookPath("only-here", t.TempDir())
+	assert.Equal(t, tool.CommandNotFound, tool.CodeOf(err), "%v", err)
+	t.Setenv("PATH", filepath.Join(dir, "bin"))
+	_, err = proc.LookPath("only-here", t.TempDir())
+	assert.NoError(t, err, "the control")
+}
+
 func TestProgramsThatCannotRun(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")

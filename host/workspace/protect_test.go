@@ -62,6 +62,21 @@ func TestProtectedIsNotWritten(t *testing.T) {
 	}
 }
 
+// A link that has a protected name says what agents may do by what it leads to.
+func TestLinksOfProtectedNamesAreNotWrittenThrough(t *testing.T) {
+	a := newArena(t)
+	plant(t, a.ws, "plain.hcl", "mine")
+	a.link(t, "plain.hcl", "agent.hcl")
+	a.link(t, "plain.hcl", "free.hcl")
+	w := a.open(t, workspace.Options{})
+	_, err := w.WriteFile("agent.hcl", []byte("theirs"), workspace.WriteOptions{})
+	assert.Equal(t, tool.PermissionDenied, tool.CodeOf(err), "%v", err)
+	assert.Equal(t, "mine", content(t, a.ws, "plain.hcl"))
+	_, err = w.WriteFile("free.hcl", []byte("theirs"), workspace.WriteOptions{})
+	require.NoError(t, err, "the control: another link is written through")
+	assert.Equal(t, "theirs", content(t, a.ws, "plain.hcl"))
+}
+
 func TestProtectedCanBeRead(t *testing.T) {
 	a := protectedArena(t)
 	w := a.open(t, workspace.Options{})

@@ -369,6 +369,10 @@ func TestSignatures(t *testing.T) {
 	s.files["/w.tar.gz"] = targz(t, file("toolhost-plugin-weather", program("weather", "6.6.6")))
 	_, err = in.Install(t.Context(), request)
 	assert.Equal(t, tool.Blocked, tool.CodeOf(err))
+	delete(s.files, "/w.tar.gz.minisig")
+	_, err = in.Install(t.Context(), request)
+	assert.Equal(t, tool.Blocked, tool.CodeOf(err), "%v", err)
+	assert.ErrorContains(t, err, "is not signed")
 	assert.Equal(t, []string{"1.2.0"}, in.Store.Versions("weather"))
 
 	parsed, err := install.ParseKey(author.public)
