@@ -1,6 +1,8 @@
 package plugins
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"time"
 
@@ -23,14 +25,16 @@ const (
 const costFactor = 3
 
 // recallFailures takes the failed starts of earlier hosts into account, unless
-// the program has changed since. The lock is held.
+// the program or its configuration has changed since. The lock is held.
 func (p *plugin) recallFailures() {
 	if p.recalled {
 		return
 	}
 	p.recalled = true
 	h := p.tally.file.read()
-	if h.FailuresInRow == 0 || h.LastError == nil || h.Failed != p.programIdentity() {
+	program := p.programIdentity()
+	missing := program == identity{} && !p.spec.Shipped // it fails at once, and may have come meanwhile
+	if h.FailuresInRow == 0 || h.LastError == nil || missing || h.Failed != program || h.FailedConfig != p.configDigest() {
 		return
 	}
 	p.breaker.Recall(h.FailuresInRow, h.LastErrorAt, costFactor*h.FailureTook)
@@ -48,6 +52,13 @@ func (p *plugin) programIdentity() identity {
 		return identity{}
 	}
 	return identityOf(info)
+}
+
+// configDigest tells one configuration from another. It may hold secrets, so it
+// is not kept itself.
+func (p *plugin) configDigest() string {
+	sum := sha256.Sum256(tool.MustMarshal([]any{p.spec.Config, p.spec.Args, p.spec.Env}))
+	return hex.EncodeToString(sum[:8])
 }
 
 // tripped is the error of a call that comes too early. The lock is held.

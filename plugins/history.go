@@ -53,6 +53,8 @@ type History struct {
 	FailuresInRow int           `json:"failures_in_row,omitempty"`
 	FailureTook   time.Duration `json:"failure_took,omitempty"`
 	Failed        identity      `json:"failed_program,omitzero"`
+	// FailedConfig is a digest of the configuration that it failed with.
+	FailedConfig string `json:"failed_config,omitempty"`
 	// Live are the processes that run now.
 	Live []LiveProcess `json:"live,omitempty"`
 }
@@ -130,11 +132,11 @@ func (h *History) add(more *History) {
 		h.FailuresInRow = 0
 	}
 	if more.FailuresInRow > 0 {
-		if more.Failed != h.Failed {
+		if more.Failed != h.Failed || more.FailedConfig != h.FailedConfig {
 			h.FailuresInRow = 0
 		}
 		h.FailuresInRow += more.FailuresInRow
-		h.FailureTook, h.Failed = more.FailureTook, more.Failed
+		h.FailureTook, h.Failed, h.FailedConfig = more.FailureTook, more.Failed, more.FailedConfig
 	}
 	if more.StartTook > 0 {
 		h.StartTook = more.StartTook

@@ -198,7 +198,7 @@ func (p *plugin) run(in *instance) {
 		counts := !p.closed
 		p.mu.Unlock()
 		if counts {
-			p.tally.failedStart(in.failure, time.Since(began), p.programIdentity())
+			p.tally.failedStart(in.failure, time.Since(began), p.programIdentity(), p.configDigest())
 		}
 		close(in.ready)
 		return

@@ -72,11 +72,11 @@ func (t *tally) ended(pid int, peak int64, crash *tool.Error) {
 	})
 }
 
-func (t *tally) failedStart(err *tool.Error, took time.Duration, program identity) {
+func (t *tally) failedStart(err *tool.Error, took time.Duration, program identity, config string) {
 	t.note(0, func(h *History) {
 		h.FailedStarts++
 		h.FailuresInRow++
-		h.FailureTook, h.Failed = took, program
+		h.FailureTook, h.Failed, h.FailedConfig = took, program, config
 		h.LastError, h.LastErrorAt = err, time.Now()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		for _, left := range p.Host.Catalog().LeftOut() {
 			findings = append(findings, finding{Check: left.Source, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
 		}
-		findings = append(findings, pluginFindings(p)...)
+		findings = append(findings, unlessNamed(findings, pluginFindings(p))...)
 		findings = append(findings, serverFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
 			findings = append(findings, finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
@@ -124,6 +125,13 @@ func (a *app) likelyRoot() string {
 		return "."
 	}
 	return filepath.Dir(path)
+}
+
+// unlessNamed gives those of more that are about something else than told ones.
+func unlessNamed(told, more []finding) []finding {
+	return slices.DeleteFunc(more, func(f finding) bool {
+		return slices.ContainsFunc(told, func(t finding) bool { return t.Check == f.Check })
+	})
 }
 
 // pluginFindings tells of the plugins that failed the last time, in whichever

@@ -76,7 +76,7 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 		return nil, usage(err)
 	}
 	return &install.Installer{
-		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect,
+		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild,
 		Say: func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
 	}, nil
 }
@@ -108,6 +108,9 @@ func (a *app) installOne(ctx context.Context, source string, flags installFlags)
 	in, err := a.newInstaller(cfg)
 	if err != nil {
 		return err
+	}
+	if flags.version == "" && !flags.noAdd {
+		request.Floor = lockedVersions(cfg, path)
 	}
 	found, err := in.Install(ctx, request)
 	if err != nil {
@@ -230,6 +233,40 @@ func (a *app) approved(cfg *config.Config) bool {
 	return err == nil && agentfile.Holds(store, cfg)
 }
 
+// lockedVersions gives the versions of the plugins that are locked.
+func lockedVersions(cfg *config.Config, path string) func(name string) string {
+	return func(name string) string {
+		lock, diags := pluginlock.Open(path)
+		if diags.HasErrors() {
+			return "" // which declaring it reports
+		}
+		for _, c := range cfg.Plugins {
+			if entry := lock.Entry(c.Name); c.Source == name && c.Installed() && entry != nil {
+				return entry.Version
+			}
+		}
+		return ""
+	}
+}
+
+// mayInstall refuses to install what a file names that nobody has approved: a
+// repository would choose what is built and run.
+func (a *app) mayInstall(cfg *config.Config, lock *pluginlock.Lock, list []config.Plugin) error {
+	if len(list) == 0 || a.flags.config != "" || a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1" || a.approved(cfg) {
+		return nil
+	}
+	var named []string
+	for _, c := range list {
+		from := "from nowhere that is known"
+		if entry := lock.Entry(c.Name); entry != nil && entry.From != "" {
+			from = "from " + entry.From
+		}
+		named = append(named, show.Line(c.Name+" "+from))
+	}
+	return usagef("Look at it with toolhost trust --show and at those sources, approve it with toolhost trust, and do this again.",
+		"%s is not approved, and it names what would be installed and run: %s", cfg.Path, strings.Join(named, ", "))
+}
+
 // installLocked installs what the lock file names and is missing.
 func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 	cfg, _, err := a.ownConfig()
@@ -242,6 +279,9 @@ func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 	}
 	lock, err := a.openLock(cfg)
 	if err != nil {
+		return err
+	}
+	if err := a.mayInstall(cfg, lock, cfg.Plugins); err != nil {
 		return err
 	}
 	for _, c := range cfg.Plugins {

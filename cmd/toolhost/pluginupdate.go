@@ -91,6 +91,9 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 	if err != nil {
 		return err
 	}
+	if err := a.mayInstall(o.cfg, o.lock, list); err != nil {
+		return err
+	}
 	in, err := a.newInstaller(o.cfg)
 	if err != nil {
 		return err
@@ -109,9 +112,13 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 		if err != nil {
 			return err
 		}
-		found, err := in.Install(ctx, install.Request{
+		request := install.Request{
 			Source: o.lock.Origin(locked), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source, SkipTests: skipTests,
-		})
+		}
+		if version == "" {
+			request.Floor = func(string) string { return locked.Version }
+		}
+		found, err := in.Install(ctx, request)
 		if err != nil {
 			return err
 		}

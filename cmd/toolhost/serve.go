@@ -82,8 +82,9 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 // How long a subcommand waits for the tools of MCP servers that it does not
 // know yet. Without a value it starts none: most have nothing to do with them.
 const (
-	// servePatience is for serve, which tells its clients when more come.
-	servePatience = 500 * time.Millisecond
+	// servePatience is for serve. Clients are told when more come, and many
+	// heed only the first list.
+	servePatience = 10 * time.Second
 	// listPatience is as long as a start may take, for whoever asks for the
 	// list.
 	listPatience = time.Hour

@@ -103,7 +103,10 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	if f == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "sampling is offered during a call only"}
 	}
-	asked := tool.SampleRequest{System: request.Params.SystemPrompt, MaxTokens: int(request.Params.MaxTokens)}
+	if err := l.server.maySample(f); err != nil {
+		return nil, err
+	}
+	asked := tool.SampleRequest{System: request.Params.SystemPrompt, MaxTokens: min(int(request.Params.MaxTokens), maxSampleTokens)}
 	prompt, texts := promptOf(request.Params.Messages)
 	if texts {
 		asked.Prompt = prompt

@@ -39,12 +39,13 @@ type flight struct {
 	result    *tool.Result
 	err       error
 
-	mu     sync.Mutex
-	call   *tool.Call // that follows now; nil while parked
-	ctx    context.Context
-	open   *question // to ask first
-	asked  map[string]int
-	expiry *time.Timer
+	mu      sync.Mutex
+	call    *tool.Call // that follows now; nil while parked
+	ctx     context.Context
+	open    *question // to ask first
+	asked   map[string]int
+	samples int // requests to a model
+	expiry  *time.Timer
 }
 
 // question is something the server wants from the caller's side.

@@ -30,6 +30,7 @@ type server struct {
 	client *Client
 	spec   Spec
 	calls  *flights
+	spent  allowance
 	oauth  *oauth.Server // nil where no login is made
 
 	mu        sync.Mutex

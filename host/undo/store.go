@@ -38,7 +38,7 @@ type Options struct {
 	Durable bool
 	// BestEffort lets a change happen, with a warning in the log, when the old
 	// content cannot be kept because the store cannot be written. Otherwise
-	// the change is refused.
+	// the change is refused. See Optional.
 	BestEffort bool
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
@@ -46,6 +46,13 @@ type Options struct {
 	// recorded. Nil discards.
 	Logger *slog.Logger
 }
+
+// OptionalEnv is the environment variable by which an operator says, with the
+// value "optional", that files may change though the change cannot be undone.
+const OptionalEnv = "TOOLHOST_UNDO"
+
+// Optional reports whether the operator said so, for Options.BestEffort.
+func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 
 // Store keeps what changes replaced. Its methods may be called from any
 // goroutine, and any number of processes may use the same store. Nothing is
@@ -131,6 +138,6 @@ func (s *Store) storeError(doing string, err error) error {
 	if e := tool.AsError(err); e.Code != tool.Internal {
 		return err
 	}
-	return tool.Errorf(tool.Unavailable, "cannot %s in %s: %w", doing, s.Dir(), err).
-		Suggest("Look at that directory: it has to be a plain directory with plain files that toolhost may write. It can be removed, and all undo history with it.")
+	return tool.Errorf(tool.Unavailable, "cannot %s in %s, so nothing was changed: %w", doing, s.Dir(), err).
+		Suggest("Free space if the disk is full, and look at that directory: it has to be a plain directory with plain files that toolhost may write. It can be removed, and all undo history with it. Or set %s=optional for toolhost: then files change though it cannot be undone.", OptionalEnv)
 }

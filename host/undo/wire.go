@@ -20,14 +20,14 @@ import (
 //		... // write through this ws, or through functions given this ctx
 //	}
 //
-// A change of which the old content cannot be kept happens all the same. Any
-// options.Recorder is replaced. Errors are those of workspace.Open.
+// A change of which the old content cannot be kept is refused, unless the
+// operator says otherwise; see [Optional]. Any options.Recorder is replaced. Errors are those of workspace.Open.
 func OpenWorkspace(root string, options workspace.Options) (*workspace.Workspace, error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil || !filepath.IsAbs(real) {
 		return workspace.Open(root, options) // which says what is wrong with it
 	}
-	store, err := Open(real, Options{BestEffort: true})
+	store, err := Open(real, Options{BestEffort: Optional()})
 	if err != nil {
 		return nil, err
 	}

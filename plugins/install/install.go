@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ type Installer struct {
 	Client *netguard.Client
 	// Inspect starts the program of a plugin and gives what it says of itself.
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
+	// Confine has a command change nothing but what is below write, and reach no
+	// network; it may read what is below read. Modules are built with it only.
+	Confine func(cmd *exec.Cmd, write, read string) error
 	// Say tells the user of steps that take a while. Nil is silent.
 	Say func(string)
 	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.
@@ -56,6 +60,10 @@ type Request struct {
 	Program string
 	// Name is the name that the plugin must have. Empty accepts any.
 	Name string
+	// Floor gives the version below which a plugin of that name is refused, so
+	// that nobody goes back to an older one without saying so; empty is none.
+	// Nil accepts any version.
+	Floor func(name string) string
 	// SkipTests leaves out the tests of a Go module.
 	SkipTests bool
 }
@@ -93,11 +101,14 @@ func (in *Installer) install(ctx context.Context, r Request, stage string) (*Ins
 	if err != nil {
 		return nil, err
 	}
-	c.unwrap()
 	signature, err := c.check(r)
 	if err != nil {
 		return nil, err
 	}
+	if err := c.unpack(in.limit()); err != nil {
+		return nil, err
+	}
+	c.unwrap()
 	m, err := in.look(ctx, r, c)
 	if err != nil {
 		return nil, err
@@ -175,6 +186,12 @@ func agree(r Request, c *content, says packaged, m *Manifest) error {
 				Suggest("Ask the plugin's author for a release that is whole.")
 		}
 	}
+	if r.Floor != nil {
+		if floor := r.Floor(m.Name); floor != "" && versions.Compare(m.Version, floor) < 0 {
+			return tool.Errorf(tool.Conflict, "plugin %s would go back from version %s to %s", m.Name, floor, m.Version).
+				Suggest("If that is meant, name the version: --version %s.", m.Version)
+		}
+	}
 	if !r.Constraint.Allows(m.Version) {
 		return tool.Errorf(tool.Conflict, "plugin %s has version %s, which is not %s", m.Name, m.Version, r.Constraint).
 			Suggest("Install another version, or change what is asked for.")
@@ -218,10 +235,13 @@ func (in *Installer) checksum(ctx context.Context, source, version, program, pla
 	} else {
 		var path string
 		if path, err = layoutPath(address, version, platform); err == nil && isArchive(path) {
-			c, err = fetchFile(path, stage, in.limit())
+			c, err = fetchFile(path, stage)
 		} else if err == nil {
 			c.dir = path
 		}
+	}
+	if err == nil {
+		err = c.unpack(in.limit())
 	}
 	if err != nil {
 		return "", err

@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -434,4 +435,66 @@ func FuzzArchive(f *testing.F) {
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(entries), 2)
 	})
+}
+
+// directories makes an archive of directories alone.
+func directories(t *testing.T, names func(yield func(string) bool)) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	w := tar.NewWriter(zipped)
+	for name := range names {
+		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, Format: tar.FormatPAX}))
+	}
+	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
+	return b.Bytes()
+}
+
+func TestDirectoriesAreBounded(t *testing.T) {
+	many := directories(t, func(yield func(string) bool) {
+		for i := range 50_010 {
+			if !yield(fmt.Sprintf("d%d", i)) {
+				return
+			}
+		}
+	})
+	deep := directories(t, func(yield func(string) bool) { yield(strings.Repeat("d/", 200) + "d") })
+	for name, x := range map[string]struct {
+		archive []byte
+		wrong   string
+	}{
+		"many": {many, "more than 50000 files and directories"},
+		"deep": {deep, "directories deep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "p.tar.gz")
+			require.NoError(t, os.WriteFile(file, x.archive, 0o600))
+			in := &install.Installer{Store: install.OpenStore(filepath.Join(t.TempDir(), "store")), Inspect: inspect}
+			_, err := in.Install(t.Context(), install.Request{Source: file})
+			require.ErrorContains(t, err, x.wrong)
+			_, err = in.Install(t.Context(), install.Request{Source: file, SHA256: strings.Repeat("0", 64)})
+			require.ErrorContains(t, err, "the SHA-256 of", "it is checked before anything is unpacked")
+		})
+	}
+}
+
+func TestNobodyGoesBackUnawares(t *testing.T) {
+	source := t.TempDir()
+	program := filepath.Join(source, "toolhost-plugin-x")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
+	says := func(context.Context, string) (*plugins.Description, error) {
+		return &plugins.Description{Name: "x", Version: "1.2.0"}, nil
+	}
+	in := &install.Installer{Store: install.OpenStore(filepath.Join(t.TempDir(), "store")), Inspect: says}
+	for floor, ok := range map[string]bool{"": true, "1.1.9": true, "1.2.0": true, "1.2.1": false, "1.10.0": false} {
+		_, err := in.Install(t.Context(), install.Request{Source: program, Floor: func(name string) string {
+			assert.Equal(t, "x", name)
+			return floor
+		}})
+		if ok {
+			assert.NoError(t, err, floor)
+			continue
+		}
+		require.ErrorContains(t, err, "would go back from version "+floor+" to 1.2.0")
+	}
 }

@@ -51,7 +51,7 @@ func (in *Installer) fetch(ctx context.Context, r Request, dir string) (*content
 		return nil, tool.Errorf(tool.NotFound, "there is no plugin at %s: %w", source, err).
 			Suggest("Give the path of a program, a directory or an archive, or an https address.")
 	case !info.IsDir():
-		return fetchFile(source, dir, in.limit())
+		return fetchFile(source, dir)
 	case exists(filepath.Join(source, "go.mod")):
 		return in.build(ctx, source, dir, r.SkipTests)
 	}
@@ -84,7 +84,7 @@ func (in *Installer) fetchURL(ctx context.Context, source, dir string) (*content
 	} else if tool.CodeOf(err) != tool.NotFound {
 		return nil, err
 	}
-	return c, unpackArchive(c.fileName, c.file, dir, in.limit())
+	return c, nil
 }
 
 // get fetches one file. A missing one is not_found.
@@ -106,7 +106,7 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 }
 
 // fetchFile takes a program or an archive from a path.
-func fetchFile(source, dir string, limit int64) (*content, error) {
+func fetchFile(source, dir string) (*content, error) {
 	c := &content{dir: dir, fileName: filepath.Base(source)}
 	var err error
 	if c.file, err = os.ReadFile(source); err != nil {
@@ -115,10 +115,7 @@ func fetchFile(source, dir string, limit int64) (*content, error) {
 	if signature, err := os.ReadFile(source + ".minisig"); err == nil {
 		c.signature = signature
 	}
-	if isArchive(source) {
-		return c, unpackArchive(source, c.file, dir, limit)
-	}
-	return c, copyFile(source, dir, limit)
+	return c, nil
 }
 
 // versionsIn lists the versions of a directory that has a directory for each.
@@ -155,7 +152,7 @@ func fetchLayout(r Request, source string, layout []string, dir string, limit in
 	if info.IsDir() {
 		err = copyTree(path, dir, limit)
 	} else {
-		c, err = fetchFile(path, dir, limit)
+		c, err = fetchFile(path, dir)
 	}
 	if c != nil {
 		c.version = version

@@ -15,19 +15,22 @@ import (
 	"strings"
 )
 
-// What a plugin's files may be, in number and in bytes together.
+// What a plugin's files and directories may be, in number, and the files in
+// bytes together; and how deep they may lie.
 const (
 	maxFiles = 50_000
 	maxBytes = 1 << 30
+	maxDepth = 40
 )
 
 // unpacker writes the files of a plugin below a directory, whatever their names
 // say, and no more than the limits.
 type unpacker struct {
 	root  *os.Root
-	files int
+	files int // and directories
 	bytes int64
 	limit int64
+	dirs  map[string]bool // that are there
 }
 
 func newUnpacker(dir string, limit int64) (*unpacker, error) {
@@ -35,7 +38,7 @@ func newUnpacker(dir string, limit int64) (*unpacker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unpacker{root: root, limit: limit}, nil
+	return &unpacker{root: root, limit: limit, dirs: map[string]bool{".": true}}, nil
 }
 
 func (u *unpacker) close() { u.root.Close() }
@@ -54,24 +57,47 @@ func (u *unpacker) add(name string, mode fs.FileMode, content io.Reader) error {
 		return nil
 	case !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`):
 		return fmt.Errorf("the entry %q leads out of the plugin's directory", name)
+	case strings.Count(name, "/") >= maxDepth:
+		return fmt.Errorf("the entry %.100q lies more than %d directories deep", name, maxDepth)
 	case mode.IsDir():
-		return u.root.MkdirAll(filepath.FromSlash(name), 0o755)
+		return u.mkdir(name)
 	case !mode.IsRegular():
 		return fmt.Errorf("the entry %q is no regular file: links and devices are not installed", name)
 	}
-	if u.files++; u.files > maxFiles {
-		return fmt.Errorf("there are more than %d files", maxFiles)
-	}
-	if dir := path.Dir(name); dir != "." {
-		if err := u.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
-			return err
-		}
+	if err := errors.Join(u.mkdir(path.Dir(name)), u.count()); err != nil {
+		return err
 	}
 	permission := fs.FileMode(0o644)
 	if mode&0o111 != 0 {
 		permission = 0o755
 	}
 	return u.write(filepath.FromSlash(name), permission, content)
+}
+
+// count counts a file or directory.
+func (u *unpacker) count() error {
+	if u.files++; u.files > maxFiles {
+		return fmt.Errorf("there are more than %d files and directories", maxFiles)
+	}
+	return nil
+}
+
+// mkdir makes a directory and those above it.
+func (u *unpacker) mkdir(name string) error {
+	if u.dirs[name] {
+		return nil
+	}
+	if err := u.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := u.count(); err != nil {
+		return err
+	}
+	if err := u.root.Mkdir(filepath.FromSlash(name), 0o755); err != nil {
+		return err
+	}
+	u.dirs[name] = true
+	return nil
 }
 
 func (u *unpacker) write(name string, mode fs.FileMode, content io.Reader) error {
@@ -199,17 +225,19 @@ func copyTree(from, to string, limit int64) error {
 	})
 }
 
-// copyFile copies one program.
-func copyFile(from, to string, limit int64) error {
-	u, err := newUnpacker(to, limit)
+// unpack writes out what was got as one file: an archive's files, or the
+// program itself. It is called when the file has been found to be the right one.
+func (c *content) unpack(limit int64) error {
+	if c.file == nil {
+		return nil
+	}
+	if isArchive(c.fileName) {
+		return unpackArchive(c.fileName, c.file, c.dir, limit)
+	}
+	u, err := newUnpacker(c.dir, limit)
 	if err != nil {
 		return err
 	}
 	defer u.close()
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return u.add(filepath.Base(from), 0o755, f)
+	return u.add(c.fileName, 0o755, bytes.NewReader(c.file))
 }

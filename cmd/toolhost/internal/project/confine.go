@@ -1,10 +1,13 @@
 package project
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/config"
@@ -13,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins"
+	"github.com/toolhost/toolhost/plugins/install"
 )
 
 // sandboxEnv is the environment variable by which the operator, with the value
@@ -49,7 +53,24 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto)}
 	policy := settings.Policy(workspace, l.SocketDir)
 	policy.UnixSockets = true
+	policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
 	return policy.Confine(l.Cmd)
+}
+
+// ConfineBuild confines the go command that tests and builds a plugin: it and
+// what it runs may change what is below write, and a cache that is of that
+// module alone.
+func ConfineBuild(cmd *exec.Cmd, write, read string) error {
+	policy := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: []string{read}}.Policy(write)
+	if dir := cacheDir("builds"); dir != "" {
+		sum := sha256.Sum256([]byte(cmd.Dir))
+		policy.CacheDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))
+		if err := os.MkdirAll(policy.CacheDir, 0o700); err != nil {
+			return err
+		}
+		policy.ReadWrite = append(policy.ReadWrite, policy.CacheDir)
+	}
+	return policy.Confine(cmd)
 }
 
 // granting adds what one tool, plugin or Taskfile is granted for itself. Its
@@ -130,8 +151,31 @@ func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 		}
 		policy := granting(settings, access[l.Plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
 		policy.UnixSockets = true
+		policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
 		return policy.Confine(l.Cmd)
 	}
+}
+
+// pluginFiles is the directory of the installed plugin that a program belongs
+// to, which the private /tmp would hide where the user's data lies below /tmp.
+func pluginFiles(program string) []string {
+	store, err := install.Dir()
+	if err != nil {
+		return nil
+	}
+	rel, err := filepath.Rel(store, program)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	depth := 3 // NAME/VERSION/PLATFORM
+	if strings.HasPrefix(parts[0], ".") {
+		depth = 1 // being installed
+	}
+	if len(parts) <= depth {
+		return nil
+	}
+	return []string{filepath.Join(append([]string{store}, parts[:depth]...)...)}
 }
 
 // confinement tells one way to confine a plugin or an MCP server from another.

@@ -25,6 +25,7 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -139,6 +140,9 @@ func ownTools(m *parts, cfg *config.Config) []argv.Spec {
 // those whose place others take.
 func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
 	spec.Shipped = true
+	if undo.Optional() {
+		spec.Env = map[string]string{undo.OptionalEnv: os.Getenv(undo.OptionalEnv)}
+	}
 	if err := m.manager.Add(spec); err != nil {
 		return err
 	}

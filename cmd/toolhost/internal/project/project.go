@@ -178,7 +178,7 @@ func (p *Project) openUndo(root string) (*undo.Store, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	return undo.Open(root, undo.Options{BestEffort: true, Logger: p.options.Logger})
+	return undo.Open(root, undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
 }
 
 func (p *Project) openHost(ctx context.Context) error {
