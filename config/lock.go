@@ -23,6 +23,39 @@ const LockName = "agent.lock.hcl"
 type Lock struct {
 	// Plugins are sorted by name.
 	Plugins []LockedPlugin
+	// Tools are sorted by source.
+	Tools []LockedTools
+}
+
+// LockedTools pins what the tools of a plugin or an MCP server say of
+// themselves.
+type LockedTools struct {
+	// Source is the source's name, such as "mcp github".
+	Source string
+	// SHA256 has the checksum of the definition, in lower-case hex, by the
+	// tool's name.
+	SHA256 map[string]string
+}
+
+// Pinned is the checksum of a tool's definition, "" for none.
+func (l *Lock) Pinned(source, name string) string {
+	for _, t := range l.Tools {
+		if t.Source == source {
+			return t.SHA256[name]
+		}
+	}
+	return ""
+}
+
+// Pin sets the checksum of a tool's definition.
+func (l *Lock) Pin(source, name, sum string) {
+	i := slices.IndexFunc(l.Tools, func(t LockedTools) bool { return t.Source == source })
+	if i < 0 {
+		i = len(l.Tools)
+		l.Tools = append(l.Tools, LockedTools{Source: source, SHA256: make(map[string]string)})
+		defer slices.SortFunc(l.Tools, func(a, b LockedTools) int { return strings.Compare(a.Source, b.Source) })
+	}
+	l.Tools[i].SHA256[name] = sum
 }
 
 // LockedPlugin pins a plugin.
@@ -67,6 +100,11 @@ func (l *Lock) Remove(name string) {
 	l.Plugins = slices.DeleteFunc(l.Plugins, func(p LockedPlugin) bool { return p.Name == name })
 }
 
+// Unpin forgets what the tools of a source said.
+func (l *Lock) Unpin(source string) {
+	l.Tools = slices.DeleteFunc(l.Tools, func(t LockedTools) bool { return t.Source == source })
+}
+
 // LockPath is the lock file that belongs to an agent.hcl.
 func LockPath(config string) string { return filepath.Join(filepath.Dir(config), LockName) }
 
@@ -94,8 +132,12 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 	if !r.parse(src) {
 		return lock, finish(r.diags, r.file, nil)
 	}
-	content := r.content(r.file.Body, schema("", "plugin name"), LockName)
+	content := r.content(r.file.Body, schema("", "plugin name", "tools source"), LockName)
 	for _, b := range content.Blocks {
+		if b.Type == "tools" {
+			r.lockedTools(b, lock)
+			continue
+		}
 		if lock.Find(b.Labels[0]) != nil {
 			r.fail(b.LabelRanges[0], "Locked twice", "Run toolhost plugin lock.", "There is another block for %q.", b.Labels[0])
 			continue
@@ -103,6 +145,23 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 		lock.Set(r.locked(b))
 	}
 	return lock, finish(r.diags, r.file, nil)
+}
+
+func (r *reader) lockedTools(b *hcl.Block, lock *Lock) {
+	blk := r.open(b, schema("sha256"))
+	blk.require("sha256")
+	var sums map[string]string
+	blk.textMap("sha256", &sums)
+	for name, sum := range sums {
+		if !isChecksum(sum) {
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost trust tools.", "%q is no SHA-256.", sum)
+		}
+		lock.Pin(b.Labels[0], name, sum)
+	}
+}
+
+func isChecksum(sum string) bool {
+	return len(sum) == 64 && strings.Trim(sum, "0123456789abcdef") == ""
 }
 
 func (r *reader) locked(b *hcl.Block) LockedPlugin {
@@ -117,7 +176,7 @@ func (r *reader) locked(b *hcl.Block) LockedPlugin {
 	blk.text("key", &p.Key)
 	blk.textMap("sha256", &p.SHA256)
 	for _, sum := range p.SHA256 {
-		if len(sum) != 64 || strings.Trim(sum, "0123456789abcdef") != "" {
+		if !isChecksum(sum) {
 			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock.", "%q is no SHA-256.", sum)
 		}
 	}
@@ -138,17 +197,26 @@ func (l *Lock) Bytes() []byte {
 				fmt.Fprintf(&out, "  %s = %s\n", a.name, quote(a.value))
 			}
 		}
-		out.WriteString("  sha256 = {\n")
-		width := 0
-		for platform := range p.SHA256 {
-			width = max(width, len(platform))
-		}
-		for _, platform := range slices.Sorted(maps.Keys(p.SHA256)) {
-			fmt.Fprintf(&out, "    %-*s = %s\n", width, platform, quote(p.SHA256[platform]))
-		}
-		out.WriteString("  }\n}\n")
+		writeSums(&out, p.SHA256, func(platform string) string { return platform })
+	}
+	for _, t := range l.Tools {
+		fmt.Fprintf(&out, "\ntools %s {\n", quote(t.Source))
+		writeSums(&out, t.SHA256, quote)
 	}
 	return out.Bytes()
+}
+
+// writeSums writes the end of a block.
+func writeSums(out *bytes.Buffer, sums map[string]string, key func(string) string) {
+	out.WriteString("  sha256 = {\n")
+	width := 0
+	for name := range sums {
+		width = max(width, len(key(name)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(out, "    %-*s = %s\n", width, key(name), quote(sums[name]))
+	}
+	out.WriteString("  }\n}\n")
 }
 
 // quote writes text for HCL, in which ${ and %{ begin templates.

@@ -234,6 +234,10 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source, source).
 			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
 	}
+	if err := refusal(from, t); err != nil {
+		c.leaveOut(name, from, err)
+		return nil
+	}
 	e := &Entry{Name: name, Source: source, Tool: t}
 	c.entries = append(c.entries, e)
 	c.byName[name] = e

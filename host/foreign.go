@@ -18,9 +18,23 @@ type LeftOut struct {
 // which may change what it offers at any time. Where a name is taken, a foreign
 // tool is left out, and the catalog tells of it; two others of one name are a
 // mistake of whoever declared them, and an error.
-func Foreign(source Source) Source { return foreign{source} }
+//
+// Each tool that would be offered is shown to admit; one for which that gives an
+// error is left out. With nil all are admitted.
+func Foreign(source Source, admit func(tool.Tool) *tool.Error) Source { return foreign{source, admit} }
 
-type foreign struct{ Source }
+type foreign struct {
+	Source
+	admit func(tool.Tool) *tool.Error
+}
+
+// refusal is why a tool of source is not offered, nil where it is.
+func refusal(source Source, t tool.Tool) *tool.Error {
+	if f, ok := source.(foreign); ok && f.admit != nil {
+		return f.admit(t)
+	}
+	return nil
+}
 
 func (f foreign) KnownTools() ([]tool.Tool, bool) { return known(f.Source) }
 

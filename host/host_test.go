@@ -538,7 +538,7 @@ func TestForeignToolsLose(t *testing.T) {
 	own := list{name: "own", tools: []tool.Tool{echo("a"), echo("b")}}
 	up := list{name: "mcp up", tools: []tool.Tool{echo("a"), echo("c"), echo("c")}}
 	other := list{name: "mcp other", tools: []tool.Tool{echo("c"), echo("d")}}
-	sources := []host.Source{host.Foreign(up), own, host.Foreign(host.Prefixed(other, "")), host.Foreign(host.Prefixed(other, "o_"))}
+	sources := []host.Source{host.Foreign(up, nil), own, host.Foreign(host.Prefixed(other, ""), nil), host.Foreign(host.Prefixed(other, "o_"), nil)}
 	h := newHost(t, host.Options{Sources: sources})
 	listed := make(map[string]string)
 	for _, e := range h.Catalog().Entries() {

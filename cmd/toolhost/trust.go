@@ -37,6 +37,7 @@ approves for one run.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.trust(revoke, list) },
 	}
+	c.AddCommand(a.trustToolsCommand())
 	c.Flags().BoolVar(&revoke, "revoke", false, "take the approval back")
 	c.Flags().BoolVar(&list, "show", false, "only show what an approval would let it do")
 	return c

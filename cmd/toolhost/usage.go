@@ -17,7 +17,7 @@ func explainUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		explainUsage(sub)
 	}
-	if c.HasSubCommands() {
+	if c.HasSubCommands() && c.RunE == nil {
 		c.DisableFlagsInUseLine = true
 		c.Args, c.RunE = cobra.ArbitraryArgs, group
 		return

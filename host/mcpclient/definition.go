@@ -34,7 +34,7 @@ func (s *server) remoteTools(found *listing) []tool.Tool {
 			continue
 		}
 		taken[name] = true
-		tools = append(tools, &remoteTool{server: s, name: t.Name, definition: s.definition(name, t)})
+		tools = append(tools, &remoteTool{server: s, name: t.Name, definition: s.definition(name, t), declared: t})
 	}
 	return tools
 }

@@ -1,9 +1,12 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,7 +26,12 @@ type remoteTool struct {
 	server     *server
 	name       string // by which the server knows it
 	definition *tool.Definition
+	declared   *upstreamTool
 }
+
+// Declared is the tool as the server describes it, before what agent.hcl says
+// of it.
+func (t *remoteTool) Declared() any { return t.declared }
 
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }
@@ -38,7 +46,35 @@ func (t *remoteTool) Unavailable() *tool.Error {
 
 // Call implements tool.Tool. It connects if need be.
 func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	if _, err := t.server.acquire(ctx); err != nil {
+		return nil, err
+	}
+	if t.server.saysElse(t.declared) {
+		return nil, tool.Errorf(tool.NeedsConfirmation, "the tool %q of the MCP server %s says something else of itself than when it was listed, so it was not called", t.name, t.server.spec.Name).
+			Suggest("List the tools again. Where it is left out, the user approves the change with toolhost trust tools.")
+	}
 	return t.server.call(ctx, t.name, call)
+}
+
+// saysElse reports whether the server now describes the tool in other words.
+func (s *server) saysElse(then *upstreamTool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listing == nil {
+		return false
+	}
+	i := slices.IndexFunc(s.listing.Tools, func(t upstreamTool) bool { return t.Name == then.Name })
+	return i >= 0 && &s.listing.Tools[i] != then && !bytes.Equal(s.listing.Tools[i].meaning(), then.meaning())
+}
+
+// meaning is the tool as the same bytes however the server writes it.
+func (t *upstreamTool) meaning() []byte {
+	text := tool.MustMarshal(t)
+	var plain any
+	if json.Unmarshal(text, &plain) != nil {
+		return text
+	}
+	return tool.MustMarshal(plain)
 }
 
 // call calls a tool of the server, or goes on with a call that had asked the

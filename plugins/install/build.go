@@ -55,7 +55,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	if in.Confine == nil {
 		return tool.Errorf(tool.Unavailable, "a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
 	}
-	if err := in.Confine(cmd, work, repositoryAt(dir)); err != nil {
+	if err := in.Confine(cmd, work, append(moduleCache(ctx, work), repositoryAt(dir))...); err != nil {
 		return err
 	}
 	var output bytes.Buffer
@@ -72,6 +72,17 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	case err != nil:
 		return tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", args[0], dir, err, strings.TrimSpace(out)).
 			Suggest("Mend what it says and install again.")
+	}
+	return nil
+}
+
+// moduleCache is where the user's modules are.
+func moduleCache(ctx context.Context, dir string) []string {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if path := strings.TrimSpace(string(out)); err == nil && path != "" {
+		return []string{path}
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Installer struct {
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
 	// Confine has a command change nothing but what is below write, and reach no
 	// network; it may read what is below read. Modules are built with it only.
-	Confine func(cmd *exec.Cmd, write, read string) error
+	Confine func(cmd *exec.Cmd, write string, read ...string) error
 	// Say tells the user of steps that take a while. Nil is silent.
 	Say func(string)
 	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.

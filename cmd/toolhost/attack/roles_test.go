@@ -22,6 +22,8 @@ func play(role string) {
 	switch role {
 	case "plugin":
 		sdk.Serve(evilPlugin())
+	case "mcp":
+		serveEvilMCP()
 	case "exits":
 		fmt.Fprintln(os.Stderr, "no data here")
 		os.Exit(3)

@@ -4,6 +4,7 @@ package pluginlock
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,13 +153,13 @@ func (l *Lock) set(name string, found *install.Installed, constraint, from strin
 		SHA256: make(map[string]string),
 	}
 	if old := l.file.Find(name); old != nil && old.Version == entry.Version && old.From == entry.From {
-		entry.SHA256 = old.SHA256
+		entry.SHA256 = maps.Clone(old.SHA256)
 		if entry.Key == "" {
 			entry.Key = old.Key
 		}
 	}
 	entry.SHA256[install.Platform()] = found.SHA256
-	l.file.Set(entry)
+	l.put(entry)
 	return entry
 }
 
@@ -188,10 +189,10 @@ func (l *Lock) pinProgram(c config.Plugin) (config.LockedPlugin, error) {
 	}
 	entry := config.LockedPlugin{Name: c.Name, SHA256: make(map[string]string)}
 	if old := l.file.Find(c.Name); old != nil && old.Version == "" {
-		entry.SHA256 = old.SHA256
+		entry.SHA256 = maps.Clone(old.SHA256)
 	}
 	entry.SHA256[install.Platform()] = sum
-	l.file.Set(entry)
+	l.put(entry)
 	return entry, nil
 }
 
@@ -227,6 +228,15 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 			Suggest("If you replaced it on purpose, run toolhost plugin lock %s; otherwise find out who did.", c.Name)
 	}
 	return signature, nil
+}
+
+// put locks a plugin's program. What the tools of the one before said is pinned
+// no longer: the user has chosen another.
+func (l *Lock) put(p config.LockedPlugin) {
+	if old := l.file.Find(p.Name); old == nil || !maps.Equal(old.SHA256, p.SHA256) {
+		l.file.Unpin("plugin " + p.Name)
+	}
+	l.file.Set(p)
 }
 
 // Keep removes the entries of plugins that agent.hcl does not declare.

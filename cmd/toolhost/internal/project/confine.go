@@ -60,8 +60,8 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 // ConfineBuild confines the go command that tests and builds a plugin: it and
 // what it runs may change what is below write, and a cache that is of that
 // module alone.
-func ConfineBuild(cmd *exec.Cmd, write, read string) error {
-	policy := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: []string{read}}.Policy(write)
+func ConfineBuild(cmd *exec.Cmd, write string, read ...string) error {
+	policy := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: read}.Policy(write)
 	if dir := cacheDir("builds"); dir != "" {
 		sum := sha256.Sum256([]byte(cmd.Dir))
 		policy.CacheDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))

@@ -48,6 +48,7 @@ type parts struct {
 
 	upstream *mcpclient.Client // nil without mcp blocks
 	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
+	pins     *pins             // of the tools that others define; nil for none
 }
 
 func (p *parts) close() {
@@ -184,6 +185,7 @@ func (p *Project) addSources(m *parts, cfg *config.Config) error {
 	if m.toolset.Name == "agent" {
 		return nil
 	}
+	m.pins = p.openPins(cfg)
 	if err := p.addPlugins(m, cfg); err != nil {
 		return err
 	}
@@ -208,7 +210,12 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
 		}
-		m.sources = append(m.sources, host.Foreign(host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix)))
+		source := host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix)
+		if spec.SHA256 == "" { // who can change the program can do more than change a description
+			m.sources = append(m.sources, host.Foreign(source, nil))
+			continue
+		}
+		m.sources = append(m.sources, m.foreign(source))
 	}
 	return nil
 }

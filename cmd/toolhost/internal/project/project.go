@@ -218,6 +218,7 @@ func (p *Project) openHost(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
+	p.keepPins()
 	p.handOver()
 	return nil
 }

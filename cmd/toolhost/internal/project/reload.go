@@ -64,6 +64,7 @@ func (p *Project) reload(ctx context.Context) error {
 	old := p.parts
 	p.config, p.parts = cfg, next
 	p.mu.Unlock()
+	p.keepPins()
 	p.retire(old, next)
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
@@ -42,7 +41,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		}
 	}
 	for _, source := range m.upstream.Sources() {
-		m.sources = append(m.sources, host.Foreign(source))
+		m.sources = append(m.sources, m.foreign(source))
 	}
 	return nil
 }
@@ -147,6 +146,10 @@ func (p *Project) LoadFor(ctx context.Context, name string) {
 	}
 }
 
+// TakeOver asks the sources for their tools again, for whoever has had servers
+// connected.
+func (p *Project) TakeOver(ctx context.Context) { p.regather(ctx) }
+
 // regather asks the sources for their tools again.
 func (p *Project) regather(ctx context.Context) {
 	p.swapping.Lock()
@@ -155,6 +158,7 @@ func (p *Project) regather(ctx context.Context) {
 	if err := p.Host.Reload(ctx, now.sources, now.toolset); err != nil {
 		p.options.Logger.ErrorContext(ctx, "the changed tools of an MCP server are not used", "error", err)
 	}
+	p.keepPins()
 	for _, left := range p.Host.Catalog().LeftOut() {
 		p.options.Logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
+	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/internal/show"
+)
+
+func (a *app) trustToolsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tools [NAME...]",
+		Short: "Approve tools of plugins and MCP servers that have changed",
+		Long: `Approve tools of plugins and MCP servers that have changed.
+
+What such a tool says of itself (description, parameters, effects) is pinned in
+agent.lock.hcl when it is first used. One that says something else later is left
+out. Without a name this shows the differences, and asks for each on a terminal;
+with names it approves those tools as they are now.`,
+		Example: `  toolhost trust tools
+  toolhost trust tools gh_create_issue`,
+		RunE: func(c *cobra.Command, args []string) error { return a.trustTools(c.Context(), args) },
+	}
+}
+
+func (a *app) trustTools(ctx context.Context, names []string) error {
+	a.patience = listPatience
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if servers := p.Servers(); servers != nil {
+		servers.Connect(ctx)
+		p.TakeOver(ctx)
+	}
+	changed := p.ChangedTools()
+	if len(changed) == 0 {
+		fmt.Fprintln(a.out, "No tool of a plugin or an MCP server differs from what was approved.")
+		return nil
+	}
+	var approved []project.ChangedTool
+	answers := bufio.NewReader(a.in)
+	for _, c := range changed {
+		a.showChanged(c)
+		if slices.Contains(names, c.Name) || len(names) == 0 && isTerminal(a.in) && a.agreed(answers) {
+			approved = append(approved, c)
+		}
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(changed, func(c project.ChangedTool) bool { return c.Name == name }) {
+			return usagef("toolhost trust tools shows those that have.", "the tool %q has not changed", name)
+		}
+	}
+	if err := p.ApproveTools(approved); err != nil {
+		return err
+	}
+	for _, c := range approved {
+		fmt.Fprintf(a.out, "Approved %s of %s.\n", c.Name, c.Source)
+	}
+	if len(approved) == 0 && !isTerminal(a.in) {
+		fmt.Fprintln(a.out, "Nothing was approved. toolhost trust tools NAME approves one.")
+	}
+	return nil
+}
+
+// showChanged shows the difference of two definitions.
+func (a *app) showChanged(c project.ChangedTool) {
+	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(c.Name), c.Source)
+	if c.Old == "" {
+		fmt.Fprintf(a.out, "(what was approved is not kept on this machine; this is what it says now)\n%s", show.Text(c.New))
+		return
+	}
+	fmt.Fprint(a.out, show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
+}
+
+func (a *app) agreed(answers *bufio.Reader) bool {
+	fmt.Fprint(a.out, "Approve it as it is now? (y/n) ")
+	line, err := answers.ReadString('\n')
+	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
+}
