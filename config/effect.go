@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // EffectKind says what kind of thing an effect is.
@@ -166,11 +168,11 @@ func shownPaths(paths []Path) string {
 
 // word shows a text: as it is where it is one visible word, else quoted.
 func word(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`"'`+"`\\", r)
+	plain := s == show.Line(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(`"'`+"`\\", r)
 	})
-	if plain || s == "" {
+	if plain {
 		return s
 	}
-	return strconv.Quote(s)
+	return show.Line(strconv.Quote(s))
 }

@@ -124,7 +124,7 @@ func toolEffects(t argv.Spec) []Effect {
 	}
 	for _, out := range t.Outputs {
 		if out.File != nil {
-			e.Paths = append(e.Paths, Path{Path: show(out.File)})
+			e.Paths = append(e.Paths, Path{Path: shownExpr(out.File)})
 		}
 	}
 	return []Effect{e}
@@ -137,7 +137,7 @@ func resourceEffects(r argv.Resource) []Effect {
 		e.Kind = Runs
 		e = e.granted(r.Access).command(r.Command)
 	case r.Content.File != nil:
-		e.Paths = []Path{{Path: show(r.Content.File)}}
+		e.Paths = []Path{{Path: shownExpr(r.Content.File)}}
 	}
 	return []Effect{e}
 }
@@ -146,7 +146,7 @@ func promptEffects(p argv.Prompt) []Effect {
 	e := Effect{Pos: p.Pos, Block: "prompt", Name: p.Name, Kind: Offers}
 	for _, m := range p.Messages {
 		if m.File != nil {
-			e.Paths = append(e.Paths, Path{Path: show(m.File)})
+			e.Paths = append(e.Paths, Path{Path: shownExpr(m.File)})
 		}
 	}
 	return []Effect{e}
@@ -243,17 +243,17 @@ func envEffects(name string) []Effect {
 // command adds what a template runs.
 func (e Effect) command(t *argv.Template) Effect {
 	for i := range t.Argv {
-		e.Argv = append(e.Argv, show(&t.Argv[i]))
+		e.Argv = append(e.Argv, shownExpr(&t.Argv[i]))
 	}
 	if t.Stdin != nil {
-		stdin := show(t.Stdin)
+		stdin := shownExpr(t.Stdin)
 		e.Stdin = &stdin
 	}
 	for name, value := range t.Env {
 		if e.Env == nil {
 			e.Env = make(map[string]string)
 		}
-		e.Env[name] = show(&value)
+		e.Env[name] = shownExpr(&value)
 	}
 	return e
 }
@@ -316,13 +316,13 @@ func snake(name string) string {
 	return strings.ToLower(b.String())
 }
 
-// show writes an expression for people.
-func show(e *argv.Expr) string {
+// shownExpr writes an expression for people.
+func shownExpr(e *argv.Expr) string {
 	switch {
 	case e.Param != "":
 		return "{" + e.Param + "}"
 	case e.When != nil:
-		return "{" + e.When.Param + "?" + show(&e.When.Then) + ":" + show(&e.When.Else) + "}"
+		return "{" + e.When.Param + "?" + shownExpr(&e.When.Then) + ":" + shownExpr(&e.When.Else) + "}"
 	case e.All:
 		return "{all parameters}"
 	case e.Concat == nil:
@@ -330,7 +330,7 @@ func show(e *argv.Expr) string {
 	}
 	var b strings.Builder
 	for i := range e.Concat {
-		b.WriteString(show(&e.Concat[i]))
+		b.WriteString(shownExpr(&e.Concat[i]))
 	}
 	return b.String()
 }

@@ -14,7 +14,9 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) trustCommand() *cobra.Command {
@@ -43,7 +45,7 @@ approves for one run.`,
 	return c
 }
 
-func (a *app) trust(revoke, show bool) error {
+func (a *app) trust(revoke, only bool) error {
 	path, err := a.configPath()
 	if err != nil {
 		return err
@@ -66,9 +68,10 @@ func (a *app) trust(revoke, show bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s:\n", agentfile.Key(path))
+	fmt.Fprintf(a.out, "%s:\n", show.Line(agentfile.Key(path)))
 	a.showEffects(cfg.Effects())
-	if show {
+	a.showChange(store, agentfile.Key(path), content)
+	if only {
 		return nil
 	}
 	vars, err := a.variables()
@@ -89,11 +92,42 @@ func (a *app) showEffects(effects []config.Effect) {
 		if at != "" {
 			at += ": "
 		}
-		fmt.Fprintf(a.out, "  %s%s\n", at, e)
+		a.showLine(at + e.String())
 	}
 	if len(effects) == 0 {
 		fmt.Fprintln(a.out, "  runs nothing and loosens nothing")
 	}
+}
+
+// showLine shows a line that ends where it seems to: a terminal would go on below
+// with one that is too long, as if it were the next.
+func (a *app) showLine(line string) {
+	width := terminalWidth(a.out)
+	if width == 0 {
+		fmt.Fprintf(a.out, "  %s\n", show.Line(line))
+		return
+	}
+	fmt.Fprint(a.out, show.Block(line, width))
+}
+
+// showChange shows what has changed in a file since the user approved it.
+func (a *app) showChange(store *trust.Store, key string, content []byte) {
+	before, known := store.Get(key)
+	name := filepath.Base(key)
+	switch {
+	case !known:
+		return
+	case before.Content == nil:
+		fmt.Fprintln(a.out, "What you approved before was not kept, so that the change cannot be shown.")
+		return
+	}
+	diff := textedit.Diff(name, name, before.Content, content, 3)
+	if diff == "" {
+		fmt.Fprintln(a.out, "The file is as you approved it before.")
+		return
+	}
+	fmt.Fprintf(a.out, "Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"),
+		show.Prose(diff, cmp.Or(terminalWidth(a.out), len(diff)+2)))
 }
 
 // revoke takes back the approval of a file, also of one that is gone.
