@@ -14,6 +14,10 @@ all: build
 # put. Tests are built in the same way: one of the two is compiled, not both.
 export CGO_ENABLED ?= 0
 
+# Programs do not tell where they were built, and one build does for all
+# directories.
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) $(if $(findstring -trimpath,$(shell $(GO) env GOFLAGS)),,-trimpath))
+
 # build makes the programs side by side, as they are to be installed.
 build:
 	$(GO) build -o $(BIN)/ $(PROGRAMS)
@@ -26,10 +30,10 @@ plugins:
 run: build
 	$(GO) run ./examples/demo $(BINARY)
 
-# test runs all tests; TESTFLAGS are flags of go test.
+# test runs all tests; TESTFLAGS are flags of go test. A busy machine has its time.
 test:
-	$(GO) test $(TESTFLAGS) ./...
-	cd examples/plugin-go && $(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout 30m $(TESTFLAGS) ./...
+	cd examples/plugin-go && $(GO) test -timeout 30m $(TESTFLAGS) ./...
 
 race: export CGO_ENABLED = 1
 race:
