@@ -23,6 +23,9 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 	c := &call{host: s.host, session: s, request: request, started: time.Now()}
 	c.running = c.host.running.enter()
 	defer c.host.running.leave(c.running)
+	if c.unready(ctx) {
+		return &c.outcome
+	}
 	ctx, done := c.begin(ctx)
 	defer done()
 	c.render(ctx, why)
@@ -35,6 +38,9 @@ func (s *Session) Refuse(ctx context.Context, request Request, why *tool.Error) 
 func (c *call) through(ctx context.Context) *Outcome {
 	c.running = c.host.running.enter()
 	defer c.host.running.leave(c.running)
+	if c.unready(ctx) {
+		return &c.outcome
+	}
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
@@ -49,6 +55,20 @@ func (c *call) through(ctx context.Context) *Outcome {
 	c.redact()
 	c.record(ctx)
 	return &c.outcome
+}
+
+// unready answers a call that cannot be made now, and reports that it did.
+func (c *call) unready(ctx context.Context) bool {
+	if c.host.options.Ready == nil {
+		return false
+	}
+	err := c.host.options.Ready()
+	if err == nil {
+		return false
+	}
+	c.outcome = Outcome{Tool: c.request.Tool, RequestID: c.request.ID}
+	c.render(ctx, err)
+	return true
 }
 
 // errDryRun ends a dry run before the tool acts.

@@ -55,6 +55,9 @@ type Options struct {
 	Limits  Limits
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
+	// Ready says why no call can be made now, before anything is done or recorded
+	// for it. Nil is always ready.
+	Ready func() error
 	// Judge decides on every call before it runs. Nil allows all.
 	Judge Judge
 	// Remember stores a lasting approval of exactly this call, for a user who

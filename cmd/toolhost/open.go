@@ -66,6 +66,12 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if standing.Path == "" && len(a.flags.vars) > 0 {
 		return nil, usagef("Name the file with --config, or leave --var out.", "--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
 	}
+	if root := standing.Config.Workspace.Root; standing.State != agentfile.Approved && a.flags.workspace == "" {
+		if why := agentfile.NoProject(root); why != "" {
+			return nil, usagef("Start it in a project, name the directory with --workspace DIR, or approve an agent.hcl there: toolhost init --workspace DIR writes one.",
+				"%s is not taken as the workspace: %s", root, why)
+		}
+	}
 	a.noteStanding(standing)
 	return standing.Config, nil
 }

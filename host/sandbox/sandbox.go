@@ -50,6 +50,8 @@ const Other Level = "other"
 
 // Policy says how a process is confined.
 type Policy struct {
+	// Held is a directory that must still be the one that was opened.
+	Held Held
 	// Level is the level; empty is Auto.
 	Level Level
 	// Workspace is the absolute path of the tree that the process may change.
@@ -136,6 +138,9 @@ func (l Limits) tmp() uint64 {
 // level does not work on this machine.
 func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err := p.check(); err != nil {
+		return "", err
+	}
+	if err := p.Held.There(); err != nil {
 		return "", err
 	}
 	level, err := p.choose()

@@ -3,7 +3,10 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/realpath"
 )
 
 // secretsInHome are files and directories that hold keys, tokens, passwords
@@ -66,6 +69,30 @@ func Secrets(home string) []string {
 		}
 	}
 	return s.found
+}
+
+// knownSecrets are the places that Secrets looks for, whether they exist or not.
+func knownSecrets(home string) (all []string) {
+	if home != "" {
+		for _, name := range secretsInHome {
+			all = append(all, filepath.Join(home, name))
+		}
+	}
+	if own := ownSecrets(); own != "" {
+		all = append(all, own)
+	}
+	for _, path := range secretsInSystem {
+		if path != home {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// HoldsSecrets reports whether a real path is one of the known places of secrets
+// or lies in one.
+func HoldsSecrets(path string) bool {
+	return slices.ContainsFunc(knownSecrets(homeDirectory()), func(secret string) bool { return realpath.Below(path, secret) })
 }
 
 // secretPlaces collects places. Every confined process pays for the search, so

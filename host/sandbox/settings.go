@@ -1,8 +1,12 @@
 package sandbox
 
 import (
+	"os"
 	"os/exec"
 	"slices"
+
+	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Settings is how a program is told to confine the processes that it starts:
@@ -23,6 +27,9 @@ type Settings struct {
 	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
 	// Names are globs of what commands may make and change nowhere.
 	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
+	// Identity is that of the workspace's directory, by realpath.Identity, as the
+	// host has opened it. Nothing runs where another has taken its place.
+	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
 }
 
 // SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
@@ -30,13 +37,44 @@ type Settings struct {
 const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
 	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
 	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
-	`"mask":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`
+	`"mask":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"}},"additionalProperties":false}`
+
+// Hidden are the paths in the trees that file tools do not use: the known places
+// of secrets, and what commands find empty. A tree that lies in such a place has
+// been named, and is used.
+func (s Settings) Hidden(trees ...string) (hidden []string) {
+	places := secretPlaces{parents: make(map[string]string)}
+	for _, path := range knownSecrets(homeDirectory()) {
+		if inOne(path, trees) {
+			places.add(path)
+		}
+	}
+	for _, path := range s.Mask {
+		if real, err := realpath.Of(path); err == nil {
+			places.found = append(places.found, real)
+		}
+	}
+	for _, path := range places.found {
+		if inOne(path, trees) {
+			hidden = append(hidden, path)
+		}
+	}
+	return hidden
+}
+
+// inOne reports whether a path lies below one of the trees, and holds none.
+func inOne(path string, trees []string) bool {
+	below := func(tree string) bool { return realpath.Below(path, tree) }
+	holds := func(tree string) bool { return realpath.Below(tree, path) }
+	return slices.ContainsFunc(trees, below) && !slices.ContainsFunc(trees, holds)
+}
 
 // Policy is the policy for commands that work in root, an absolute path, and
 // in the further trees.
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
 		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Names: s.Names,
+		Held:      Held{root, s.Identity},
 		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
 	}
 }
@@ -59,6 +97,7 @@ func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
 		level = Auto
 	}
 	return Policy{
+		Held:  Held{root, s.Identity},
 		Level: level, NoCache: true,
 		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
 	}
@@ -91,6 +130,22 @@ func (s Settings) Denied(root string, trees ...string) func(printed string) stri
 func (p Policy) Confine(cmd *exec.Cmd) error {
 	_, err := Apply(cmd, p)
 	return err
+}
+
+// Held is a directory that was opened once, and its identity.
+type Held struct{ Path, Identity string }
+
+// There refuses another directory that has taken the place of the one that was
+// opened.
+func (h Held) There() error {
+	if h.Identity == "" {
+		return nil
+	}
+	if info, err := os.Lstat(h.Path); err == nil && realpath.Identity(info) == h.Identity {
+		return nil
+	}
+	return tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s", h.Path).
+		Suggest("Put the workspace back, or start toolhost again in the directory that is meant.")
 }
 
 // ConfineTelling is Apply for tools whose results name the level: it gives

@@ -13,7 +13,7 @@ type opener struct {
 	fast *fastOpener // nil where the system has no quick way
 }
 
-func newOpener(ws *workspace.Workspace) *opener { return &opener{ws, newFastOpener(ws.Root())} }
+func newOpener(ws *workspace.Workspace) *opener { return &opener{ws, newFastOpener(ws)} }
 
 func (o *opener) close() {
 	if o.fast != nil {

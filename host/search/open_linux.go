@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/workspace"
 )
 
 // fastOpener opens files below a directory by one openat2 each, in which the
@@ -15,8 +17,8 @@ import (
 // of a search.
 type fastOpener struct{ dir *os.File }
 
-func newFastOpener(root string) *fastOpener {
-	dir, err := os.Open(root)
+func newFastOpener(ws *workspace.Workspace) *fastOpener {
+	dir, err := ws.Dir()
 	if err != nil {
 		return nil
 	}

@@ -2,12 +2,16 @@
 
 package search
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/toolhost/toolhost/host/workspace"
+)
 
 // fastOpener is there on Linux only.
 type fastOpener struct{}
 
-func newFastOpener(string) *fastOpener { return nil }
+func newFastOpener(*workspace.Workspace) *fastOpener { return nil }
 
 func (*fastOpener) close() {}
 

@@ -198,12 +198,13 @@ func (c *core) holdsNone(p *place, rel string) error {
 		return c.fail("look into", p.given, err)
 	}
 	defer dir.Close()
-	s := &protectScan{core: c, given: p.given, left: maxProtectScan}
+	s := &protectScan{core: c, tree: p.tree, given: p.given, left: maxProtectScan}
 	return s.scan(dir, rel)
 }
 
 type protectScan struct {
 	*core
+	tree  *tree
 	given string
 	left  int
 }
@@ -220,6 +221,9 @@ func (s *protectScan) scan(dir *os.Root, rel string) error {
 	}
 	for _, e := range entries {
 		name := path.Join(rel, e.name)
+		if s.hides(s.tree.join(name)) {
+			return hiddenError(s.given + ", which holds " + name + ", which")
+		}
 		if glob, ok := s.protect.match(name); ok {
 			return protectedError(s.given, "holds "+name+", which is", glob)
 		}

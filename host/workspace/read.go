@@ -49,7 +49,7 @@ func (w *Workspace) open(path string) (*os.File, fs.FileInfo, error) {
 // gives up on anything unusual.
 func (w *Workspace) openDirectly(path string) (*os.File, fs.FileInfo, bool) {
 	t, rel, err := w.lexical(path)
-	if err != nil {
+	if err != nil || len(w.hidden) > 0 {
 		return nil, nil, false
 	}
 	f, err := t.root.OpenFile(rel, openFlags, 0)

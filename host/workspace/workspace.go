@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -56,6 +58,12 @@ type Options struct {
 	Symlinks SymlinkPolicy
 	// Recorder is told before every change of a file. Nil means nobody.
 	Recorder Recorder
+	// Hidden are absolute paths, with symlinks resolved, that may be used in no
+	// way, with all that is below them.
+	Hidden []string
+	// Identity is that of the root, by realpath.Identity, where another process
+	// has opened it first. Another directory in its place is refused.
+	Identity string
 	// LockWait bounds how long a write waits for other writers of the same
 	// directory. Zero means DefaultLockWait.
 	LockWait time.Duration
@@ -75,6 +83,7 @@ type core struct {
 	protect  *protection
 	recorder Recorder
 	lockWait time.Duration
+	hidden   []string
 	escape   error // what os.Root answers for a path outside
 	locks    lockTable
 	swept    sync.Map // directories whose stale temporary files are gone
@@ -102,6 +111,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 		return nil, err
 	}
 	c := &core{
+		hidden:   opts.Hidden,
 		symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait,
 		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange,
 	}
@@ -111,6 +121,10 @@ func Open(root string, opts Options) (*Workspace, error) {
 	w := &Workspace{core: c, ctx: context.Background()}
 	if err := c.addTree(root); err != nil {
 		return nil, err
+	}
+	if now := w.Identity(); opts.Identity != "" && now != opts.Identity {
+		return nil, errors.Join(tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s", root).
+			Suggest("Put the workspace back, or start toolhost again in the directory that is meant."), w.Close())
 	}
 	for _, dir := range opts.Allow {
 		if !filepath.IsAbs(dir) {
@@ -169,6 +183,32 @@ func (w *Workspace) Close() error {
 // Root is the absolute path of the workspace's directory, with symlinks
 // resolved.
 func (w *Workspace) Root() string { return w.trees[0].abs }
+
+// Identity is that of the directory that is held, by realpath.Identity.
+func (w *Workspace) Identity() string {
+	info, err := w.trees[0].root.Stat(".")
+	if err != nil {
+		return ""
+	}
+	return realpath.Identity(info)
+}
+
+// Dir opens the workspace's directory for reading: the one that is held,
+// whatever its name leads to by now.
+func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
+
+// hides reports whether an absolute path may not be used at all.
+func (c *core) hides(abs string) bool {
+	return slices.ContainsFunc(c.hidden, func(hidden string) bool {
+		_, below := below(hidden, abs)
+		return below
+	})
+}
+
+func hiddenError(given string) *tool.Error {
+	return tool.Errorf(tool.PermissionDenied, "%s is where secrets are known to lie, or is hidden by sandbox.mask: tools do not use it", given).
+		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
+}
 
 // WithContext is a view of the same workspace whose waits for other writers
 // end with ctx too, as timeout or cancelled.

@@ -189,3 +189,119 @@ func (h *host) awaitChange() {
 		return strings.Contains(log, "approv") || strings.Contains(log, "read again")
 	}, patience, 20*time.Millisecond)
 }
+
+// The workspace is opened once, when the server starts.
+func TestWorkspaceIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, toolset := range []string{"", "cliagent", "clemini", "ocode", "agentbench"} {
+		t.Run("toolset "+toolset, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, nil)
+			a.arm()
+			args := []string{}
+			if toolset != "" {
+				args = []string{"--toolset", toolset}
+			}
+			h := a.serve(nil, args...)
+			require.NoError(t, os.Rename(a.ws, a.ws+".old"))
+			require.NoError(t, os.Symlink(a.out, a.ws))
+			a.before = a.snapshot()
+			tally.note(tally.cases, "trust", "workspace replaced "+toolset)
+			for _, call := range []struct{ tool, params string }{
+				{"read_file", `{"path":"secret.txt"}`}, {"write_file", `{"path":"pwned","content":"x"}`}, {"head", `{"args":"secret.txt"}`},
+				{"rg", `{"args":"outside"}`}, {"read_file", `{"filePath":"secret.txt","startLineNumberBaseZero":0,"endLineNumberBaseZero":5}`},
+				{"create_file", `{"filePath":"pwned","content":"x"}`}, {"bash", `{"command":"cat secret.txt; echo x > pwned"}`},
+				{"run_in_terminal", `{"command":"cat secret.txt; echo x > pwned"}`}, {"read", `{"path":"secret.txt"}`},
+				{"file_read", `{"path":"secret.txt"}`}, {"file_write", `{"path":"pwned","content":"x"}`},
+			} {
+				id := h.startCall(call.tool, call.params)
+				answer := string(h.wait(id, patience))
+				for _, v := range a.inspect(answer) {
+					if v.check == checkSecret || v.check == checkCanary {
+						t.Errorf("%s: %s: %s", call.tool, v.check, v.what)
+					}
+				}
+			}
+			assert.NoFileExists(t, filepath.Join(a.out, "pwned"))
+			assert.NoDirExists(t, filepath.Join(a.out, ".agent"))
+			_ = h.in.Close()
+			<-h.done
+			require.NoError(t, os.Remove(a.ws))
+			require.NoError(t, os.Rename(a.ws+".old", a.ws))
+		})
+	}
+}
+
+// What is no project is no workspace unless the user names it, and secrets are
+// for no tool even then.
+func TestHomeAsWorkspace(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, nil)
+	a.write(a.home, "notes.txt", "mine\n", 0o644)
+	a.arm()
+	call := func(dir string, env []string, args ...string) string {
+		cmd := a.program(append([]string{unapproved}, env...), args...)
+		cmd.Dir = dir
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	for _, dir := range []string{a.home, a.base, "/", "/etc", a.home + "/.ssh", os.TempDir()} {
+		tally.note(tally.cases, "trust", "not a project: "+strings.TrimPrefix(dir, a.base))
+		if dir == os.TempDir() && dir != "/tmp" {
+			continue
+		}
+		said := call(dir, nil, "call", "list_files")
+		assert.Contains(t, said, "is not taken as the workspace", dir)
+	}
+	tally.note(tally.controls, "trust", "home is named")
+	assert.Contains(t, call(a.home, nil, "call", "read_file", "path=notes.txt", "--workspace", a.home), "mine")
+	for tool, args := range map[string][]string{
+		"read_file": {"path=.ssh/id_ed25519"}, "rg": {"args=--hidden key: ."}, "head": {"args=.aws/credentials"}, "list_files": {"path=.ssh"}, "glob": {"pattern=**/id_*"},
+		"write_file": {"path=.ssh/authorized_keys", "content=x"}, "delete_file": {"path=.ssh/id_ed25519"}, "append_file": {"path=.aws/credentials", "content=x"},
+		"mv": {"args=.ssh taken"}, "cp": {"args=-r .ssh taken"}, "rm": {"args=-r .ssh"},
+	} {
+		tally.note(tally.cases, "trust", "secret in a named home: "+tool)
+		said := call(a.home, nil, append([]string{"call", tool, "--workspace", a.home}, args...)...)
+		for _, v := range a.inspect(said) {
+			if v.check == checkSecret || v.check == checkCanary {
+				t.Errorf("%s: %s: %s", tool, v.check, v.what)
+			}
+		}
+		assert.NoFileExists(t, filepath.Join(a.home, ".ssh", "authorized_keys"), tool)
+		assert.NotContains(t, said, "id_ed25519\"", tool)
+	}
+}
+
+// A file above that nobody has approved gives tools no more than there would be
+// without it, and one of another user counts for nothing.
+func TestPlantedFileAbove(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  timeout = \"1m\"\n}\n", "sub/deep/x.txt": "x\n"})
+	a.arm()
+	in := filepath.Join(a.ws, "sub", "deep")
+	call := func(args ...string) string {
+		cmd := a.program([]string{unapproved}, args...)
+		cmd.Dir = in
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	tally.note(tally.cases, "trust", "planted above")
+	call("call", "write_file", "path=made.txt", "content=x")
+	assert.FileExists(t, filepath.Join(in, "made.txt"))
+	assert.NoFileExists(t, filepath.Join(a.ws, "made.txt"))
+	a.approve(a.ws)
+	tally.note(tally.controls, "trust", "approved above")
+	call("call", "write_file", "path=made.txt", "content=x")
+	assert.FileExists(t, filepath.Join(a.ws, "made.txt"))
+
+	if os.Geteuid() != 0 {
+		return // nobody can be another user here
+	}
+	b := newArena(t, map[string]string{"agent.hcl": "policy {\n  read_only = \"deny\"\n}\n"})
+	b.arm()
+	require.NoError(t, os.Lchown(filepath.Join(b.ws, "agent.hcl"), nobody, nobody))
+	tally.note(tally.cases, "trust", "planted by another user")
+	r := b.cli([]string{unapproved}, "", "read_file", `{"path":"ok.txt"}`)
+	assert.False(t, r.failed, r.text)
+	assert.Contains(t, r.said[1], "belongs to another user")
+}

@@ -55,7 +55,7 @@ func configure(env sdk.Env) (Deps, error) {
 	if err := env.Decode(&c); err != nil {
 		return Deps{}, err
 	}
-	ws, err := open(env.Workspace, c.Symlinks)
+	ws, err := open(env.Workspace, c.Symlinks, c.Confine)
 	if err != nil {
 		return Deps{}, err
 	}
@@ -70,7 +70,7 @@ func configure(env sdk.Env) (Deps, error) {
 
 // open opens the workspace. The contract blocks symbolic links unless the
 // operator says otherwise.
-func open(w sdk.Workspace, symlinks string) (*workspace.Workspace, error) {
+func open(w sdk.Workspace, symlinks string, confine sandbox.Settings) (*workspace.Workspace, error) {
 	w.Symlinks = cmp.Or(symlinks, w.Symlinks, "block")
-	return contract.OpenWorkspace(w)
+	return contract.OpenWorkspace(w, confine)
 }

@@ -61,7 +61,7 @@ func configure(env sdk.Env) (Deps, error) {
 	if err := env.Decode(&c); err != nil {
 		return Deps{}, err
 	}
-	ws, err := contract.OpenWorkspace(env.Workspace)
+	ws, err := contract.OpenWorkspace(env.Workspace, c.Confine)
 	if err != nil {
 		return Deps{}, err
 	}

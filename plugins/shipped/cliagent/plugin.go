@@ -41,7 +41,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err := env.Decode(&config); err != nil {
 		return nil, err
 	}
-	ws, err := contract.OpenWorkspace(env.Workspace)
+	ws, err := contract.OpenWorkspace(env.Workspace, config.Confine)
 	if err != nil {
 		return nil, err
 	}

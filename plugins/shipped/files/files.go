@@ -47,7 +47,7 @@ func Plugin() sdk.Plugin {
 			if err := env.Decode(&c); err != nil {
 				return nil, err
 			}
-			ws, err := contract.OpenWorkspace(env.Workspace)
+			ws, err := contract.OpenWorkspace(env.Workspace, c.Confine)
 			if err != nil {
 				return nil, err
 			}

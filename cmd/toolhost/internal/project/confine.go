@@ -27,13 +27,39 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg), Names: workspace.DecidingAnywhere()}
+	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(), Identity: p.identity}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = append(s.Read, block.Read...), block.Write, block.Mask
 	}
 	s.Level = sandboxLevel(s.Level)
 	return s
+}
+
+// masks is what of it says what file tools do not use either.
+func masks(cfg *config.Config) (s sandbox.Settings) {
+	if cfg.Sandbox != nil {
+		s.Mask = cfg.Sandbox.Mask
+	}
+	return s
+}
+
+// verified refuses grants that lead elsewhere than when agent.hcl was judged.
+func verified(cfg *config.Config, access argv.Access) error {
+	if cfg.Sandbox != nil {
+		if err := cfg.Verify(slices.Concat(cfg.Sandbox.Read, cfg.Sandbox.Write)...); err != nil {
+			return err
+		}
+	}
+	return cfg.Verify(slices.Concat(access.Read, access.Write)...)
+}
+
+// verifiedTasks is verified for the commands of the Taskfile.
+func verifiedTasks(cfg *config.Config) error {
+	if cfg.Taskfile == nil {
+		return verified(cfg, argv.Access{})
+	}
+	return verified(cfg, cfg.Taskfile.Access)
 }
 
 // sandboxLevel is the level that was chosen, unless the operator says off.
@@ -106,6 +132,9 @@ func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
 		return policy
 	}
 	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
+			if err := verified(cfg, access); err != nil {
+				return nil, err
+			}
 			return policyFor(access).ConfineTelling(cmd)
 		},
 		func(block string, access argv.Access, printed string) string {
@@ -152,6 +181,9 @@ func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 		policy := granting(settings, access[l.Plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
 		policy.UnixSockets = true
 		policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
+		if err := verified(cfg, access[l.Plugin]); err != nil {
+			return err
+		}
 		return policy.Confine(l.Cmd)
 	}
 }

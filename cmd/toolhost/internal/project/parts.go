@@ -3,6 +3,7 @@ package project
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -353,7 +354,12 @@ func cacheDir(name string) string {
 
 func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
-	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: policy.ConfineTelling}
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
+		if err := verifiedTasks(cfg); err != nil {
+			return nil, err
+		}
+		return policy.ConfineTelling(cmd)
+	}}
 	options.Denied = func(printed string) string { return policy.Denied(taskBlock(cfg), printed) }
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout

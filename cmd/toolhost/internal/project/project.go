@@ -20,7 +20,9 @@ import (
 	"github.com/toolhost/toolhost/host/approval"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/policy"
+	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -84,6 +86,7 @@ type Project struct {
 	Undo      *undo.Store
 
 	options   Options
+	identity  string           // of the workspace's directory, which was opened once
 	telemetry *telemetry.Relay // nil for none
 	store     *state.Store
 	owners    *owners // nil where tasks outlive the process
@@ -144,6 +147,7 @@ func (p *Project) openWorkspace() error {
 	if p.Workspace, err = p.openTrees(root, p.config); err != nil {
 		return usage(err)
 	}
+	p.identity = p.Workspace.Identity()
 	return nil
 }
 
@@ -154,7 +158,15 @@ func workspaceRoot(override string, cfg *config.Config) (string, error) {
 
 // openTrees opens the trees that a configuration allows.
 func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
+	trees := append([]string{root}, cfg.Workspace.Allow...)
+	for i := range trees {
+		if real, err := realpath.Of(trees[i]); err == nil {
+			trees[i] = real
+		}
+	}
 	w, err := workspace.Open(root, workspace.Options{
+		Hidden:   masks(cfg).Hidden(trees...),
+		Identity: p.identity,
 		Recorder: p.Undo.Recorder("", "", 0),
 		Allow:    cfg.Workspace.Allow,
 		Protect:  protectedGlobs(root, cfg),
@@ -170,6 +182,12 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// held refuses calls when another directory has taken the place of the one that
+// was opened: what is found by its name would lie there.
+func (p *Project) held() error {
+	return sandbox.Held{Path: p.Workspace.Root(), Identity: p.identity}.There()
 }
 
 // openUndo names the store of what tools change. A root that does not exist
@@ -207,6 +225,7 @@ func (p *Project) openHost(ctx context.Context) error {
 		Logger:      p.options.Logger,
 		Recorder:    p.Recorder,
 		State:       p.store.Scope,
+		Ready:       p.held,
 		Judge:       p.judge,
 		CallContext: p.callContext,
 		Trace:       p.tracing(),

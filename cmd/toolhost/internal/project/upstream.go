@@ -130,6 +130,9 @@ func (p *Project) confineUpstream(cfg *config.Config) func(*exec.Cmd, mcpclient.
 	}
 	return func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
+		if err := verified(cfg, access); err != nil {
+			return err
+		}
 		return granting(settings, access).Policy(root, trees...).Confine(cmd)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/undo"
@@ -15,9 +16,12 @@ import (
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
-// OpenWorkspace opens the workspace that the host gave the plugin.
-func OpenWorkspace(w sdk.Workspace) (*workspace.Workspace, error) {
-	options := workspace.Options{Allow: w.Allow, Protect: w.Protect}
+// OpenWorkspace opens the workspace that the host gave the plugin: the directory
+// that the host has opened, without what commands find empty.
+func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Workspace, error) {
+	options := workspace.Options{
+		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity, Hidden: confine.Hidden(append([]string{w.Root}, w.Allow...)...),
+	}
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -24,7 +25,7 @@ func TestOpenWorkspace(t *testing.T) {
 		root := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 		require.NoError(t, os.Symlink("file", filepath.Join(root, "link")))
-		ws, err := contract.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}})
+		ws, err := contract.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}}, sandbox.Settings{})
 		require.NoError(t, err)
 		_, _, err = ws.ReadFile("link", 0)
 		assert.Equal(t, want, tool.CodeOf(err), "symlinks %q", symlinks)
