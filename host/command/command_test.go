@@ -103,7 +103,8 @@ func TestLongOutputIsCutAndKept(t *testing.T) {
 	assert.Equal(t, 10000, strings.Count(string(whole), "\n"))
 	assert.Contains(t, result.Text(), result.Artifacts[0].Path)
 	assert.True(t, strings.HasPrefix(result.Text(), "1\n2\n"))
-	assert.True(t, strings.HasSuffix(result.Text(), "10000\n"))
+	assert.Contains(t, result.Text(), "\n10000\n[", "the end of what was printed")
+	assert.True(t, strings.HasSuffix(result.Text(), "the whole output is in "+result.Artifacts[0].Path+"]\n"), "the last line says where the rest is")
 }
 
 func TestMissingProgram(t *testing.T) {

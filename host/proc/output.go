@@ -31,7 +31,8 @@ type Output struct {
 func (o Output) Truncated() bool { return o.Omitted > 0 }
 
 // String is the whole output, or its head and tail with a line between them
-// that says how much is missing and where the whole is.
+// that says how much is missing and where the whole is. The last line says so
+// too: clients cut the middle out of a long result once more.
 func (o Output) String() string {
 	if o.Omitted == 0 {
 		return string(o.Head)
@@ -52,7 +53,20 @@ func (o Output) String() string {
 	}
 	fmt.Fprintf(&b, "[... %d bytes (%d lines) left out; %s ...]\n", o.Omitted, o.OmittedLines, where)
 	b.Write(o.Tail)
+	if len(o.Tail) > 0 && o.Tail[len(o.Tail)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "[%d of %d bytes are shown; %s]\n", o.Bytes-o.Omitted, o.Bytes, where)
 	return b.String()
+}
+
+// fromLine drops the rest of a line at the start of text, unless that is most
+// of it.
+func fromLine(text []byte) []byte {
+	if end := bytes.IndexByte(text, '\n'); end >= 0 && end < len(text)/2 {
+		return text[end+1:]
+	}
+	return text
 }
 
 // pipeSize is how much a pipe holds at most, as a rule.
@@ -186,7 +200,7 @@ func (c *capture) output() Output {
 	if c.tail.size == 0 {
 		return o
 	}
-	o.Head, o.Tail = excerpt.TrimEnd(c.buf), excerpt.TrimStart(c.tail.bytes())
+	o.Head, o.Tail = excerpt.TrimEnd(c.buf), fromLine(excerpt.TrimStart(c.tail.bytes()))
 	o.Omitted = c.bytes - int64(len(o.Head)) - int64(len(o.Tail))
 	o.OmittedLines = c.newlines - int64(bytes.Count(o.Head, []byte{'\n'})) - int64(bytes.Count(o.Tail, []byte{'\n'}))
 	if c.spill.err == nil {

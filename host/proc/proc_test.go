@@ -2,6 +2,7 @@ package proc_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,6 +151,8 @@ func TestOutputCap(t *testing.T) {
 	assert.Equal(t, string(whole), string(spilled))
 	assert.Contains(t, o.String(), o.Path)
 	assert.Contains(t, o.String(), "bytes (")
+	assert.True(t, strings.HasSuffix(string(whole), "\n"+string(o.Tail)), "the tail begins with a whole line")
+	assert.True(t, strings.HasSuffix(o.String(), fmt.Sprintf("[%d of %d bytes are shown; the whole output is in %s]\n", o.Bytes-o.Omitted, o.Bytes, o.Path)))
 	assert.Equal(t, "e\n", r.Stderr.String())
 	assert.Empty(t, r.Stderr.Path, "short output needs no file")
 }
@@ -179,7 +182,8 @@ func TestSpillThatFailsIsTold(t *testing.T) {
 	o := run(t, c).Stdout
 	require.Error(t, o.SpillErr)
 	assert.Contains(t, o.String(), "could not be kept")
-	assert.True(t, strings.HasSuffix(o.String(), "1000\n"))
+	assert.Contains(t, o.String(), "\n1000\n[", "the end of what was printed")
+	assert.True(t, strings.HasSuffix(o.String(), "of 3893 bytes are shown; it could not be kept: "+o.SpillErr.Error()+"]\n"), "the last line says so too")
 }
 
 func TestFloodTakesBoundedMemory(t *testing.T) {
@@ -367,7 +371,8 @@ func TestSpillLimit(t *testing.T) {
 	assert.EqualValues(t, 1000, info.Size())
 	assert.EqualValues(t, 0o600, info.Mode().Perm())
 	assert.Contains(t, o.String(), "the first 1000 bytes are in "+o.Path)
-	assert.True(t, strings.HasSuffix(o.String(), "10000\n"))
+	assert.Contains(t, o.String(), "\n10000\n[", "the end of what was printed")
+	assert.True(t, strings.HasSuffix(o.String(), "the first 1000 bytes are in "+o.Path+"]\n"), "the last line says so too")
 }
 
 // A command can make links where its output is going to be kept.
@@ -384,7 +389,7 @@ func TestSpillFollowsNoLinkOut(t *testing.T) {
 			c := sh(script)
 			c.Dir, c.Cap, c.SpillRoot, c.SpillDir = workspace, 100, workspace, filepath.Join(workspace, "logs")
 			o := run(t, c).Stdout
-			assert.True(t, strings.HasSuffix(o.String(), "1000\n"))
+			assert.Contains(t, o.String(), "\n1000\n[")
 			kept, err := os.ReadFile(victim)
 			require.NoError(t, err)
 			assert.Equal(t, "precious", string(kept))
