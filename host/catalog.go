@@ -219,6 +219,9 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 	source, def := from.Name(), t.Definition()
 	own := prefixOf(from) + def.Name
 	name := PortableName(own)
+	if isForeign(from) {
+		name = foreignName(own)
+	}
 	if c.toolset.Tools != nil && !slices.Contains(c.toolset.Tools, name) && !slices.Contains(c.toolset.Tools, own) {
 		return nil
 	}
@@ -253,9 +256,14 @@ func (c *Catalog) arrange(foreign bool) error {
 	}
 	ordered := make([]*Entry, 0, len(c.entries))
 	for _, name := range c.toolset.Tools {
+		other := c.byName[c.toolset.rename(name, foreignName(name))]
 		name = c.toolset.rename(name, PortableName(name))
 		if e, ok := c.byName[name]; ok {
 			ordered = append(ordered, e)
+			continue
+		}
+		if other != nil {
+			ordered = append(ordered, other)
 			continue
 		}
 		if len(c.problems) > 0 || slices.Contains(c.hidden, name) || c.isLeftOut(name) {

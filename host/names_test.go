@@ -48,3 +48,25 @@ func TestToolsWithLongNamesAreOfferedAndCalled(t *testing.T) {
 		assert.Nil(t, out.Err, name)
 	}
 }
+
+// Names that come from elsewhere stay short enough for what clients put before
+// them; those of agent.hcl stay as they were written.
+func TestNamesBehindAClientsPrefix(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	up := list{name: "up", tools: []tool.Tool{echo(long)}}
+	for source, whole := range map[host.Source]bool{host.Source(&up): true, host.Foreign(&up): false} {
+		for name, set := range map[string]host.Toolset{"all": {}, "by its own name": {Tools: []string{long}}} {
+			h, err := host.New(t.Context(), host.Options{Root: t.TempDir(), Sources: []host.Source{source}, Toolset: set})
+			require.NoError(t, err, "%v %s", whole, name)
+			require.Len(t, h.Catalog().Entries(), 1, "%v %s", whole, name)
+			got := h.Catalog().Entries()[0].Name
+			if whole {
+				assert.Equal(t, long, got)
+				continue
+			}
+			assert.Len(t, got, host.MaxForeignName)
+			assert.Regexp(t, `^x{39}_[0-9a-f]{8}$`, got)
+			assert.True(t, host.Offered(long, []string{got}))
+		}
+	}
+}

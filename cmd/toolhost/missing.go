@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
@@ -55,7 +56,43 @@ func (a *app) missing(p *project.Project, cfg *config.Config) (found config.Diag
 			}
 		}
 	}
+	found = append(found, tooLong(p, cfg)...)
 	return append(found, a.missingTools(p, cfg)...)
+}
+
+// maxDescription is how much of a description clients show a model, in
+// characters.
+const maxDescription = 2048
+
+// tooLong warns of what clients cut, or lose all tools for.
+func tooLong(p *project.Project, cfg *config.Config) (found config.Diagnostics) {
+	for _, e := range p.Host.Catalog().Entries() {
+		at := placeOf(cfg, e)
+		if n := len(e.Name); n > host.MaxForeignName {
+			found = append(found, cfg.Report("warning", at, "Long name", "The tool "+e.Name+" has a name of "+strconv.Itoa(n)+" characters. Clients put a prefix before it, and model APIs take 64 in all",
+				"Shorten it to "+strconv.Itoa(host.MaxForeignName)+"."))
+		}
+		if n := utf8.RuneCountInString(e.Definition().Description); n > maxDescription {
+			found = append(found, cfg.Report("warning", at, "Long description", "The description of "+e.Name+" has "+strconv.Itoa(n)+" characters. Clients cut it after "+strconv.Itoa(maxDescription),
+				"Shorten it; what a parameter means belongs into the parameter's description."))
+		}
+	}
+	return found
+}
+
+// placeOf is where agent.hcl names a tool or its source.
+func placeOf(cfg *config.Config, e *host.Entry) string {
+	for i := range cfg.Tools {
+		if cfg.Tools[i].Name == e.Tool.Definition().Name {
+			return cfg.Tools[i].Pos
+		}
+	}
+	for _, s := range cfg.Servers {
+		if e.Source == "mcp "+s.Name {
+			return s.Pos
+		}
+	}
+	return declaredAt(cfg, e.Source)
 }
 
 // noProgram says why the program of a tool cannot be run.
@@ -95,9 +132,10 @@ func (a *app) missingTools(p *project.Project, cfg *config.Config) (found config
 	}
 	for _, set := range cfg.Toolsets {
 		for i, name := range set.Tools {
-			if name = host.PortableName(name); slices.Contains(known, name) {
+			if host.Offered(name, known) {
 				continue
 			}
+			name = host.PortableName(name)
 			if _, err := catalog.Lookup(name); tool.CodeOf(err) == tool.Denied {
 				continue
 			}

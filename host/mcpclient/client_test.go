@@ -74,7 +74,7 @@ func TestToolsAreDescribed(t *testing.T) {
 	assert.JSONEq(t, `{"type":"object","properties":{"n":{"type":"number","description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
 		"a schema of an old draft is loosened")
 	for name := range tools {
-		assert.LessOrEqual(t, len(name), 64)
+		assert.LessOrEqual(t, len(name), 48)
 	}
 }
 

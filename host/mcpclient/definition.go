@@ -12,8 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// maxName is how long a tool's name may be.
-const maxName = 64
+// maxName is how long a tool's name may be: [host.MaxForeignName].
+const maxName = 48
 
 // remoteTools gives the tools that the spec selects, under names that every
 // client accepts. Of two that would get one name the second is told apart by a

@@ -89,3 +89,16 @@ func TestSchemasThatClientsCannotUse(t *testing.T) {
 	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pattern","arguments":{"a":"7"}}}`)
 	assert.Contains(t, textOf(t, w.receive()), "(?i)^")
 }
+
+// Clients that keep long results out of a model's sight are told how long those
+// of a tool may be.
+func TestToolsWithLongResults(t *testing.T) {
+	reads := newTool("reads", tool.ReadOnly, nil)
+	reads.def.Permissions = []tool.Permission{tool.FileRead}
+	w := dial(t, newHost(t, host.Options{}, reads, newTool("counts", tool.ReadOnly, nil)))
+	w.initialize("2025-11-25")
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	tools := w.receive()["result"].(map[string]any)["tools"].([]any)
+	assert.NotContains(t, tools[0], "_meta")
+	assert.Equal(t, map[string]any{"anthropic/maxResultSizeChars": float64(200_000)}, tools[1].(map[string]any)["_meta"])
+}

@@ -219,6 +219,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 func describe(entry *host.Entry, revision string) *mcp.Tool {
 	def := entry.Definition()
 	return &mcp.Tool{
+		Meta:         resultSize(def),
 		Name:         def.Name,
 		Title:        title(def),
 		Description:  def.Description,
@@ -226,6 +227,23 @@ func describe(entry *host.Entry, revision string) *mcp.Tool {
 		OutputSchema: outputSchema(revision, entry, def),
 		Annotations:  annotations(def),
 	}
+}
+
+// resultSizeKey says in a tool's _meta how long its results may be. Claude Code
+// puts longer ones into a file, from a fraction of what toolhost cuts at.
+const resultSizeKey = "anthropic/maxResultSizeChars"
+
+// longResult has room for both streams of a command as they are cut by default.
+const longResult = 200_000
+
+// resultSize is the _meta of a tool whose results may be long; nil of others.
+func resultSize(def *tool.Definition) mcp.Meta {
+	for _, p := range def.Permissions {
+		if p == tool.FileRead || p == tool.ShellExec || p == tool.Network {
+			return mcp.Meta{resultSizeKey: longResult}
+		}
+	}
+	return nil
 }
 
 // annotations are the hints of MCP for a tool's risk.

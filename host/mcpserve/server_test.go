@@ -122,6 +122,7 @@ func TestInitializeAndList(t *testing.T) {
 			assert.Equal(t, "Wipe all", wipe["title"])
 			assert.Equal(t, map[string]any{"title": "Wipe all", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false}, wipe["annotations"])
 			assert.Equal(t, "object", wipe["inputSchema"].(map[string]any)["type"])
+			assert.NotContains(t, wipe, "_meta")
 		})
 	}
 }
