@@ -133,6 +133,7 @@ func (a *app) install(id string, flags clientFlags) error {
 		strings.Join(append([]string{server.Command}, server.Args...), " "))
 	a.tellBackup(change)
 	fmt.Fprintln(a.out, "  "+client.After)
+	a.fillCache()
 	return nil
 }
 

@@ -192,10 +192,11 @@ func level(l mcp.LoggingLevel) slog.Level {
 }
 
 // log takes a server's log message.
-func (l *link) log(ctx context.Context, request *mcp.LoggingMessageRequest) {
+func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 	text, ok := request.Params.Data.(string)
 	if !ok {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
-	l.server.client.logger.Log(ctx, level(request.Params.Level), l.server.client.hide(text), "server", l.server.spec.Name, "logger", request.Params.Logger)
+	name := request.Params.Logger
+	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", name[:min(len(name), maxWord)])
 }

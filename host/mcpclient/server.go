@@ -31,7 +31,9 @@ type server struct {
 	spec   Spec
 	calls  *flights
 	spent  allowance
-	oauth  *oauth.Server // nil where no login is made
+
+	chatter chatter
+	oauth   *oauth.Server // nil where no login is made
 
 	mu        sync.Mutex
 	current   *link   // being opened or open

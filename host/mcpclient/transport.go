@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,7 +74,7 @@ func program(spec Spec) string {
 func (l *link) hear(line string) {
 	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
 	l.words.add(line)
-	l.server.client.logger.Info(line, "server", l.server.spec.Name)
+	l.say(slog.LevelInfo, line)
 }
 
 // lineTransport carries newline-delimited JSON-RPC to a program. Unlike the
