@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
 
-.PHONY: all build plugins run test race probe mutate lint fuzz bench soak cross clean
+.PHONY: all build plugins run test race probe attack attacks mutate lint fuzz bench soak cross clean
 
 all: build
 
@@ -48,6 +48,16 @@ probe:
 # a test fails. It does not run as the root user.
 mutate:
 	$(GO) run ./internal/mutate
+
+# attack runs the catalogue of attacks; with LEVEL=full or LEVEL=landlock at that
+# level of the sandbox, and with AS=65534, by root, as that user.
+attack:
+	ATTACK_LEVEL=$(LEVEL) ATTACK_USER=$(AS) $(GO) test ./cmd/toolhost/attack -count=1 -timeout 60m
+
+# attacks runs it, and the probe, at both levels and as both users.
+attacks: probe
+	for level in full landlock; do for user in '' 65534; do \
+		$(MAKE) attack LEVEL=$$level AS=$$user || exit 1; done; done
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/sandbox"
 )
 
 // patience bounds a wait for what comes soon unless something is broken.
@@ -39,6 +41,9 @@ type result struct {
 // env is the environment of the program: clean, but for a secret that no child
 // may see.
 func (a *arena) env(more ...string) []string {
+	if chosen, _ := os.ReadFile(filepath.Join(a.ws, "agent.hcl")); a.stance.level != sandbox.Auto && !bytes.Contains(chosen, []byte("level = ")) {
+		more = append(more, "TOOLHOST_SANDBOX="+string(a.stance.level))
+	}
 	return append([]string{
 		"HOME=" + a.home, "XDG_CACHE_HOME=" + a.home + "/cache", "XDG_CONFIG_HOME=" + a.home + "/config",
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + a.tmp, "TOOLHOST_TRUST=1", "PLANTED=" + a.secret,

@@ -9,7 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -35,16 +38,57 @@ func buildAndRun(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	binaries = dir
+	if binaries = dir; os.Getenv(builtEnv) != "" {
+		return run(m, os.Getenv(builtEnv))
+	}
 	// Also for those whom the superuser plays. The program that runs lies in a
 	// private directory.
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
 		return 1, err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task")
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task", "../../../host/sandbox/testdata/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
 	}
+	if user := os.Getenv(userEnv); user != "" {
+		return runAs(user)
+	}
+	return run(m, dir)
+}
+
+// The environment variables that choose how the catalogue runs: userEnv is the
+// number of the user that a root user runs it as, with what is in builtEnv, and
+// levelEnv the level of the sandbox, where no case chooses one.
+const (
+	userEnv  = "ATTACK_USER"
+	builtEnv = "ATTACK_BUILT"
+	levelEnv = "ATTACK_LEVEL"
+)
+
+// runAs runs the tests as another user, with programs that are built already.
+func runAs(user string) (int, error) {
+	uid, err := strconv.ParseUint(user, 10, 32)
+	if err != nil {
+		return 1, fmt.Errorf("%s: %w", userEnv, err)
+	}
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile") })
+	home := filepath.Join(binaries, "home")
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, int(uid), int(uid))); err != nil {
+		return 1, err
+	}
+	tests := exec.Command(player(), args...)
+	tests.Stdout, tests.Stderr = os.Stdout, os.Stderr
+	tests.Env = append(os.Environ(), builtEnv+"="+binaries, userEnv+"=", "HOME="+home)
+	tests.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	if err := tests.Run(); err != nil {
+		return 1, fmt.Errorf("as user %d: %w", uid, err)
+	}
+	return 0, nil
+}
+
+// run runs the tests with the programs in dir.
+func run(m *testing.M, dir string) (int, error) {
+	binaries = dir
 	flag.Parse()
 	_ = flag.Set("test.parallel", "12") // they wait more than they work
 	code := m.Run()

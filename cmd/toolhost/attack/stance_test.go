@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +25,11 @@ type stance struct {
 }
 
 // usual is a stance that the operator does nothing for.
-func usual() stance { return stance{sandbox.Auto, os.Geteuid()} }
+func usual() stance { return stance{level(), os.Geteuid()} }
+
+// level is the one that this run of the catalogue is for, Auto unless levelEnv
+// says otherwise.
+func level() sandbox.Level { return cmp.Or(sandbox.Level(os.Getenv(levelEnv)), sandbox.Auto) }
 
 // weakest is the stance in which the kernel holds the least: no namespaces, and
 // an ordinary user where the test can play one.
@@ -39,11 +44,18 @@ func ordinary() int {
 
 // stances are all that differ on this machine.
 func stances() []stance {
-	list := []stance{usual(), {sandbox.Landlock, os.Geteuid()}}
-	if ordinary() != os.Geteuid() {
-		list = append(list, stance{sandbox.Auto, nobody}, stance{sandbox.Landlock, nobody})
+	levels := []sandbox.Level{level()}
+	if level() == sandbox.Auto {
+		levels = append(levels, sandbox.Landlock)
 	}
-	if all() {
+	var list []stance
+	for _, level := range levels {
+		list = append(list, stance{level, os.Geteuid()})
+		if ordinary() != os.Geteuid() {
+			list = append(list, stance{level, nobody})
+		}
+	}
+	if all() && level() == sandbox.Auto {
 		list = append(list, stance{sandbox.Full, os.Geteuid()})
 	}
 	return list

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -19,8 +20,8 @@ import (
 	"github.com/toolhost/toolhost/plugins/install"
 )
 
-// sandboxEnv is the environment variable by which the operator, with the value
-// off, has everything run unconfined, where there is no agent.hcl to say it.
+// sandboxEnv is the environment variable by which the operator chooses the level
+// for everything, off among them, whatever agent.hcl says or where there is none.
 const sandboxEnv = "TOOLHOST_SANDBOX"
 
 // confineSettings is how child processes are confined: as the sandbox block of
@@ -62,12 +63,10 @@ func verifiedTasks(cfg *config.Config) error {
 	return verified(cfg, cfg.Taskfile.Access)
 }
 
-// sandboxLevel is the level that was chosen, unless the operator says off.
+// sandboxLevel is the level that was chosen, unless the operator's environment
+// says another. With one that does not exist, nothing is run.
 func sandboxLevel(chosen sandbox.Level) sandbox.Level {
-	if os.Getenv(sandboxEnv) == string(sandbox.Off) {
-		return sandbox.Off
-	}
-	return chosen
+	return cmp.Or(sandbox.Level(os.Getenv(sandboxEnv)), chosen)
 }
 
 // SandboxLevel is how strongly the project's processes are confined.
