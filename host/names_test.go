@@ -54,7 +54,8 @@ func TestToolsWithLongNamesAreOfferedAndCalled(t *testing.T) {
 func TestNamesBehindAClientsPrefix(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	up := list{name: "up", tools: []tool.Tool{echo(long)}}
-	for source, whole := range map[host.Source]bool{host.Source(&up): true, host.Foreign(&up, nil): false} {
+	for _, source := range []host.Source{&up, host.Foreign(&up, nil)} {
+		whole := source == host.Source(&up)
 		for name, set := range map[string]host.Toolset{"all": {}, "by its own name": {Tools: []string{long}}} {
 			h, err := host.New(t.Context(), host.Options{Root: t.TempDir(), Sources: []host.Source{source}, Toolset: set})
 			require.NoError(t, err, "%v %s", whole, name)
