@@ -70,6 +70,13 @@ fuzz:
 	FUZZTIME=$(FUZZTIME) GO="$(GO)" sh .ci/fuzz
 
 # bench prints ratios measured in one run.
+# reader holds what the reader of command lines sees against what real shells
+# run, for READERLINES random lines.
+READERLINES ?= 200000
+.PHONY: reader
+reader:
+	TOOLHOST_READER_LINES=$(READERLINES) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
+
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
 

@@ -45,10 +45,16 @@ func notUnderstood(file *syntax.File, source string) string {
 	}) {
 		return "it has control characters or is not UTF-8"
 	}
+	if continuedComment.MatchString(source) {
+		return "a comment ends in a backslash: shells differ on whether the next line belongs to it"
+	}
 	g := &grammar{source: source}
 	g.check(reflect.ValueOf(file), place{})
 	return g.reason
 }
+
+// continuedComment finds a line that may end in a comment and a backslash.
+var continuedComment = regexp.MustCompile(`#[^\n]*\\\n`)
 
 func (g *grammar) check(v reflect.Value, at place) {
 	switch v.Kind() {
@@ -254,9 +260,12 @@ func isDescriptor(_ *grammar, v any) bool {
 	return strings.Trim(v.(*syntax.Lit).Value, "0123456789") == ""
 }
 
-// isPlainQuote refuses quotes in expansions that are quoted themselves: there
-// shells differ on what a quote is.
-func isPlainQuote(_ *grammar, _ any, at place) bool { return !at.quoted || !at.expansion }
+// isPlainQuote refuses quotes in expansions that are quoted themselves, and
+// escaped quotes in $”: there shells differ on where a quote ends.
+func isPlainQuote(_ *grammar, v any, at place) bool {
+	q, single := v.(*syntax.SglQuoted)
+	return (!at.quoted || !at.expansion) && !(single && q.Dollar && strings.Contains(q.Value, `\'`))
+}
 
 // isPlainSubstitution refuses backquotes with backslashes in them, which are
 // taken off before the line in them is read.
