@@ -69,7 +69,6 @@ FUZZTIME ?= 1m
 fuzz:
 	FUZZTIME=$(FUZZTIME) GO="$(GO)" sh .ci/fuzz
 
-# bench prints ratios measured in one run.
 # reader holds what the reader of command lines sees against what real shells
 # run, for READERLINES random lines.
 READERLINES ?= 200000
@@ -77,6 +76,7 @@ READERLINES ?= 200000
 reader:
 	TOOLHOST_READER_LINES=$(READERLINES) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
 
+# bench prints ratios measured in one run.
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/redact"
 )
 
 // maxDiagnostics bounds what is reported of one file.
@@ -158,9 +160,9 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 		reword(diag)
 		// The text writer would show the values of variables otherwise.
 		diag.Expression, diag.EvalContext = nil, nil
-		diag.Detail = redact(diag.Detail, secrets)
+		diag.Detail = redact.New(secrets).String(diag.Detail)
 		if s, ok := diag.Extra.(suggestion); ok {
-			diag.Extra = suggestion(redact(string(s), secrets))
+			diag.Extra = suggestion(redact.New(secrets).String(string(s)))
 		}
 		done = append(done, diagnostic(diag, file))
 	}
@@ -199,15 +201,4 @@ func byPlace(a, b *hcl.Diagnostic) int {
 
 func same(a, b *hcl.Diagnostic) bool {
 	return a.Summary == b.Summary && a.Detail == b.Detail && a.Subject != nil && b.Subject != nil && *a.Subject == *b.Subject
-}
-
-// redact takes secrets out of a text. Very short ones stay: cutting them out
-// would mangle any text and hide nothing.
-func redact(text string, secrets []string) string {
-	for _, s := range secrets {
-		if len(s) >= 4 {
-			text = strings.ReplaceAll(text, s, "(sensitive)")
-		}
-	}
-	return text
 }

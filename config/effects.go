@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -340,7 +341,8 @@ func (e *Effect) redact(secrets []string) {
 	if len(secrets) == 0 {
 		return
 	}
-	hide := func(text *string) { *text = redact(*text, secrets) }
+	secret := redact.New(secrets)
+	hide := func(text *string) { *text = secret.String(*text) }
 	for _, text := range []*string{&e.Name, &e.Attribute, &e.Value, &e.URL} {
 		hide(text)
 	}
@@ -353,7 +355,7 @@ func (e *Effect) redact(secrets []string) {
 	}
 	e.Env = maps.Clone(e.Env)
 	for name, value := range e.Env {
-		e.Env[name] = redact(value, secrets)
+		e.Env[name] = secret.String(value)
 	}
 	for _, list := range [][]Path{e.Read, e.Write, e.Paths} {
 		for i := range list {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/host/redact"
 )
 
 // Report makes a diagnostic about something that reading the file does not show,
@@ -20,7 +22,7 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 		diag.Detail += " " + hint
 		diag.Extra = suggestion(hint)
 	}
-	diag.Detail = redact(diag.Detail, c.Secrets)
+	diag.Detail = redact.New(c.Secrets).String(diag.Detail)
 	return diagnostic(diag, c.file)
 }
 

@@ -5,19 +5,12 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
-
-// redacted stands where a secret was.
-const redacted = "[redacted]"
-
-// minSecret is the length in bytes below which a value is not looked for: it
-// would take harmless text out and protect nothing.
-const minSecret = 4
 
 // secrets is what is to be taken out, now.
 type secrets struct {
@@ -37,25 +30,16 @@ func (h *Host) Redact(values []string) {
 	s.redactor.Store(newRedactor(s.values))
 }
 
-// redactor takes given values out of results. Nothing else is touched: what a
-// tool reads from a file comes through as it is.
-type redactor struct{ text, json *strings.Replacer }
+// redactor takes given values out of what leaves the host. Nothing else is
+// touched: what a tool reads from a file comes through as it is.
+type redactor struct{ *redact.Redactor }
 
 // newRedactor gives nil when there is nothing to take out.
 func newRedactor(secrets []string) *redactor {
-	values := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minSecret })
-	if len(values) == 0 {
-		return nil
+	if r := redact.New(secrets); r != nil {
+		return &redactor{r}
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
-	var plain, escaped []string
-	for _, value := range values {
-		literal := tool.MustMarshal(value)
-		inJSON := string(literal[1 : len(literal)-1])
-		plain = append(plain, value, redacted, inJSON, redacted) // a text may be JSON
-		escaped = append(escaped, inJSON, redacted)
-	}
-	return &redactor{strings.NewReplacer(plain...), strings.NewReplacer(escaped...)}
+	return nil
 }
 
 // result gives r without secrets. r itself is not changed, because a tool may
@@ -68,18 +52,18 @@ func (d *redactor) result(r *tool.Result) *tool.Result {
 	clean.Contents = slices.Clone(r.Contents)
 	for i := range clean.Contents {
 		c := &clean.Contents[i]
-		c.Text, c.URI, c.Name = d.text.Replace(c.Text), d.text.Replace(c.URI), d.text.Replace(c.Name)
+		c.Text, c.URI, c.Name = d.String(c.Text), d.String(c.URI), d.String(c.Name)
 		if len(c.Data) > 0 {
-			c.Data = []byte(d.text.Replace(string(c.Data)))
+			c.Data = []byte(d.String(string(c.Data)))
 		}
 		if len(c.MCP) > 0 {
-			c.MCP = json.RawMessage(d.json.Replace(string(c.MCP)))
+			c.MCP = d.JSON(c.MCP)
 		}
 	}
 	clean.FilesAffected = d.texts(r.FilesAffected)
 	clean.Metadata = d.details(r.Metadata)
 	if len(r.Structured) > 0 {
-		clean.Structured = json.RawMessage(d.json.Replace(string(r.Structured)))
+		clean.Structured = d.JSON(r.Structured)
 	}
 	clean.Failed = d.error(r.Failed)
 	return &clean
@@ -90,8 +74,8 @@ func (d *redactor) error(e *tool.Error) *tool.Error {
 	if d == nil || e == nil {
 		return e
 	}
-	clean := tool.Errorf(e.Code, "%s", d.text.Replace(e.Message))
-	clean.Suggestion = d.text.Replace(e.Suggestion)
+	clean := tool.Errorf(e.Code, "%s", d.String(e.Message))
+	clean.Suggestion = d.String(e.Suggestion)
 	clean.Details = d.details(e.Details)
 	return clean
 }
@@ -106,7 +90,7 @@ func (d *redactor) details(details map[string]any) map[string]any {
 	if err != nil {
 		return nil
 	}
-	clean := []byte(d.json.Replace(string(data)))
+	clean := d.JSON(data)
 	if bytes.Equal(clean, data) {
 		return maps.Clone(details)
 	}
@@ -120,7 +104,7 @@ func (d *redactor) object(raw json.RawMessage) json.RawMessage {
 	if d == nil || len(raw) == 0 {
 		return raw
 	}
-	return json.RawMessage(d.json.Replace(string(raw)))
+	return d.JSON(raw)
 }
 
 func (d *redactor) texts(texts []string) []string {
@@ -129,7 +113,7 @@ func (d *redactor) texts(texts []string) []string {
 	}
 	clean := slices.Clone(texts)
 	for i := range clean {
-		clean[i] = d.text.Replace(clean[i])
+		clean[i] = d.String(clean[i])
 	}
 	return clean
 }
@@ -139,7 +123,7 @@ func (d *redactor) string(s string) string {
 	if d == nil {
 		return s
 	}
-	return d.text.Replace(s)
+	return d.String(s)
 }
 
 // plan gives p without secrets.
@@ -147,7 +131,7 @@ func (d *redactor) plan(p *tool.Plan) *tool.Plan {
 	if d == nil || p == nil {
 		return p
 	}
-	return &tool.Plan{FilesAffected: d.texts(p.FilesAffected), Preview: d.text.Replace(p.Preview)}
+	return &tool.Plan{FilesAffected: d.texts(p.FilesAffected), Preview: d.String(p.Preview)}
 }
 
 // input gives a question without secrets.
@@ -156,7 +140,7 @@ func (d *redactor) input(q *tool.InputRequired) *tool.InputRequired {
 		return q
 	}
 	clean := *q
-	clean.Form.Message, clean.Form.URL = d.text.Replace(q.Form.Message), d.text.Replace(q.Form.URL)
+	clean.Form.Message, clean.Form.URL = d.String(q.Form.Message), d.String(q.Form.URL)
 	clean.Form.Schema = d.object(q.Form.Schema)
 	if q.Form.Sample != nil {
 		clean.Form.Sample = d.sample(*q.Form.Sample)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -31,12 +32,12 @@ func withoutWriteOnly(schema, params json.RawMessage) json.RawMessage {
 	}
 	var members map[string]json.RawMessage
 	if json.Unmarshal(schema, &marks) != nil || json.Unmarshal(params, &members) != nil {
-		return tool.MustMarshal(redacted)
+		return tool.MustMarshal(redact.Mark)
 	}
 	changed := false
 	for name, mark := range marks.Properties {
 		if _, given := members[name]; given && mark.WriteOnly {
-			members[name] = tool.MustMarshal(redacted)
+			members[name] = tool.MustMarshal(redact.Mark)
 			changed = true
 		}
 	}

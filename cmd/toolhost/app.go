@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -27,7 +27,7 @@ type app struct {
 	painter   painter
 	logger    *slog.Logger
 	telemetry *telemetry.Relay                 // nil for none
-	redactor  *atomic.Pointer[record.Redactor] // of the log
+	redactor  *atomic.Pointer[redact.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
 
@@ -123,7 +123,7 @@ func (a *app) setUp() error {
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
 		return usagef("Use debug, info, warn or error.", "unknown log level %q", a.flags.logLevel)
 	}
-	a.redactor = new(atomic.Pointer[record.Redactor])
+	a.redactor = new(atomic.Pointer[redact.Redactor])
 	a.standing = new(atomic.Pointer[agentfile.Standing])
 	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr}))
 	switch a.flags.color {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/redact"
 )
 
 // keepSecret has values taken out of the log before there is a project.
-func (a *app) keepSecret(values []string) { a.redactor.Store(record.NewRedactor(values)) }
+func (a *app) keepSecret(values []string) { a.redactor.Store(redact.WithShapes(values)) }
 
 // redactAttr takes secrets out of an attribute of the log, its message too.
 func (a *app) redactAttr(_ []string, attr slog.Attr) slog.Attr {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os/exec"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/roster"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -140,7 +140,7 @@ type Client struct {
 	options Options
 	logger  *slog.Logger
 	cache   listingCache
-	hiding  atomic.Pointer[strings.Replacer] // takes secrets out; nil when there are none
+	hiding  atomic.Pointer[redact.Redactor] // takes secrets out; nil when there are none
 
 	servers roster.Roster[*server]
 
@@ -166,22 +166,11 @@ func New(options Options) *Client {
 func (c *Client) keep(values []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, secret := range values {
-		if len(secret) >= 4 {
-			c.secrets = append(c.secrets, secret, "[redacted]")
-		}
-	}
-	if len(c.secrets) > 0 {
-		c.hiding.Store(strings.NewReplacer(c.secrets...))
-	}
+	c.secrets = append(c.secrets, values...)
+	c.hiding.Store(redact.New(c.secrets))
 }
 
-func (c *Client) hide(text string) string {
-	if secrets := c.hiding.Load(); secrets != nil {
-		return secrets.Replace(text)
-	}
-	return text
-}
+func (c *Client) hide(text string) string { return c.hiding.Load().String(text) }
 
 // Add declares a server. The error is a *tool.Error: invalid_argument for a
 // spec that cannot be used, conflict for a name that is taken.

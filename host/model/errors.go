@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -63,8 +64,5 @@ func (c *Client) refused(answer *netguard.Response) *tool.Error {
 
 // withoutKey takes the key out of what the endpoint says: some repeat it.
 func (c *Client) withoutKey(text string) string {
-	if c.options.Key == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, c.options.Key, "[redacted]")
+	return redact.New([]string{c.options.Key}).String(text)
 }

@@ -328,7 +328,7 @@ func wordOf(w *syntax.Word) (out word) {
 		case *syntax.Lit:
 			out.literal(unescape(p.Value, ""), expands(p.Value))
 		case *syntax.SglQuoted:
-			out.dynamic = out.dynamic || p.Dollar && strings.Contains(p.Value, `\`)
+			out.dynamic = out.dynamic || p.Dollar
 			out.open = out.open || out.dynamic
 			out.literal(p.Value, false)
 		case *syntax.DblQuoted:

@@ -160,7 +160,7 @@ func and(all map[string]func(*grammar, any) bool, name string, valid func(*gramm
 // understood are the nodes that the reader knows.
 var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.File]():     {fields: fields("Stmts")},
-	reflect.TypeFor[syntax.Stmt]():     {fields: fields("Cmd", "Negated", "Background", "Redirs")},
+	reflect.TypeFor[syntax.Stmt]():     {fields: fields("Cmd", "Negated", "Background", "Redirs"), whole: sendsAllLast},
 	reflect.TypeFor[syntax.Subshell](): {fields: fields("Stmts")},
 	reflect.TypeFor[syntax.Block]():    {fields: fields("Stmts")},
 
@@ -268,11 +268,41 @@ func isPlainQuote(_ *grammar, v any, at place) bool {
 }
 
 // isPlainSubstitution refuses backquotes with backslashes in them, which are
-// taken off before the line in them is read.
+// taken off before the line in them is read, and here-documents among other
+// commands: bash 5.2 joins the command behind one with the next.
 func isPlainSubstitution(g *grammar, v any, _ place) bool {
 	s := v.(*syntax.CmdSubst)
+	if holdsDocument(s) && (len(s.Stmts) > 1 || !isCall(s.Stmts[0])) {
+		return false
+	}
 	from, to := int(s.Left.Offset()), int(s.Right.Offset())
 	return !s.Backquotes || from < to && to <= len(g.source) && !strings.Contains(g.source[from:to], `\`)
+}
+
+func holdsDocument(n syntax.Node) (found bool) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		r, ok := n.(*syntax.Redirect)
+		found = found || ok && r.Hdoc != nil
+		return true
+	})
+	return found
+}
+
+func isCall(s *syntax.Stmt) bool {
+	_, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && !s.Background
+}
+
+// sendsAllLast refuses &> before other words: to sh it ends the command.
+func sendsAllLast(_ *grammar, v any, _ place) bool {
+	s := v.(*syntax.Stmt)
+	for _, r := range s.Redirs {
+		all := r.Op == syntax.RdrAll || r.Op == syntax.AppAll
+		if all && (s.Cmd == nil || s.Cmd.End().After(r.Pos()) || r != s.Redirs[len(s.Redirs)-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isNumbers allows arithmetic with plain numbers only. A name is evaluated,

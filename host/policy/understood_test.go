@@ -44,6 +44,7 @@ var hidden = []string{
 	`alias if='touch p #'`, "alias a='touch '\na p", `coproc touch p`, `select x in a; do touch p; done`,
 	// What shells read differently.
 	`cat <(ls)`, `ls > >(cat)`, `echo !(a)`, `echo $"a"`, "echo `echo \\`touch p\\``", "echo a\rb", "echo \x01", "echo \xff", `zsh -c ls`, `fish -c ls`,
+	"echo # \\\ntouch p", `echo $'\'' p`, `echo a &> f b`, "echo $(cat <<E\nx\nE\ntouch p; ls)",
 	`function f() { ls; }; coproc f`, `echo ${ touch p; }`, `echo ${| touch p; }`,
 }
 
@@ -87,7 +88,7 @@ func TestReadableLines(t *testing.T) {
 		`case $x in a|b) ls;; *) pwd;& c) date;; esac`, `f() { ls; }; f`, `(cd x && ls) | sort -u > out 2>&1`, `ls &`, `cmd & wait $!`, `! ls`, `time ls`,
 		"cat <<'E' > f\n$(touch p) ${x@P}\nE", "cat <<E\n$x $(date)\nE", `cat <<< "$x"`, `ls &> /dev/null`, `ls |& cat`, `set -euo pipefail`, `set -x`, `shopt -s nullglob`,
 		`printf '%s\n' "$x"`, `printf "a $x"`, `unset x y`, `trap 'rm -f x' EXIT`, `exec 3>file`, `test -e a`, `alias ll='ls -l'`, `. ./env.sh`, `source venv/bin/activate && pip list`,
-		`git commit -m "$(cat msg)"`, `rg "a b" -g '*.go'`, `echo {a,b} ~/x`, `echo $'a\nb'`,
+		`git commit -m "$(cat msg)"`, "git commit -m \"$(cat <<'E'\nFix it\nE\n)\" && git push", `rg "a b" -g '*.go'`, `echo {a,b} ~/x`, `echo $'a\nb'`,
 	} {
 		assert.Empty(t, policy.Read(line).Unreadable, line)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/excerpt"
+	"github.com/toolhost/toolhost/host/redact"
 )
 
 // Output is what a process wrote to one stream.
@@ -80,7 +81,7 @@ const maxLine = 8 << 10
 type capture struct {
 	limit    int
 	spill    spill
-	veil     *veil
+	veil     *redact.Stream
 	onLine   func(string)
 	onOutput func([]byte)
 
@@ -113,7 +114,7 @@ func (c *capture) readFrom(stream io.Reader) {
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.veil.pass(p))
+	c.take(c.veil.Pass(p))
 	return len(p), nil
 }
 
@@ -189,7 +190,7 @@ func (c *capture) flushLine() {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.take(c.veil.rest())
+	c.take(c.veil.Rest())
 	if len(c.line) > 0 {
 		c.flushLine()
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -59,7 +60,7 @@ func newRun(c Command) *run {
 }
 
 func (r *run) capture(stream string) *capture {
-	c := &capture{limit: r.Cap, veil: newVeil(r.Secrets)}
+	c := &capture{limit: r.Cap, veil: redact.NewStream(r.Secrets)}
 	if r.SpillDir != "" {
 		name := stream + ".txt"
 		if r.SpillName != "" {

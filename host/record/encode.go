@@ -26,13 +26,13 @@ func (r *Recorder) encode(event string, payload any) ([]byte, error) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the payload of event %q is no JSON: %w", event, err).
 			Suggest("Emit values that encoding/json can encode.")
 	}
-	fields := payloadFields(redactor.rewrite(data, maxText))
+	fields := payloadFields(redactor.Rewrite(data, maxText))
 	if len(fields) > maxLine {
 		fields = []byte(`"payload_bytes_left_out":` + strconv.Itoa(len(data)))
 	}
 	var line bytes.Buffer
 	line.WriteString(`{"event":`)
-	line.Write(redactor.rewrite(tool.MustMarshal(event), maxText))
+	line.Write(redactor.Rewrite(tool.MustMarshal(event), maxText))
 	line.WriteString(`,"timestamp":"`)
 	line.WriteString(r.options.Now().UTC().Format(timeFormat))
 	line.WriteByte('"')

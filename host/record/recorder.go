@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/plainfile"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 // goroutine. Nothing is made or opened before the first use.
 type Recorder struct {
 	options  Options
-	redactor atomic.Pointer[Redactor]
+	redactor atomic.Pointer[redact.Redactor]
 
 	mu   sync.Mutex
 	runs map[string]*run
@@ -72,14 +73,14 @@ func New(o Options) (*Recorder, error) {
 
 // Redactor gives what the recorder takes secrets out with, for logs and
 // results.
-func (r *Recorder) Redactor() *Redactor { return r.redactor.Load() }
+func (r *Recorder) Redactor() *redact.Redactor { return r.redactor.Load() }
 
 // Redact adds to the values that never reach the record.
 func (r *Recorder) Redact(values []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.options.Secrets = append(r.options.Secrets[:len(r.options.Secrets):len(r.options.Secrets)], values...)
-	r.redactor.Store(NewRedactor(r.options.Secrets))
+	r.redactor.Store(redact.WithShapes(r.options.Secrets))
 }
 
 // Step counts a call of session and gives its number, from 1. The calls of

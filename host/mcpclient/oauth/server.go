@@ -1,17 +1,19 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"golang.org/x/oauth2"
 
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -106,12 +108,8 @@ func (s *Server) sensitive(values ...string) {
 func (s *Server) Hide(data []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for value := range s.known {
-		if len(value) >= shortest && bytes.Contains(data, []byte(value)) {
-			data = bytes.ReplaceAll(data, []byte(value), []byte("[redacted]"))
-		}
-	}
-	return data
+	secrets := slices.DeleteFunc(slices.Collect(maps.Keys(s.known)), func(v string) bool { return len(v) < shortest })
+	return []byte(redact.New(secrets).String(string(data)))
 }
 
 // shortest is the least length of a value that is taken out: a shorter one is

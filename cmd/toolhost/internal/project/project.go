@@ -22,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/telemetry"
@@ -68,7 +69,7 @@ type Options struct {
 	Logger *slog.Logger
 	// OnSecrets is called with the redactor of the project whenever that knows
 	// further secrets, so that the log can leave them out too.
-	OnSecrets func(*record.Redactor)
+	OnSecrets func(*redact.Redactor)
 	// Telemetry starts sending traces and metrics, once the root of the
 	// workspace is known. It returns nil where nobody wants them.
 	Telemetry func(root string) *telemetry.Relay

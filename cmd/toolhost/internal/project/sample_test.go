@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/approval"
-	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -65,7 +65,7 @@ func openTest(t *testing.T, file string) *Project {
 	p, err := Open(t.Context(), Options{
 		Config: cfg, Reread: read, Logger: slog.New(slog.DiscardHandler),
 		Report:       func(diags config.Diagnostics) error { return diags.Err() },
-		OnSecrets:    func(*record.Redactor) {},
+		OnSecrets:    func(*redact.Redactor) {},
 		Telemetry:    func(string) *telemetry.Relay { return nil },
 		HowToApprove: func(approval.Pending, string) string { return "" },
 	})

@@ -1,23 +1,25 @@
-package proc
+package redact_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/host/redact"
 )
 
-func throughVeil(secrets []string, pieces ...string) string {
-	v := newVeil(secrets)
+func throughStream(secrets []string, pieces ...string) string {
+	s := redact.NewStream(secrets)
 	var out strings.Builder
 	for _, piece := range pieces {
-		out.Write(v.pass([]byte(piece)))
+		out.Write(s.Pass([]byte(piece)))
 	}
-	out.Write(v.rest())
+	out.Write(s.Rest())
 	return out.String()
 }
 
-func TestVeil(t *testing.T) {
+func TestStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		secrets []string
 		pieces  []string
@@ -35,12 +37,12 @@ func TestVeil(t *testing.T) {
 		"one within another":       {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "yy"}, "[redacted]"},
 		"one within none":          {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "zz"}, "xx[redacted]zz"},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, throughVeil(c.secrets, c.pieces...)) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, throughStream(c.secrets, c.pieces...)) })
 	}
 }
 
 // However a text is cut into pieces, the same comes out, without the secrets.
-func FuzzVeil(f *testing.F) {
+func FuzzStream(f *testing.F) {
 	f.Add("hunter2", "hunter2longer", "a hunter2longer b hunter2", 3)
 	f.Add("aaaa", "abab", "aaaaaaabababab", 1)
 	f.Fuzz(func(t *testing.T, one, two, text string, size int) {
@@ -50,10 +52,10 @@ func FuzzVeil(f *testing.F) {
 			n := min(len(rest), 1+abs(size)%7)
 			pieces, rest = append(pieces, rest[:n]), rest[n:]
 		}
-		got := throughVeil(secrets, pieces...)
-		assert.Equal(t, throughVeil(secrets, text), got)
+		got := throughStream(secrets, pieces...)
+		assert.Equal(t, throughStream(secrets, text), got)
 		for _, s := range secrets {
-			if len(s) >= minSecret && !strings.Contains(strings.Repeat(redacted, 2), s) && !strings.ContainsAny(s, redacted) {
+			if len(s) >= 4 && !strings.Contains(strings.Repeat(redact.Mark, 2), s) && !strings.ContainsAny(s, redact.Mark) {
 				assert.NotContains(t, got, s)
 			}
 		}

@@ -1,0 +1,173 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Redactor takes secrets out of texts. A nil Redactor changes nothing. Its
+// methods may be called from any goroutine.
+type Redactor struct {
+	values *values
+	shapes bool
+}
+
+// minMargin is more than what shows a token to be one.
+const minMargin = 1 << 10
+
+// maxEscape is how many bytes one may take where it is escaped.
+const maxEscape = 8
+
+// New makes a redactor for given values, nil when there is none to look for:
+// values shorter than four bytes are not.
+func New(secrets []string) *Redactor {
+	if v := newValues(secrets); v != nil {
+		return &Redactor{values: v}
+	}
+	return nil
+}
+
+// WithShapes makes a redactor that looks for what has the shape of a token as
+// well.
+func WithShapes(secrets []string) *Redactor {
+	return &Redactor{values: newValues(secrets), shapes: true}
+}
+
+// String gives s without secrets.
+func (r *Redactor) String(s string) string {
+	if r == nil {
+		return s
+	}
+	s = r.values.replace(s)
+	if r.shapes && mayHoldToken(s) {
+		s = tokens().ReplaceAllString(s, "${keep}${user}"+Mark+"${at}")
+	}
+	return s
+}
+
+// JSON gives valid JSON without secrets: every string and number in it is
+// treated by [Redactor.String]. With shapes, strings under names such as
+// "password" go whole.
+func (r *Redactor) JSON(data json.RawMessage) json.RawMessage {
+	if r == nil {
+		return data
+	}
+	return r.Rewrite(data, 0)
+}
+
+// Rewrite is [Redactor.JSON] in which strings longer than limit are cut. Order
+// and layout stay; limit 0 cuts none.
+func (r *Redactor) Rewrite(data []byte, limit int) []byte {
+	var out bytes.Buffer
+	out.Grow(len(data))
+	plain := r.plain(data, limit)
+	secret := false
+	for len(data) > 0 {
+		start := bytes.IndexByte(data, '"')
+		if start < 0 {
+			break
+		}
+		out.Write(r.numbers(data[:start]))
+		end := start + literalEnd(data[start:])
+		text, rest := data[start:end], data[end:]
+		isName := bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
+		isValue := secret && len(bytes.Trim(data[:start], ": \t\r\n")) == 0
+		if isValue || !plain {
+			text = r.literal(text, limit, isValue)
+		}
+		out.Write(text)
+		secret = isName && r != nil && r.shapes && isSecretName(data[start:end])
+		data = rest
+	}
+	out.Write(r.numbers(data))
+	return out.Bytes()
+}
+
+// plain reports that no string of data is changed for what is in it, which is
+// seen quicker of all at once.
+func (r *Redactor) plain(data []byte, limit int) bool {
+	return (r == nil || r.values == nil) && (limit == 0 || len(data) <= limit) &&
+		(r == nil || !r.shapes || bytes.IndexByte(data, '\\') < 0 && !mayHoldToken(string(data)))
+}
+
+// numbers takes secrets out of what stands between strings.
+func (r *Redactor) numbers(data []byte) []byte {
+	if r == nil || r.values == nil || !bytes.ContainsAny(data, "0123456789") {
+		return data
+	}
+	return number.ReplaceAllFunc(data, func(n []byte) []byte {
+		if clean := r.values.replace(string(n)); clean != string(n) {
+			return tool.MustMarshal(clean)
+		}
+		return n
+	})
+}
+
+var number = regexp.MustCompile(`[-+.0-9eE]+`)
+
+// literalEnd is the length of the string literal that data begins with.
+func literalEnd(data []byte) int {
+	for i := 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+func (r *Redactor) literal(written []byte, limit int, whole bool) []byte {
+	text := string(written[1:max(1, len(written)-1)])
+	if strings.ContainsRune(text, '\\') && json.Unmarshal(written, &text) != nil {
+		return written
+	}
+	seen := r.seen(text, limit)
+	clean := r.String(seen)
+	if whole && text != "" {
+		clean = Mark
+	} else if more := len(text) - len(seen); more > 0 {
+		clean = cut(clean, max(0, min(limit, len(clean)-r.beyond())), more)
+	} else if limit > 0 && len(clean) > limit {
+		clean = cut(clean, limit, 0)
+	}
+	if clean == text {
+		return written
+	}
+	return tool.MustMarshal(clean)
+}
+
+// seen is the part of a text that is looked at for secrets where only limit
+// bytes of it are kept: all of it costs seconds for a patch of some megabytes.
+func (r *Redactor) seen(text string, limit int) string {
+	end := limit + r.beyond()
+	if limit == 0 || len(text) <= end {
+		return text
+	}
+	return text[:end]
+}
+
+// beyond is how far beyond a cut a text is looked at. A secret that is cut off
+// there lies in these bytes alone, which are not kept.
+func (r *Redactor) beyond() int {
+	if r == nil || r.values == nil {
+		return minMargin
+	}
+	return minMargin + maxEscape*r.values.longest
+}
+
+// cut keeps the first part of s, whole characters only, and says how much is
+// missing of it and of the more bytes that came behind.
+func cut(s string, limit, more int) string {
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return fmt.Sprintf("%s[... %d bytes left out]", s[:limit], len(s)-limit+more)
+}

@@ -1,0 +1,55 @@
+package redact
+
+// Stream takes given values out of a text that comes in pieces. It holds back
+// only what may be the beginning of one. A nil Stream lets everything pass.
+type Stream struct {
+	values *values
+	held   []byte
+}
+
+// maxHeld bounds what is held back: a text that is one secret after another
+// begins one all the time.
+const maxHeld = 16 << 10
+
+// NewStream gives nil when there is nothing to take out.
+func NewStream(secrets []string) *Stream {
+	if v := newValues(secrets); v != nil {
+		return &Stream{values: v}
+	}
+	return nil
+}
+
+// Pass gives what may be shown by now.
+func (s *Stream) Pass(p []byte) []byte {
+	if s == nil {
+		return p
+	}
+	return s.take(append(s.held, p...), false)
+}
+
+// Rest gives what was held back, at the end of the stream.
+func (s *Stream) Rest() []byte {
+	if s == nil {
+		return nil
+	}
+	return s.take(s.held, true)
+}
+
+func (s *Stream) take(data []byte, last bool) (out []byte) {
+	s.held = nil
+	for {
+		m, found := s.values.next(data)
+		switch {
+		case !found:
+			return append(out, data...)
+		case m.more && !last && len(data)-m.start <= max(maxHeld, maxEscape*s.values.longest):
+			out = append(out, data[:m.start]...)
+			s.held = append([]byte(nil), data[m.start:]...)
+			return out
+		case m.end == m.start:
+			out, data = append(out, data[:m.start+1]...), data[m.start+1:]
+		default:
+			out, data = append(append(out, data[:m.start]...), Mark...), data[m.end:]
+		}
+	}
+}

@@ -1,0 +1,267 @@
+// Package redact takes secrets out of what leaves the host: out of texts, of
+// JSON and of streams that come in pieces. It is the one place that knows what
+// a secret looks like: a given value, as it is or with any of its characters
+// escaped as JSON escapes them, however often over; and, where asked for, what
+// has the shape of a well-known kind of token.
+//
+// Where values overlap, nothing of either stays: the longest at one place goes,
+// and so does the rest of one that begins within another.
+package redact
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Mark stands where a secret was.
+const Mark = "[redacted]"
+
+// minimum is the length in bytes below which a value is not looked for: it
+// would take harmless text out everywhere and protect nothing.
+const minimum = 4
+
+// values are the secrets to look for, the longest first.
+type values struct {
+	secrets []secret
+	// begins are the bytes with which one can begin.
+	begins [256]bool
+	// longest is the length in bytes of the longest, unescaped.
+	longest int
+}
+
+// secret is a value as it is and in pieces.
+type secret struct {
+	raw    string
+	pieces []piece
+}
+
+// piece is a character of a secret, or a run of backslashes, which escaping
+// makes longer.
+type piece struct {
+	raw string
+	// char is -1 for a byte that is not UTF-8.
+	char rune
+}
+
+func newValues(secrets []string) *values {
+	v := new(values)
+	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < minimum })
+	slices.SortFunc(secrets, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	for _, raw := range slices.Compact(secrets) {
+		v.secrets = append(v.secrets, secret{raw, piecesOf(raw)})
+		v.begins[raw[0]] = true
+		v.begins['\\'] = true
+		v.longest = max(v.longest, len(raw))
+	}
+	if len(v.secrets) == 0 {
+		return nil
+	}
+	return v
+}
+
+func piecesOf(secret string) (pieces []piece) {
+	for len(secret) > 0 {
+		char, size := utf8.DecodeRuneInString(secret)
+		if char == utf8.RuneError && size == 1 {
+			char = -1
+		}
+		if char == '\\' {
+			size = len(secret) - len(strings.TrimLeft(secret, `\`))
+		}
+		pieces = append(pieces, piece{secret[:size], char})
+		secret = secret[size:]
+	}
+	return pieces
+}
+
+// match is where a secret is. More is true when what follows data could make
+// it one, or a longer one.
+type match struct {
+	start, end int
+	more       bool
+}
+
+// next finds the first place in data where a secret begins, or may begin when
+// data goes on.
+func (v *values) next(data []byte) (match, bool) {
+	for i := range data {
+		if !v.begins[data[i]] {
+			continue
+		}
+		if m, ok := v.at(data, i); ok {
+			return v.joined(data, m), true
+		}
+	}
+	return match{}, false
+}
+
+// at looks for secrets that begin at one place.
+func (v *values) at(data []byte, start int) (m match, ok bool) {
+	m.start, m.end = start, start
+	for _, secret := range v.secrets {
+		n, more := secret.length(data[start:])
+		m.more = m.more || more
+		m.end = max(m.end, start+n)
+	}
+	return m, m.more || m.end > start
+}
+
+// joined takes in secrets that begin within another.
+func (v *values) joined(data []byte, m match) match {
+	for i := m.start + 1; i < m.end; i++ {
+		if !v.begins[data[i]] {
+			continue
+		}
+		if inner, ok := v.at(data, i); ok {
+			m.end, m.more = max(m.end, inner.end), m.more || inner.more
+		}
+	}
+	return m
+}
+
+// length is how much of data is the secret, 0 when it is not; more reports that
+// data ends within it.
+func (s *secret) length(data []byte) (n int, more bool) {
+	if len(data) >= len(s.raw) && string(data[:len(s.raw)]) == s.raw {
+		return len(s.raw), false
+	}
+	for _, p := range s.pieces {
+		size, more := p.length(data[n:])
+		if size == 0 {
+			return 0, more
+		}
+		n += size
+	}
+	return n, false
+}
+
+// maxRun bounds runs of backslashes: texts that were escaped six times.
+const maxRun = 64
+
+// length is how much of data is the piece, as it is or escaped.
+func (p piece) length(data []byte) (n int, more bool) {
+	run := 0
+	for run < len(data) && run < maxRun && data[run] == '\\' {
+		run++
+	}
+	if p.char == '\\' {
+		return p.backslashes(data, run)
+	}
+	switch {
+	case run == len(data) && (run > 0 || len(data) == 0):
+		return 0, true
+	case run > 0:
+		return p.escaped(data, run)
+	case len(data) < len(p.raw):
+		return 0, strings.HasPrefix(p.raw, string(data))
+	case string(data[:len(p.raw)]) == p.raw:
+		return len(p.raw), false
+	}
+	return 0, false
+}
+
+// backslashes is the length of a run of them, or of as many that are written as
+// numbers.
+func (p piece) backslashes(data []byte, run int) (n int, more bool) {
+	for range p.raw {
+		start := n
+		for n < len(data) && n-start < maxRun && data[n] == '\\' {
+			n++
+		}
+		size, more := hexadecimal(data[n:], '\\')
+		if more && n > start {
+			return 0, true
+		}
+		if n += size; size == 0 || n == start+size {
+			if run >= len(p.raw) {
+				return run, false
+			}
+			return 0, run == len(data)
+		}
+	}
+	return n, false
+}
+
+// short are the escapes of one letter.
+var short = map[rune]byte{'"': '"', '/': '/', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
+
+// escaped is the length of an escape behind a run of backslashes.
+func (p piece) escaped(data []byte, run int) (n int, more bool) {
+	if letter, ok := short[p.char]; ok && data[run] == letter {
+		return run + 1, false
+	}
+	units := []rune{p.char}
+	if high, low := utf16.EncodeRune(p.char); p.char > 0xffff {
+		units = []rune{high, low}
+	}
+	n = run
+	for i, unit := range units {
+		if i > 0 {
+			again := 0
+			for n+again < len(data) && again < maxRun && data[n+again] == '\\' {
+				again++
+			}
+			if n += again; again == 0 || n == len(data) {
+				return 0, n == len(data)
+			}
+		}
+		size, more := hexadecimal(data[n:], unit)
+		if size == 0 {
+			return 0, more
+		}
+		n += size
+	}
+	return n, false
+}
+
+// hexadecimal is the length of uXXXX when that is the unit.
+func hexadecimal(data []byte, unit rune) (n int, more bool) {
+	if unit < 0 || len(data) == 0 || data[0] != 'u' {
+		return 0, false
+	}
+	have := string(data[1:min(len(data), 5)])
+	want := strconv.FormatInt(int64(unit)|1<<16, 16)[1:]
+	if !strings.HasPrefix(want, strings.ToLower(have)) {
+		return 0, false
+	}
+	if len(have) < len(want) {
+		return 0, true
+	}
+	return 5, false
+}
+
+// replace gives data without secrets.
+func (v *values) replace(s string) string {
+	if v == nil {
+		return s
+	}
+	var out strings.Builder
+	data := []byte(s)
+	for {
+		m, found := v.next(data)
+		if !found {
+			break
+		}
+		if m.end == m.start { // only the beginning of one
+			out.Write(data[:m.start+1])
+			data = data[m.start+1:]
+			continue
+		}
+		out.Write(data[:m.start])
+		out.WriteString(Mark)
+		data = data[m.end:]
+	}
+	if out.Len() == 0 {
+		return string(data)
+	}
+	out.Write(data)
+	return out.String()
+}
