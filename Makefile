@@ -72,9 +72,10 @@ fuzz:
 # reader holds what the reader of command lines sees against what real shells
 # run, for READERLINES random lines.
 READERLINES ?= 200000
+READERSEED ?= $(shell date +%s)
 .PHONY: reader
 reader:
-	TOOLHOST_READER_LINES=$(READERLINES) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
+	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
 
 # bench prints ratios measured in one run.
 bench: build

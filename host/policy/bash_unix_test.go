@@ -64,7 +64,7 @@ func fromEnvironment(name string, standard int) int {
 // that the reader did not list, with the arguments that it listed.
 func TestReaderAgainstShells(t *testing.T) {
 	count := fromEnvironment("TOOLHOST_READER_LINES", 2000)
-	seed := uint64(fromEnvironment("TOOLHOST_READER_SEED", int(time.Now().UnixNano()%1e9)))
+	seed := uint64(fromEnvironment("TOOLHOST_READER_SEED", 1))
 	for _, shell := range []string{"bash", "dash"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()

@@ -185,7 +185,7 @@ var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.ArrayElem](): {fields: fields("Value")},
 	reflect.TypeFor[syntax.Redirect](): {fields: and(and(fields("Word", "Hdoc"), "N", isDescriptor), "Op", oneOf(
 		syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.DplOut, syntax.RdrClob,
-		syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.RdrAll, syntax.AppAll))},
+		syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.RdrAll, syntax.AppAll)), whole: copiesPlainly},
 
 	reflect.TypeFor[syntax.Word]():      {fields: fields("Parts")},
 	reflect.TypeFor[syntax.Lit]():       {fields: fields("Value")},
@@ -304,6 +304,16 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 	}
 	return true
 }
+
+// copiesPlainly refuses >&word with words that are no plain ones: bash expands
+// what the word expands to.
+func copiesPlainly(_ *grammar, v any, _ place) bool {
+	r := v.(*syntax.Redirect)
+	w := wordOf(r.Word)
+	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget.MatchString(w.text)
+}
+
+var plainTarget = regexp.MustCompile(`^[\w./-]+$`)
 
 // isNumbers allows arithmetic with plain numbers only. A name is evaluated,
 // and so is what its value says.
