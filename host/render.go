@@ -23,7 +23,7 @@ func (c *call) render(ctx context.Context, err error) {
 		c.outcome.Input, c.outcome.Answers = c.question(input), c.given()
 		return
 	}
-	c.outcome.Err = c.hideStack(ctx, tool.AsError(err))
+	c.outcome.Err = bounded(c.hideStack(ctx, tool.AsError(err)))
 	if r := c.errorRenderer(); r != nil {
 		c.outcome.Result, err = guard(c.outcome.Tool, func() (*tool.Result, error) { return r.RenderError(&c.tool, c.outcome.Err), nil })
 		if err == nil && c.outcome.Result != nil {

@@ -53,6 +53,9 @@ type Options struct {
 // maxScripts bounds the scripts that are looked into, one calling the other.
 const maxScripts = 4
 
+// maxShown bounds the command of a verdict, in bytes.
+const maxShown = 4 << 10
+
 // Judge judges a shell line.
 func Judge(line string, o Options) Verdict {
 	j := &judge{Options: o, cwd: o.Dir}
@@ -75,7 +78,7 @@ type judge struct {
 // found takes over a verdict that is stronger than what there was.
 func (j *judge) found(class Class, about string, format string, args ...any) {
 	if class > j.verdict.Class {
-		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...), Command: about}
+		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...), Command: excerpt.Shorten(about, maxShown)}
 	}
 }
 

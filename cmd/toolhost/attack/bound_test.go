@@ -1,0 +1,54 @@
+package attack
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mostAnswer is what no answer may exceed that nobody asked to be long.
+const mostAnswer = 1 << 20
+
+// An answer is not larger for what it is about: an error repeats its input.
+func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	unknown := make(map[string]int)
+	for i := range 100_000 {
+		unknown[fmt.Sprintf("unknown_%d", i)] = i
+	}
+	keys, err := json.Marshal(unknown)
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ toolset, tool, params string }{
+		"unknown keys":         {"", "read_file", string(keys)},
+		"long unreadable line": {"clemini", "bash", command(t, "rm "+strings.Repeat("a", 3<<20))},
+		"long path":            {"", "read_file", `{"path":"` + strings.Repeat("a/", 1<<20) + `"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, nil)
+			a.arm()
+			r := onCommandLine(t, a, nil, c.toolset, attack{group: "bounds", name: name, tool: c.tool, params: c.params})
+			assert.NotEmpty(t, r.code)
+			for _, said := range r.said {
+				assert.Less(t, len(said), mostAnswer)
+			}
+		})
+	}
+}
+
+// What the operator lets tools print is not cut: the bound is on errors.
+func TestAnswerBoundControls(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  output = \"8MiB\"\n}\n", "big.txt": strings.Repeat("0123456789abcde\n", 1<<17)})
+	a.arm()
+	r := a.cli(nil, "", "head", `{"args":"-n 131072 big.txt"}`)
+	var found []violation
+	if len(r.said[0]) > mostAnswer {
+		found = append(found, violation{checkResult, "a long answer"})
+	}
+	control(t, "bounds", "asked for", checkResult, found)
+}

@@ -1,0 +1,79 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/excerpt"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Bounds of an error that leaves the host. What is told about one call is told
+// twice, as text and as data, and escaped: hence far below a mebibyte.
+const (
+	maxMessage = 64 << 10 // bytes of a message, and of a suggestion
+	maxDetails = 128 << 10
+	maxDetail  = 8 << 10 // bytes of one text, where there is too much
+	maxItems   = 100     // of one list, where there is too much
+)
+
+// bounded gives e so short that it can be shown: an error repeats what it is
+// about, and a caller may send megabytes.
+func bounded(e *tool.Error) *tool.Error {
+	rest := maps.Clone(e.Details)
+	maps.DeleteFunc(rest, func(key string, _ any) bool { return isOutput(key) })
+	data, err := json.Marshal(rest)
+	if len(e.Message) <= maxMessage && len(e.Suggestion) <= maxMessage && err == nil && len(data) <= maxDetails {
+		return e
+	}
+	short := *e
+	short.Message, short.Suggestion = cut(e.Message, maxMessage), cut(e.Suggestion, maxMessage)
+	if err == nil && len(data) > maxDetails {
+		short.Details = make(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(e.Details))[:min(len(e.Details), maxItems)] {
+			if value := e.Details[key]; isOutput(key) {
+				short.Details[key] = value
+			} else {
+				short.Details[cut(key, maxDetail)] = cutValue(value)
+			}
+		}
+	}
+	return &short
+}
+
+// isOutput reports a detail that is what a command printed: that is bounded
+// already, by the limit that the operator sets.
+func isOutput(key string) bool { return key == "stdout" || key == "stderr" }
+
+// cut keeps the beginning of a text and says how much is missing.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	head := excerpt.Head(text, limit)
+	return fmt.Sprintf("%s[... %d bytes left out]", head, len(text)-len(head))
+}
+
+// cutValue keeps the beginning of a detail.
+func cutValue(value any) any {
+	data, err := json.Marshal(value)
+	if err != nil || len(data) <= maxDetail {
+		return value
+	}
+	if text, ok := value.(string); ok && utf8.ValidString(text) {
+		return cut(text, maxDetail)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		return cut(string(data), maxDetail)
+	}
+	kept, size := 0, 0
+	for kept < min(len(list), maxItems) && size+len(list[kept]) <= maxDetail {
+		size += len(list[kept])
+		kept++
+	}
+	return append(slices.Clone(list[:kept]), tool.MustMarshal(fmt.Sprintf("%d more", len(list)-kept)))
+}
