@@ -255,9 +255,11 @@ func plainName(name string) bool { return identifier.MatchString(name) && !evalu
 
 func isPlainName(_ *grammar, v any) bool { return plainName(v.(*syntax.Lit).Value) }
 
-// isDescriptor refuses {name}>file, which sets a variable.
+// isDescriptor refuses {name}>file, which sets a variable, and 10>file, in
+// which the number is a word to sh.
 func isDescriptor(_ *grammar, v any) bool {
-	return strings.Trim(v.(*syntax.Lit).Value, "0123456789") == ""
+	n := v.(*syntax.Lit).Value
+	return len(n) == 1 && strings.Contains(digits, n)
 }
 
 // isPlainQuote refuses quotes in expansions that are quoted themselves, and

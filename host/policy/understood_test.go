@@ -44,7 +44,7 @@ var hidden = []string{
 	`alias if='touch p #'`, "alias a='touch '\na p", `coproc touch p`, `select x in a; do touch p; done`,
 	// What shells read differently.
 	`cat <(ls)`, `ls > >(cat)`, `echo !(a)`, `echo $"a"`, "echo `echo \\`touch p\\``", "echo a\rb", "echo \x01", "echo \xff", `zsh -c ls`, `fish -c ls`,
-	"echo # \\\ntouch p", `echo $'\'' p`, `echo a &> f b`, `echo >&$x`, `echo >&'$(touch p)'`, "echo $(cat <<E\nx\nE\ntouch p; ls)",
+	"echo # \\\ntouch p", `echo $'\'' p`, `echo a &> f b`, `echo a 02> f`, `echo >&$x`, `echo >&'$(touch p)'`, "echo $(cat <<E\nx\nE\ntouch p; ls)",
 	`function f() { ls; }; coproc f`, `echo ${ touch p; }`, `echo ${| touch p; }`,
 }
 
