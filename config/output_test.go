@@ -83,3 +83,16 @@ func TestCallTextKeepsItsBytes(t *testing.T) {
 	assert.Equal(t, "Drawn: "+decomposed, chart.Outputs[0].Text.Text(map[string]any{"to": decomposed}))
 	assert.Equal(t, "Which style for "+decomposed+"?", chart.Asks[0].Question(map[string]any{"to": decomposed}).Message)
 }
+
+func TestOutputOfNothing(t *testing.T) {
+	tool := func(output string) string {
+		return "tool \"t\" {\n  description = \"T. Returns: t.\"\n  command {\n    argv = [\"x\"]\n  }\n  output {\n" + output + "\n  }\n}\n"
+	}
+	cfg := parse(t, "agent.hcl", tool("type = \"json\"\nempty = \"[]\""), LoadOptions{})
+	assert.Equal(t, "[]", cfg.Tools[0].Outputs[0].Empty)
+	for output, line := range map[string]int{"type = \"json\"\nempty = \"[\"": 8, "empty = \"[]\"": 7} {
+		_, diags := Parse("agent.hcl", []byte(tool(output)), LoadOptions{Env: noEnv})
+		require.Error(t, diags.Err(), output)
+		assert.Equal(t, line, diags[0].Line, output)
+	}
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"mime"
 	"strings"
 
@@ -22,7 +23,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 		if nested.Type != "output" {
 			continue
 		}
-		blk := b.open(nested, schema("type base64 schema "+pieceAttrs))
+		blk := b.open(nested, schema("type base64 schema empty "+pieceAttrs))
 		piece := blk.piece(p, "text", "json", "image", "audio", "resource")
 		blk.boolean("base64", &piece.Base64)
 		switch {
@@ -34,6 +35,11 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 		if piece.JSON {
 			blk.alone("Two structured results", &structured)
 			spec.Returns = blk.objectSchema("schema")
+			if blk.text("empty", &piece.Empty) && !json.Valid([]byte(piece.Empty)) {
+				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`, "%q is no JSON.", piece.Empty)
+			}
+		} else if blk.has("empty") {
+			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`, "empty is what no output stands for in JSON.")
 		} else if blk.has("schema") {
 			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`, "schema describes a structured result.")
 		}

@@ -9,6 +9,9 @@ type Content struct {
 	Kind tool.ContentKind
 	// JSON is true for a text that is JSON and the structured result as well.
 	JSON bool
+	// Empty is the JSON that stands for a text of nothing but blanks, as a
+	// program prints which found nothing. Empty itself, that text is an error.
+	Empty string
 	// MIME is the media type of an image, a sound or a resource.
 	MIME string
 	// Text is a text with places for values.

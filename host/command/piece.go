@@ -35,6 +35,9 @@ func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []too
 			return nil, nil, err
 		}
 		if pieces[i].JSON {
+			if c.Text, err = notEmpty(c.Text, pieces[i].Empty); err != nil {
+				return nil, nil, err
+			}
 			if structured, err = compactJSON(c.Text); err != nil {
 				return nil, nil, err
 			}
@@ -42,6 +45,18 @@ func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []too
 		made = append(made, c)
 	}
 	return made, structured, nil
+}
+
+// notEmpty gives what nothing stands for in place of a text that is nothing.
+func notEmpty(text, empty string) (string, error) {
+	switch {
+	case strings.TrimSpace(text) != "":
+		return text, nil
+	case empty == "":
+		return "", tool.Errorf(tool.CommandFailed, "nothing was printed, where JSON should be").
+			Suggest(`If that means that nothing was found, have the author of the tool write empty = "[]" into its output block.`)
+	}
+	return empty, nil
 }
 
 func compactJSON(text string) (json.RawMessage, error) {
