@@ -22,7 +22,7 @@ import (
 
 const sleepers = `tool "nap" {
   description = "Sleep with children. Returns: nothing."
-  risk        = "read_only"
+  risk        = "safe_write" # it writes pid
   command {
     argv = ["sh", "-c", "echo started; sleep 600 & setsid sleep 600 & echo $$ > pid; sleep 600"]
   }
