@@ -81,7 +81,7 @@ var (
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
 	theManager  = exactly("plugins")
-	groundFloor = within("host/tool", "host/atomicfile", "host/backoff", "host/roster", "host/seal", "host/excerpt", "host/schema", "host/workspace", "host/textedit", "host/gitread", "host/search", "host/proc", "host/argv", "host/sandbox", "host/netguard", "host/export", "host/undo", "host/policy", "host/state", "host/record", "host/redact", "host/trust", "host/versions")
+	groundFloor = within("host/tool", "host/atomicfile", "host/backoff", "host/roster", "host/seal", "host/excerpt", "host/schema", "host/workspace", "host/textedit", "host/gitread", "host/search", "host/proc", "host/argv", "host/sandbox", "host/netguard", "host/export", "host/undo", "host/policy", "host/state", "host/record", "host/redact", "host/trust", "host/userdir", "host/realpath", "host/versions")
 	toolFloor   = either(within("builtin", "taskfile", "host/command"), except(within("plugins/shipped"), exactly("plugins/shipped")))
 	theSDK      = within("plugins/sdk")
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/userdir"
 )
 
 // The times and the number of what is kept.
@@ -70,26 +71,18 @@ type Store struct {
 
 // Dir is where approvals lie by default: a directory of the user's
 // configuration.
-func Dir() (string, error) {
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "there is no place for approvals: %w", err).
-			Suggest("Set HOME (or XDG_CONFIG_HOME).")
-	}
-	return filepath.Join(config, "toolhost", "approvals"), nil
-}
+func Dir() (string, error) { return userdir.Dir("approvals", "approvals") }
 
 // Open names the store of the workspace at the absolute path workspace:
 // pending calls in state, approvals below dir. It makes nothing. A dir inside
 // the workspace is refused, because a tool could approve calls there.
-func Open(state tool.State, dir, workspace string) (*Store, error) {
+func Open(state tool.State, dir, workspace string, trees ...string) (*Store, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "approvals need absolute paths, not %q and %q", dir, workspace).
 			Suggest("Give absolute paths.")
 	}
-	if rel, err := filepath.Rel(workspace, dir); err == nil && filepath.IsLocal(rel) {
-		return nil, tool.Errorf(tool.Unavailable, "approvals cannot be kept in %s: it lies in the workspace %s, where a tool could write them", dir, workspace).
-			Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace.")
+	if err := userdir.Outside("approvals", dir, append([]string{workspace}, trees...)...); err != nil {
+		return nil, err
 	}
 	sum := sha256.Sum256([]byte(workspace))
 	return &Store{state: state, dir: filepath.Join(dir, hex.EncodeToString(sum[:])[:16]), now: time.Now}, nil

@@ -12,6 +12,12 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
+// Defaults of Options.
+const (
+	DefaultTimeout  = 30 * time.Second
+	DefaultMaxBytes = 10 << 20
+)
+
 // Options are the limits of a Client. The zero value of each field means its
 // default.
 type Options struct {
@@ -50,12 +56,12 @@ func (o Options) withDefaults() Options {
 		o.MaxRedirects = 10
 	}
 	if o.MaxBytes <= 0 {
-		o.MaxBytes = 10 << 20
+		o.MaxBytes = DefaultMaxBytes
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "toolhost"
 	}
-	orElse(&o.Timeout, 30*time.Second)
+	orElse(&o.Timeout, DefaultTimeout)
 	orElse(&o.ConnectTimeout, 10*time.Second)
 	orElse(&o.HeaderTimeout, 20*time.Second)
 	orElse(&o.IdleTimeout, 10*time.Second)

@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/userdir"
 )
 
 // Exactly gives the rule that "always" stores: it allows this very call and no
@@ -47,26 +47,18 @@ type Remembered struct {
 
 // RememberedDir is where remembered rules lie by default: a directory of the
 // user's configuration.
-func RememberedDir() (string, error) {
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "there is no place for remembered rules: %w", err).
-			Suggest("Set HOME (or XDG_CONFIG_HOME).")
-	}
-	return filepath.Join(config, "toolhost", "rules"), nil
-}
+func RememberedDir() (string, error) { return userdir.Dir("remembered rules", "rules") }
 
 // OpenRemembered names the store in dir for the workspace at the absolute path
-// workspace. It makes nothing. A dir inside the workspace is refused.
-func OpenRemembered(dir, workspace string) (*Remembered, error) {
+// workspace. It makes nothing. A dir inside the workspace or one of the further
+// trees that tools may use is refused.
+func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
 		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir, workspace).
 			Suggest("Give absolute paths.")
 	}
-	rel, err := filepath.Rel(workspace, dir)
-	if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return nil, tool.Errorf(tool.Unavailable, "rules cannot be remembered in %s: it lies in the workspace %s, where a tool could write them", dir, workspace).
-			Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace, or put the rule into agent.hcl.")
+	if err := userdir.Outside("remembered rules", dir, append([]string{workspace}, trees...)...); err != nil {
+		return nil, err
 	}
 	return &Remembered{dir: filepath.Join(dir, digest(workspace)[:16]), workspace: workspace}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/userdir"
 )
 
 // keySize is that of a key, in bytes.
@@ -31,24 +32,14 @@ type Key struct {
 
 // Dir is where the key lies by default: a directory of the user's
 // configuration.
-func Dir() (string, error) {
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "there is no place for a key: %w", err).
-			Suggest("Set HOME (or XDG_CONFIG_HOME).")
-	}
-	return filepath.Join(config, "toolhost"), nil
-}
+func Dir() (string, error) { return userdir.Dir("a key", "") }
 
 // Open names the key in dir, an absolute path. It makes nothing: the first seal
 // makes the key. A dir in one of the trees that tools may use is refused,
 // because a tool could read the key.
 func Open(dir string, trees ...string) (*Key, error) {
-	for _, tree := range trees {
-		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
-			return nil, tool.Errorf(tool.Unavailable, "a key cannot be kept in %s: it lies in %s, where tools could read it", dir, tree).
-				Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace.")
-		}
+	if err := userdir.Outside("a key", dir, trees...); err != nil {
+		return nil, err
 	}
 	return &Key{path: filepath.Join(dir, "seal.key")}, nil
 }

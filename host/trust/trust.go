@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/userdir"
 )
 
 // Store is where approvals are kept, one small file each.
@@ -28,14 +29,7 @@ func Open(dir string) *Store { return &Store{dir: dir} }
 
 // Dir is where approvals are kept by default: a directory of the user's
 // configuration.
-func Dir() (string, error) {
-	base, err := os.UserConfigDir()
-	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "approvals cannot be kept: %w", err).
-			Suggest("Set HOME, or trust this run alone with --trust.")
-	}
-	return filepath.Join(base, "toolhost", "trust"), nil
-}
+func Dir() (string, error) { return userdir.Dir("approvals", "trust") }
 
 // Approval is what a user has approved.
 type Approval struct {

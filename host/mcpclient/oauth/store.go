@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/userdir"
 )
 
 // Login is what an authorization server has given out for an MCP server.
@@ -72,24 +73,14 @@ func InMemory() *Store {
 
 // Dir is where logins lie by default: a directory of the user's configuration,
 // which confined commands cannot read.
-func Dir() (string, error) {
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "there is no place for logins: %w", err).
-			Suggest("Set HOME (or XDG_CONFIG_HOME).")
-	}
-	return filepath.Join(config, "toolhost", "logins"), nil
-}
+func Dir() (string, error) { return userdir.Dir("logins", "logins") }
 
 // Open names the store in dir, an absolute path. It makes nothing. A dir in
 // one of the trees that tools may use is refused: a tool could read the
 // tokens.
 func Open(dir string, trees ...string) (*Store, error) {
-	for _, tree := range trees {
-		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
-			return nil, tool.Errorf(tool.Unavailable, "logins cannot be kept in %s: it lies in %s, where tools could read them", dir, tree).
-				Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace.")
-		}
+	if err := userdir.Outside("logins", dir, trees...); err != nil {
+		return nil, err
 	}
 	return &Store{dir: dir}, nil
 }

@@ -15,7 +15,7 @@ func (p *Project) Approvals() (*approval.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root())
+	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
 }
 
 // pendingApprovals lets a person approve in a terminal what an MCP client cannot ask.

@@ -65,7 +65,7 @@ func (p *Project) Remembered() (*policy.Remembered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.OpenRemembered(dir, p.Workspace.Root())
+	return policy.OpenRemembered(dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
 }
 
 // judge decides on a call by the policy in force.
