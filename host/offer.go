@@ -176,8 +176,8 @@ func (s *Session) offered(ctx context.Context, entry *Entry, request Request) *O
 	return c.through(ctx)
 }
 
-// Complete suggests values for an argument of a prompt, or of the resource
-// template with that URI.
+// Complete suggests values for an argument of a prompt, of the resource template
+// with that URI, or of a tool.
 func (h *Host) Complete(ctx context.Context, entry *Entry, wanted tool.Completion) ([]string, error) {
 	completer, ok := entry.Tool.(tool.Completer)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,22 @@ func (r *runCommand) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 		return nil, err
 	}
 	return r.taskfile.result(params.Command, done)
+}
+
+// Complete suggests the names of the commands.
+func (r *runCommand) Complete(ctx context.Context, wanted tool.Completion) ([]string, error) {
+	listing, err := r.taskfile.usable(ctx)
+	if err != nil || wanted.Argument != "command" {
+		return nil, err
+	}
+	var names []string
+	for _, c := range listing.Commands {
+		if strings.HasPrefix(c.Name, wanted.Typed) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // result tells how a command ended.

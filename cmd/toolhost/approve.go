@@ -78,6 +78,7 @@ It works on a terminal only; --deny works anywhere.`, spoken(approval.GrantTime)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, for programs")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
+	a.completeFrom(c, "", waitingCalls)
 	return c
 }
 

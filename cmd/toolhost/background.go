@@ -45,6 +45,7 @@ func (a *app) psCommand() *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "also those that have ended")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.Flags().StringVar(&session, "session", "", "only those of this session")
+	a.completeSessions(c)
 	return c
 }
 
@@ -67,7 +68,7 @@ func (a *app) printTasks(tasks []background.Task) error {
 }
 
 func (a *app) killCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "kill ID...",
 		Short:   "End background tasks, with everything they started",
 		Example: `  toolhost kill njk6u5vd3x`,
@@ -92,4 +93,6 @@ func (a *app) killCommand() *cobra.Command {
 			return nil
 		},
 	}
+	a.completeFrom(c, "", runningTasks)
+	return c
 }

@@ -54,6 +54,7 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.BoolVar(&flags.yes, "yes", false, "approve without being asked")
 	f.BoolVar(&flags.raw, "raw", false, "on a terminal: print what the tool gives byte by byte, escape sequences too")
 	f.StringVar(&flags.session, "session", "cli", "the session, which holds todo lists and the like")
+	a.completeSessions(c)
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
 	a.toolsetFlag(c)
 	a.artifactsFlag(c)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -11,8 +13,11 @@ import (
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 const noFiles = cobra.ShellCompDirectiveNoFileComp
@@ -44,22 +49,15 @@ func (a *app) completeTool(c *cobra.Command, args []string, _ string) ([]string,
 		return nil, noFiles
 	}
 	defer p.Close()
-	var names []string
-	for _, e := range p.Host.Catalog().Entries() {
-		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
-	}
-	return names, noFiles
+	return catalogNames(c.Context(), p), noFiles
 }
 
-// completeCall completes the name of a tool, and then those of its parameters
-// that are not given yet. The value of one is left to the shell, which knows
-// files.
+// completeCall completes the name of a tool, then those of its parameters that
+// are not given yet, and their values where they are known. Other values are
+// left to the shell, which knows files.
 func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return a.completeTool(c, args, word)
-	}
-	if strings.Contains(word, "=") {
-		return nil, cobra.ShellCompDirectiveDefault
 	}
 	p, ok := a.openQuietly(c)
 	if !ok {
@@ -71,7 +69,118 @@ func (a *app) completeCall(c *cobra.Command, args []string, word string) ([]stri
 	if err != nil {
 		return nil, noFiles
 	}
+	if name, typed, isValue := strings.Cut(word, "="); isValue {
+		values := knownValues(c, p, entry, strings.TrimSuffix(name, ":"), typed)
+		if values == nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		for i := range values {
+			values[i] = name + "=" + values[i]
+		}
+		return values, noFiles
+	}
 	return missingPairs(entry.Definition(), args[1:]), noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// knownValues are the values that a parameter can have, nil where they are not
+// known.
+func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, typed string) (values []string) {
+	var schema struct {
+		Properties map[string]struct {
+			Type any   `json:"type"`
+			Enum []any `json:"enum"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(entry.Definition().Parameters, &schema)
+	param := schema.Properties[name]
+	for _, value := range param.Enum {
+		values = append(values, fmt.Sprint(value))
+	}
+	if param.Type == "boolean" {
+		values = []string{"false", "true"}
+	}
+	if values == nil {
+		values, _ = p.Host.Complete(c.Context(), entry, tool.Completion{Argument: name, Typed: typed})
+	}
+	return values
+}
+
+// completeSessions completes the flag session with those that have a record.
+func (a *app) completeSessions(c *cobra.Command) {
+	a.completeFrom(c, "session", func(_ context.Context, p *project.Project) (names []string) {
+		runs, _ := p.Recorder.Runs()
+		for _, run := range runs {
+			names = append(names, run.Session)
+		}
+		return names
+	})
+}
+
+// completeFrom completes a flag or, where that is "", the arguments with what
+// the project knows.
+func (a *app) completeFrom(c *cobra.Command, flag string, values func(context.Context, *project.Project) []string) {
+	complete := func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if flag == "" && c.Args(c, append(slices.Clone(args), word)) != nil {
+			return nil, noFiles // the command takes no more
+		}
+		p, ok := a.openQuietly(c)
+		if !ok {
+			return nil, noFiles
+		}
+		defer p.Close()
+		return slices.DeleteFunc(values(c.Context(), p), func(v string) bool {
+			name, _, _ := strings.Cut(v, "\t")
+			return slices.Contains(args, name)
+		}), noFiles
+	}
+	if flag == "" {
+		c.ValidArgsFunction = complete
+	} else if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// callsToUndo are the calls that undo can take back, the last first.
+func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
+	calls, _ := p.Undo.Calls(ctx, undo.Filter{})
+	for _, call := range calls {
+		if call.UndoneBy == "" {
+			names = append(names, call.Call+"\t"+show.Line(firstOf(call.Tool, "-")+" "+strings.Join(call.Files, ", ")))
+		}
+	}
+	return names
+}
+
+// runningTasks are the background tasks that have not ended.
+func runningTasks(_ context.Context, p *project.Project) (ids []string) {
+	tasks, _ := p.Tasks().List()
+	for _, task := range tasks {
+		if !task.Done() {
+			ids = append(ids, task.ID+"\t"+show.Line(task.Title))
+		}
+	}
+	return ids
+}
+
+// waitingCalls are the calls that wait for approval.
+func waitingCalls(ctx context.Context, p *project.Project) (ids []string) {
+	store, err := p.Approvals()
+	if err != nil {
+		return nil
+	}
+	waiting, _ := store.List(ctx)
+	for _, call := range waiting {
+		ids = append(ids, call.ID+"\t"+show.Line(call.Tool))
+	}
+	return ids
+}
+
+// catalogNames are the tools with what they do.
+func catalogNames(_ context.Context, p *project.Project) (names []string) {
+	for _, e := range p.Host.Catalog().Entries() {
+		names = append(names, e.Name+"\t"+summary(e.Definition().Description))
+	}
+	return names
 }
 
 // missingPairs are the beginnings of key=value pairs that are not among those

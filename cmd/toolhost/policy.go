@@ -148,6 +148,7 @@ func (a *app) rulesAddCommand() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&action, "action", "allow", "allow, ask or deny")
 	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
+	a.completeFrom(c, "tool", catalogNames)
 	f.StringVar(&rule.Params, "params", "", "a regular expression on the parameters as compact JSON with sorted keys")
 	f.StringVar(&rule.Command, "command", "", "words of a command; a last * stands for any more")
 	completeFlag(c, "action", "allow", "ask", "deny")

@@ -52,6 +52,8 @@ file has been changed since; the difference is shown.`,
 	f.BoolVar(&flags.list, "list", false, "list the calls that can be undone")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 	f.BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	a.completeFrom(c, "", callsToUndo)
+	a.completeSessions(c)
 	return c
 }
 

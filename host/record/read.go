@@ -22,6 +22,8 @@ const followPause = 100 * time.Millisecond
 
 // Event is one line of a record.
 type Event struct {
+	// Session is whose record it is from, where those of all are read.
+	Session string
 	// Name is the kind of event.
 	Name string
 	// Time is when it was written, in UTC.

@@ -56,7 +56,7 @@ type PromptArgument struct {
 	Required                 bool
 }
 
-// Completer is offered by resources and prompts that can suggest values.
+// Completer is offered by resources, prompts and tools that can suggest values.
 type Completer interface {
 	// Complete gives the values of an argument that begin with what has been
 	// typed, sorted. An argument that it does not know has none.
