@@ -59,7 +59,8 @@ type Config struct {
 	EnvNames []string
 
 	file   *hcl.File
-	places map[string]hcl.Range // of examples, by their Pos
+	places map[string]hcl.Range      // of examples, by their Pos
+	attrs  map[string]hcl.Expression // of attributes, by what At takes
 }
 
 // Workspace is the workspace block.

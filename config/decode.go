@@ -39,6 +39,7 @@ func schema(attrs string, blocks ...string) *hcl.BodySchema {
 
 func (r *reader) open(b *hcl.Block, s *hcl.BodySchema) block {
 	content := r.content(b.Body, s, "the block "+b.Type)
+	r.noteAttrs(b, content.Attributes)
 	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange, end: content.MissingItemRange}
 }
 

@@ -37,6 +37,12 @@ type Diagnostic struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
+	// EndLine and EndColumn are the place behind the last character.
+	EndLine   int `json:"end_line"`
+	EndColumn int `json:"end_column"`
+	// Snippet are the lines of source from Line to EndLine; empty where they
+	// are very long.
+	Snippet string `json:"snippet,omitempty"`
 	// Summary names the mistake, Detail says what is wrong, Suggestion what to
 	// do about it.
 	Summary    string `json:"summary"`
@@ -90,15 +96,26 @@ func (d Diagnostic) quotable(i int) bool {
 	if d.file == nil || d.diag.Subject == nil {
 		return true
 	}
+	return d.Snippet != "" && (len(d.file.Bytes) <= maxQuotedFile || i < 10)
+}
+
+// snippet is the source of the lines that the diagnostic is about.
+func (d Diagnostic) snippet() string {
+	if d.file == nil || d.diag.Subject == nil {
+		return ""
+	}
 	src := d.file.Bytes
 	start, end := min(d.diag.Subject.Start.Byte, len(src)), min(d.diag.Subject.End.Byte, len(src))
-	line := start - (bytes.LastIndexByte(src[:start], '\n') + 1)
+	start = bytes.LastIndexByte(src[:start], '\n') + 1
 	if i := bytes.IndexByte(src[end:], '\n'); i >= 0 {
 		end += i
 	} else {
 		end = len(src)
 	}
-	return line+end-start <= maxQuoted && (len(src) <= maxQuotedFile || i < 10)
+	if start > end || end-start > maxQuoted {
+		return ""
+	}
+	return string(src[start:end])
 }
 
 // WriteJSON writes the diagnostics for programs: an array, empty when there
@@ -135,6 +152,8 @@ func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 	}
 	if diag.Subject != nil {
 		p.File, p.Line, p.Column = diag.Subject.Filename, diag.Subject.Start.Line, diag.Subject.Start.Column
+		p.EndLine, p.EndColumn = diag.Subject.End.Line, diag.Subject.End.Column
+		p.Snippet = p.snippet()
 	}
 	if s, ok := diag.Extra.(suggestion); ok {
 		p.Suggestion = string(s)

@@ -118,7 +118,8 @@ func TestDiagnosticsJSON(t *testing.T) {
 	var got []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(b.String()), &got))
 	assert.Equal(t, []map[string]any{{
-		"severity": "error", "file": "agent.hcl", "line": 3.0, "column": 10.0,
+		"severity": "error", "file": "agent.hcl", "line": 3.0, "column": 10.0, "end_line": 3.0, "end_column": 20.0,
+		"snippet": "  risk = \"readonly\"",
 		"summary": "Unknown value", "detail": `risk cannot be "readonly".`,
 		"suggestion": `Did you mean "read_only"? Use "read_only", "safe_write" or "dangerous".`,
 	}}, got)

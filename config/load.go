@@ -46,6 +46,13 @@ type reader struct {
 	table    map[string]function.Function
 	at       hcl.Range // what is being evaluated
 	produced int
+	scope    scope
+}
+
+// scope is the block of the file that is being read: its name in cfg.attrs.
+type scope struct {
+	key string
+	at  hcl.Range
 }
 
 // Find looks for an agent.hcl in dir and upwards, as far as the root of the
@@ -161,7 +168,7 @@ func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics)
 		vars:     make(map[string]*binding),
 		locals:   make(map[string]*binding),
 	}
-	r.cfg.places = make(map[string]hcl.Range)
+	r.cfg.places, r.cfg.attrs = make(map[string]hcl.Range), make(map[string]hcl.Expression)
 	r.cfg.Workspace.Root = r.cfg.Dir
 	readable, syntax := r.parse(src), len(r.diags)
 	if readable {
@@ -258,6 +265,7 @@ func topLevel() *hcl.BodySchema {
 func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {
 	for _, b := range blocks {
 		if r.once(b.Type, b.Labels[0], b.LabelRanges[0]) {
+			r.scope = scope{b.Type + "." + b.Labels[0], b.DefRange}
 			read(b)
 		}
 	}
@@ -266,6 +274,7 @@ func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {
 func (r *reader) onlyOne(blocks hcl.Blocks, read func(*hcl.Block)) {
 	for _, b := range blocks {
 		if r.single(b) {
+			r.scope = scope{b.Type, b.DefRange}
 			read(b)
 		}
 	}

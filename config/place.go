@@ -10,11 +10,58 @@ import (
 	"github.com/toolhost/toolhost/host/redact"
 )
 
+// noteAttrs keeps where the attributes of a block stand, for At.
+func (r *reader) noteAttrs(b *hcl.Block, attrs hcl.Attributes) {
+	if r.cfg.attrs == nil {
+		return // a lock file: nothing more is said about it later
+	}
+	key := r.scope.key + "."
+	if b.DefRange != r.scope.at {
+		key += strings.Join(append([]string{b.Type}, b.Labels...), " ") + "."
+	}
+	for name, a := range attrs {
+		r.cfg.attrs[key+name] = a.Expr
+	}
+}
+
+// At names the place of an attribute for Report, such as "workspace.root",
+// "tool.NAME.command.argv[0]" or "policy.rule NAME.tool"; fallback, a Pos, where
+// the file does not have it.
+func (c *Config) At(attribute, fallback string) string {
+	if c.attribute(attribute) != nil {
+		return attribute
+	}
+	return fallback
+}
+
+// item names an item of a list for At.
+func item(attribute string, i int) string { return attribute + "[" + strconv.Itoa(i) + "]" }
+
+// attribute is the range of an attribute's value, or of an item of a list.
+func (c *Config) attribute(name string) *hcl.Range {
+	base, index, item := strings.Cut(name, "[")
+	expr, ok := c.attrs[base]
+	if !ok {
+		return nil
+	}
+	at := expr.Range()
+	if i, err := strconv.Atoi(strings.TrimSuffix(index, "]")); item && err == nil {
+		if items, diags := hcl.ExprList(expr); !diags.HasErrors() && i < len(items) {
+			at = items[i].Range()
+		}
+	}
+	return &at
+}
+
 // Report makes a diagnostic about something that reading the file does not show,
-// such as a program that is not installed. At is the Pos of what it is about;
-// severity is "error" or "warning".
+// such as a program that is not installed. At is the Pos of what it is about, or
+// what At gives; severity is "error" or "warning".
 func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
-	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: sentence(detail), Subject: c.lineOf(at)}
+	subject := c.attribute(at)
+	if subject == nil {
+		subject = c.lineOf(at)
+	}
+	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: sentence(detail), Subject: subject}
 	if severity == "warning" {
 		diag.Severity = hcl.DiagWarning
 	}
@@ -23,7 +70,11 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 		diag.Extra = suggestion(hint)
 	}
 	diag.Detail = redact.New(c.Secrets).String(diag.Detail)
-	return diagnostic(diag, c.file)
+	d := diagnostic(diag, c.file)
+	if subject == nil {
+		d.File = c.Path
+	}
+	return d
 }
 
 // lineOf gives the line that a Pos names, nil where there is none.

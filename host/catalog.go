@@ -118,6 +118,9 @@ func (c *Catalog) Problems() []Problem { return c.problems }
 // names it.
 func (c *Catalog) LeftOut() []LeftOut { return c.leftOut }
 
+// Hidden lists the names of the tools that the toolset hides.
+func (c *Catalog) Hidden() []string { return slices.Clone(c.hidden) }
+
 // Toolset is the selection that the catalog was built for.
 func (c *Catalog) Toolset() Toolset { return c.toolset }
 

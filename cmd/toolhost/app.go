@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
@@ -30,6 +31,7 @@ type app struct {
 	redactor  *atomic.Pointer[redact.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
+	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
 	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
 }

@@ -42,6 +42,9 @@ func (a *app) openBroken(ctx context.Context) (*project.Project, error) {
 
 func (a *app) openWith(ctx context.Context, cfg *config.Config, standing *agentfile.Standing, broken bool) (*project.Project, error) {
 	a.keepSecret(cfg.Secrets)
+	if trees := cfg.CheckTrees(); a.flags.workspace == "" && trees.HasErrors() {
+		return nil, a.report(trees)
+	}
 	held := &inForce{app: a, standing: standing}
 	p, err := project.Open(ctx, project.Options{
 		Config: cfg, Reread: held.again, ConfigFiles: held.files, Absent: a.absent, Report: a.report, Broken: broken,
@@ -92,6 +95,10 @@ func (a *app) readConfigFile(path string) (*config.Config, error) {
 // report shows mistakes in agent.hcl and gives the error that ends the
 // program because of them.
 func (a *app) report(diags config.Diagnostics) error {
+	if a.reported != nil {
+		*a.reported = append(*a.reported, diags...)
+		return &exitError{code: exitUsage}
+	}
 	if err := diags.Write(a.err, bool(a.painter)); err != nil {
 		return err
 	}

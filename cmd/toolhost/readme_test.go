@@ -50,7 +50,8 @@ func TestREADMECommands(t *testing.T) {
 	assert.Equal(t, 1, ran, "the README shows how to begin")
 }
 
-// TestREADMEAgentHCL has validate check the README's agent.hcl.
+// TestREADMEAgentHCL pastes the README's agent.hcl into a project that has
+// nothing of what it names.
 func TestREADMEAgentHCL(t *testing.T) {
 	checked := 0
 	for _, block := range readmeBlocks(t, "hcl") {
@@ -59,10 +60,14 @@ func TestREADMEAgentHCL(t *testing.T) {
 		}
 		checked++
 		dir := filepath.Join(t.TempDir(), "project")
-		plant(t, dir, texts{"agent.hcl": block, "../shared-lib/": "", "numbers.txt": "2\n1\n"})
+		plant(t, dir, texts{"agent.hcl": block, "numbers.txt": "2\n1\n"})
 		stdout, stderr, code := runIn(t, dir, "validate")
 		assert.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "is valid")
+		assert.Contains(t, stderr, "shared-lib does not exist")
+		stdout, stderr, code = runIn(t, dir, "list")
+		assert.Zero(t, code, stderr)
+		assert.Contains(t, stdout, "count_todos")
 		stdout, stderr, code = runIn(t, dir, "call", "sort", "args=-n numbers.txt")
 		assert.Zero(t, code, stderr)
 		assert.Equal(t, "1\n2\n", stdout)

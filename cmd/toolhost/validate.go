@@ -1,33 +1,46 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command"
+	"github.com/toolhost/toolhost/host/tool"
 )
 
+// validateFlags are the flags of toolhost validate.
+type validateFlags struct{ json, strict bool }
+
 func (a *app) validateCommand() *cobra.Command {
-	var asJSON bool
+	var flags validateFlags
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Check agent.hcl: all mistakes at once, with file and line",
+		Long: `Check agent.hcl: all mistakes at once, with file and line, and what it names that
+this machine does not have. Warnings do not keep the file from being used; with
+--strict they make the command fail too, for CI.`,
 		Example: `  toolhost validate
+  toolhost validate --strict
   toolhost validate --config other.hcl --json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.validate(c, asJSON) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.validate(c, flags) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
+	c.Flags().BoolVar(&flags.strict, "strict", false, "fail on warnings too")
 	a.toolsetFlag(c)
 	return c
 }
 
-func (a *app) validate(c *cobra.Command, asJSON bool) error {
+func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	path, err := a.configPath()
 	if err != nil {
 		return err
@@ -41,32 +54,56 @@ func (a *app) validate(c *cobra.Command, asJSON bool) error {
 	}
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: vars})
 	if !diags.HasErrors() {
-		if a.flags.logLevel == "warn" {
-			a.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
-		}
-		p, err := a.open(c.Context())
-		if err != nil {
-			return err
-		}
-		defer p.Close()
-		diags = append(diags, config.CheckExamples(cfg, command.Paths(c.Context(), p.Workspace))...)
-		diags = append(diags, a.missing(p, cfg)...)
+		diags = append(diags, a.checkUse(c.Context(), path, cfg)...)
 	}
-	if asJSON {
-		err = writeIndented(a.out, map[string]any{"valid": !diags.HasErrors(), "diagnostics": append(config.Diagnostics{}, diags...)})
+	slices.SortStableFunc(diags, func(a, b config.Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	valid := !diags.HasErrors() && !(flags.strict && len(diags) > 0)
+	if flags.json {
+		err = writeIndented(a.out, map[string]any{"valid": valid, "diagnostics": append(config.Diagnostics{}, diags...)})
 	} else {
 		err = diags.Write(a.err, bool(a.painter))
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if diags.HasErrors() {
+	case !valid && !diags.HasErrors() && !flags.json:
+		return usagef("Correct what they are about, or leave --strict out.", "%s has %d warnings, which --strict takes for mistakes", path, len(diags))
+	case !valid:
 		return &exitError{code: exitUsage}
-	}
-	if !asJSON {
+	case !flags.json:
 		fmt.Fprintf(a.out, "%s is valid: %s.\n", path, declares(cfg))
 	}
 	return nil
+}
+
+// checkUse opens the project, as all other commands do, and says what is wrong
+// then. All mistakes are diagnostics.
+func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config) (diags config.Diagnostics) {
+	opening := *a
+	if a.flags.logLevel == "warn" {
+		opening.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
+	}
+	opening.reported = &diags
+	if a.flags.workspace == "" {
+		diags = append(diags, cfg.CheckTrees()...)
+		if diags.HasErrors() { // the rest is checked as if the root were the file's directory
+			opening.flags.config, opening.flags.workspace = path, cfg.Dir
+		}
+	}
+	p, err := opening.open(ctx)
+	if err != nil {
+		if exit, ok := errors.AsType[*exitError](err); !ok || exit.err != nil {
+			e := tool.AsError(err)
+			diags = append(diags, cfg.Report("error", "", "Cannot be used", e.Message, e.Suggestion))
+		}
+		return diags
+	}
+	defer p.Close()
+	diags = append(diags, config.CheckExamples(cfg, command.Paths(ctx, p.Workspace))...)
+	c := checker{project: p, cfg: cfg, inert: opening.standing.Load().Declared != nil, toolset: a.flags.toolset}
+	return append(diags, c.check(ctx)...)
 }
 
 func (a *app) fmtCommand() *cobra.Command {

@@ -140,6 +140,9 @@ func inOrder(args []word, wants []string) bool {
 	return len(wants) == 0
 }
 
+// Wildcard is how a rule names tools: "*" stands for any characters.
+func Wildcard(pattern, name string) bool { return wildcard(pattern, name) }
+
 // wildcard reports whether s matches pattern, in which "*" stands for any
 // characters and all others for themselves.
 func wildcard(pattern, s string) bool {

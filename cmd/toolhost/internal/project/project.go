@@ -8,8 +8,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,7 +126,7 @@ func usage(err error) error { return &UsageError{err} }
 // Open builds the host of a configuration. It starts no process. Mistakes of
 // the user's are *UsageErrors, or what Options.Report returns.
 func Open(ctx context.Context, options Options) (*Project, error) {
-	p := &Project{options: options, config: options.Config, upstream: make(chan struct{}, 1)}
+	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger), upstream: make(chan struct{}, 1)}
 	p.life, p.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := p.openWorkspace(); err != nil {
 		p.endLife()
@@ -155,6 +158,28 @@ func (p *Project) openWorkspace() error {
 // workspaceRoot is the absolute path of the workspace, maybe with symlinks.
 func workspaceRoot(override string, cfg *config.Config) (string, error) {
 	return filepath.Abs(cmp.Or(override, cfg.Workspace.Root, "."))
+}
+
+// withExistingTrees leaves out the directories of workspace.allow that this
+// machine does not have. Without one, the project can be used all the same.
+func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
+	missing := func(dir string) bool {
+		_, err := os.Stat(dir)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if !slices.ContainsFunc(cfg.Workspace.Allow, missing) {
+		return cfg
+	}
+	existing := *cfg
+	existing.Workspace.Allow = nil
+	for _, dir := range cfg.Workspace.Allow {
+		if missing(dir) {
+			logger.Warn("a directory of workspace.allow does not exist and is left out", "directory", dir)
+			continue
+		}
+		existing.Workspace.Allow = append(existing.Workspace.Allow, dir)
+	}
+	return &existing
 }
 
 // openTrees opens the trees that a configuration allows.

@@ -45,6 +45,7 @@ func (p *Project) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	cfg = withExistingTrees(cfg, p.options.Logger)
 	p.keepSecret(cfg.Secrets)
 	rules, err := p.openPolicy(cfg)
 	if err != nil {

@@ -56,6 +56,18 @@ func agentTools() []string {
 	}
 }
 
+// ContractTools are the names of the tools in the fixed toolsets.
+func ContractTools() []string {
+	names := agentTools()
+	for _, contract := range contracts() {
+		plugin, _ := shipped.Lookup(contract)
+		for _, t := range plugin.Tools {
+			names = append(names, t.Definition().Name)
+		}
+	}
+	return names
+}
+
 // runsTasks reports whether the tools of a toolset start background tasks.
 func runsTasks(toolset string) bool { return toolset == "clemini" || toolset == "ocode" }
 

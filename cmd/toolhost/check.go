@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// checker looks for what agent.hcl names and is not there: on this machine, or
+// among the tools.
+type checker struct {
+	project *project.Project
+	cfg     *config.Config
+	inert   bool // the file is not approved: its tools are not there
+	toolset string
+	found   config.Diagnostics
+}
+
+// check looks at everything that reading the file does not show.
+func (c *checker) check(ctx context.Context) config.Diagnostics {
+	c.programs()
+	c.grants()
+	c.files()
+	c.plugins()
+	c.taskfile(ctx)
+	if c.cfg.Policy != nil {
+		for _, r := range c.cfg.Policy.Rules {
+			if !r.Expires.IsZero() && r.Expires.Before(time.Now()) && !r.Disabled {
+				c.warn(c.cfg.At("policy.rule "+r.Name+".expires", r.Pos), "Expired rule",
+					"The rule ended on "+r.Expires.Format(time.RFC3339)+" and matches nothing", "Give it a new end, or remove it.")
+			}
+		}
+	}
+	c.tooLong()
+	c.names()
+	return c.found
+}
+
+func (c *checker) warn(at, summary, detail, hint string) {
+	c.found = append(c.found, c.cfg.Report("warning", at, summary, strings.ToUpper(detail[:1])+detail[1:], hint))
+}
+
+// programs looks for the programs of all blocks that name one.
+func (c *checker) programs() {
+	root := c.project.Workspace.Root()
+	for i := range c.cfg.Tools {
+		t := &c.cfg.Tools[i]
+		if t.Passthrough != nil {
+			c.program(c.cfg.At("tool."+t.Name+".passthrough.command", t.Pos), t.Passthrough.Command, root, "prepend")
+		} else {
+			c.argv("tool."+t.Name, t.Pos, t.Command)
+		}
+	}
+	for _, r := range c.cfg.Resources {
+		c.argv("resource."+r.Name, r.Pos, r.Command)
+	}
+	for _, s := range c.cfg.Servers {
+		if len(s.Command) > 0 {
+			c.program(c.cfg.At("mcp."+s.Name+".command[0]", s.Pos), s.Command[0], "", "command")
+		}
+	}
+	for _, a := range c.cfg.Agents {
+		if len(a.Command) > 0 {
+			c.program(c.cfg.At("agent."+firstOf(a.Role, "default")+".command[0]", a.Pos), a.Command[0], root, "command")
+		}
+	}
+}
+
+func (c *checker) argv(block, fallback string, t *argv.Template) {
+	if t != nil && len(t.Argv) > 0 {
+		c.program(c.cfg.At(block+".command.argv[0]", fallback), t.Argv[0].Literal, c.project.Workspace.Root(), "argv")
+	}
+}
+
+// program warns where a program cannot be run. List is the attribute that
+// holds its arguments.
+func (c *checker) program(at, program, avoid, list string) {
+	if program == "" {
+		return
+	}
+	_, err := proc.LookPath(program, avoid)
+	if err == nil {
+		return
+	}
+	e := tool.AsError(err)
+	if words := strings.Fields(program); len(words) > 1 && !strings.Contains(words[0], "/") {
+		e = tool.Errorf(tool.CommandNotFound, "there is no program of the name %q", program).
+			Suggest("Name the program alone, and each argument as an item of %s: no shell takes them apart.", list)
+	}
+	c.warn(at, "Program cannot be run", e.Message, e.Suggestion)
+}
+
+// grants looks for the paths that blocks grant their processes, and for the
+// directories that tools may use.
+func (c *checker) grants() {
+	if s := c.cfg.Sandbox; s != nil {
+		c.granted("sandbox", s.Pos, config.Access{Read: s.Read, Write: s.Write})
+	}
+	if t := c.cfg.Taskfile; t != nil {
+		c.granted("taskfile", t.Pos, t.Access)
+	}
+	for i := range c.cfg.Tools {
+		c.granted("tool."+c.cfg.Tools[i].Name, c.cfg.Tools[i].Pos, c.cfg.Tools[i].Access)
+	}
+	for i := range c.cfg.Resources {
+		c.granted("resource."+c.cfg.Resources[i].Name, c.cfg.Resources[i].Pos, c.cfg.Resources[i].Access)
+	}
+	for i := range c.cfg.Plugins {
+		c.granted("plugin."+c.cfg.Plugins[i].Name, c.cfg.Plugins[i].Pos, c.cfg.Plugins[i].Access)
+	}
+	for i := range c.cfg.Servers {
+		c.granted("mcp."+c.cfg.Servers[i].Name, c.cfg.Servers[i].Pos, c.cfg.Servers[i].Access)
+	}
+	for _, a := range c.cfg.Agents {
+		c.granted("agent."+firstOf(a.Role, "default"), a.Pos, a.Access)
+	}
+}
+
+func (c *checker) granted(block, pos string, access config.Access) {
+	for attribute, paths := range map[string][]string{"read": access.Read, "write": access.Write} {
+		for i, path := range paths {
+			if _, err := os.Stat(path); err != nil {
+				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
+				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist", "Create it, or take it out.")
+			}
+		}
+	}
+}
+
+// files looks for the files that resources and prompts show.
+func (c *checker) files() {
+	for _, r := range c.cfg.Resources {
+		c.file(c.cfg.At("resource."+r.Name+".file", r.Pos), &r.Content)
+	}
+	for _, prompt := range c.cfg.Prompts {
+		for i := range prompt.Messages {
+			c.file(prompt.Messages[i].Pos, &prompt.Messages[i].Content)
+		}
+	}
+}
+
+func (c *checker) file(at string, content *argv.Content) {
+	if content.File == nil || len(content.File.Params()) > 0 {
+		return
+	}
+	name := content.File.Text(nil)
+	if _, err := c.project.Workspace.Stat(name); err != nil {
+		e := tool.AsError(err)
+		c.warn(at, "File cannot be read", "there is nothing to show: "+e.Message, firstOf(e.Suggestion, "Create it, or name another."))
+	}
+}
+
+// plugins tells of the plugins that give no tools.
+func (c *checker) plugins() {
+	for _, problem := range c.project.Host.Catalog().Problems() {
+		if !c.project.IsServer(problem.Source) {
+			c.warn(c.declaredAt(problem.Source), "Plugin gives no tools", problem.Err.Message, problem.Err.Suggestion)
+		}
+	}
+	for _, left := range c.project.Host.Catalog().LeftOut() {
+		c.warn(c.declaredAt(left.Source), "Tool is not offered", left.Err.Message, left.Err.Suggestion)
+	}
+}
+
+// declaredAt is where the plugin or the MCP server of a source is declared.
+func (c *checker) declaredAt(source string) string {
+	for _, plugin := range c.cfg.Plugins {
+		if source == "plugin "+plugin.Name {
+			return c.cfg.At("plugin."+plugin.Name+".source", plugin.Pos)
+		}
+	}
+	for _, server := range c.cfg.Servers {
+		if source == "mcp "+server.Name {
+			return server.Pos
+		}
+	}
+	return ""
+}
+
+// taskfile reads the Taskfile.
+func (c *checker) taskfile(ctx context.Context) {
+	at := ""
+	if t := c.cfg.Taskfile; t != nil {
+		at = c.cfg.At("taskfile.path", t.Pos)
+		if _, err := c.project.Workspace.Stat(t.Path); tool.CodeOf(err) == tool.NotFound {
+			c.warn(at, "No Taskfile", "There is no "+t.Path, "Create it, or take the block out.")
+			return
+		}
+	}
+	if err := tool.AsError(c.project.CheckTasks(ctx)); err != nil {
+		c.warn(at, "Taskfile cannot be used", err.Message, err.Suggestion)
+	}
+}
