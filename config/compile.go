@@ -34,6 +34,7 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 	if a := blk.attrs["argv"]; a != nil {
 		t.Argv, _ = c.list(a.Expr)
 		c.program(t.Argv, a.Expr.Range())
+		c.suspect(t.Argv, a.Expr)
 	}
 	if a := blk.attrs["env"]; a != nil {
 		t.Env = c.env(a.Expr)

@@ -176,6 +176,7 @@ func (b block) integers(name string, to *[]int) {
 		return
 	}
 	list, _ := b.listValue(a.Expr)
+	b.quotedNumbers(a.Expr)
 	for _, s := range list {
 		n, err := strconv.Atoi(s)
 		if err != nil {
@@ -187,6 +188,20 @@ func (b block) integers(name string, to *[]int) {
 			return
 		}
 		*to = append(*to, n)
+	}
+}
+
+// quotedNumbers warns of whole numbers that were written as texts.
+func (b block) quotedNumbers(e hcl.Expression) {
+	items, _ := hcl.ExprList(e)
+	for _, item := range items {
+		t, ok := item.(*hclsyntax.TemplateExpr)
+		if !ok || !t.IsStringLiteral() {
+			continue
+		}
+		if text, _ := t.Value(nil); strings.Trim(text.AsString(), "0123456789") == "" {
+			b.warn(item.Range(), "Number in quotes", "Write it without quotes.", "A whole number is meant here.")
+		}
 	}
 }
 

@@ -51,6 +51,13 @@ func Detect(dir fs.FS) Found {
 	if name := there(taskfiles()...); name != "" && there(".agent/Taskfile.yml") == "" {
 		f.add("taskfile", "taskfile", name)
 	}
+	for _, r := range runners() {
+		if file := there(r.files...); file != "" {
+			if names := r.commands(dir, file); len(names) > 0 {
+				f.add(r.tool, "runner", map[string]any{"Tool": r.tool, "File": file, "What": r.what, "Argv": r.argv, "Names": names})
+			}
+		}
+	}
 	if there("go.mod") != "" {
 		f.add("go_test", "go", nil)
 	}
@@ -116,28 +123,39 @@ const detectedText = `
 {{define "taskfile"}}
 # The commands of this project's Taskfile: list_commands and run_command.
 taskfile {
-  path    = {{quote .}}
-  timeout = "5m"
+  path = {{quote .}}
+}
+{{end}}
+
+{{define "runner"}}
+# The {{.What}}s of {{.File}}.
+tool {{quote .Tool}} {
+  description = {{quote (printf "Run a %s of %s. Returns: what it prints." .What .File)}}
+  risk        = "dangerous" # it runs the project's code, in the sandbox
+  param {{quote .What}} {
+    type = string
+    enum = {{quote .Names}}
+  }
+  command {
+    argv    = [{{range .Argv}}{{quote .}}, {{end}}param.{{.What}}]
+    timeout = "10m"
+  }
 }
 {{end}}
 
 {{define "go"}}
-# This project is a Go module.
 tool "go_test" {
   description = "Run the tests of Go packages. Returns: what go test prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
-
   param "packages" {
-    description = "The packages, such as ./... or ./cmd/server."
-    type        = list(string)
-    default     = ["./..."]
+    type    = list(string)
+    default = ["./..."]
   }
   param "run" {
-    description = "A regular expression: only tests whose name matches are run."
+    description = "Only tests whose name matches this regular expression are run."
     type        = string
     default     = null
   }
-
   command {
     argv    = ["go", "test", "-run=${param.run}", param.packages]
     timeout = "10m"
@@ -146,17 +164,13 @@ tool "go_test" {
 {{end}}
 
 {{define "node"}}
-# The scripts of package.json.
 tool "script" {
   description = "Run a script of package.json. Returns: what it prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
-
   param "name" {
-    description = "The script."
-    type        = string
-    enum        = {{quote .Scripts}}
+    type = string
+    enum = {{quote .Scripts}}
   }
-
   command {
     argv    = [{{quote .Manager}}, "run", param.name]
     timeout = "10m"
@@ -165,18 +179,14 @@ tool "script" {
 {{end}}
 
 {{define "python"}}
-# This project is in Python.
 tool "pytest" {
   description = "Run the tests with pytest. Returns: what pytest prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
-
   param "paths" {
-    description = "Files or directories with tests."
-    type        = list(string)
-    default     = ["."]
-    path        = "read"
+    type    = list(string)
+    default = ["."]
+    path    = "read"
   }
-
   command {
     argv    = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--", param.paths]
     timeout = "10m"
@@ -185,17 +195,14 @@ tool "pytest" {
 {{end}}
 
 {{define "rust"}}
-# This project is in Rust.
 tool "cargo_test" {
   description = "Run the tests with cargo. Returns: what cargo prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
-
   param "filter" {
     description = "Only tests whose name contains this are run."
     type        = string
     default     = null
   }
-
   command {
     argv    = ["cargo", "test", "--offline", param.filter]
     timeout = "10m"

@@ -19,8 +19,8 @@ func TestDetect(t *testing.T) {
 	}{
 		"nothing":            {map[string]string{"README.md": ""}, nil, ""},
 		"a Go module":        {map[string]string{"go.mod": "module x\n"}, []string{"go_test"}, `"go", "test"`},
-		"a Taskfile":         {map[string]string{"taskfile.yaml": ""}, []string{"taskfile"}, `path    = "taskfile.yaml"`},
-		"Task's own order":   {map[string]string{"Taskfile.dist.yml": "", "Taskfile.yml": ""}, []string{"taskfile"}, `path    = "Taskfile.yml"`},
+		"a Taskfile":         {map[string]string{"taskfile.yaml": ""}, []string{"taskfile"}, `path = "taskfile.yaml"`},
+		"Task's own order":   {map[string]string{"Taskfile.dist.yml": "", "Taskfile.yml": ""}, []string{"taskfile"}, `path = "Taskfile.yml"`},
 		"the usual Taskfile": {map[string]string{"Taskfile.yml": "", ".agent/Taskfile.yml": ""}, nil, ""},
 		"scripts":            {map[string]string{"package.json": `{"scripts":{"test":"x","build":"y"}}`}, []string{"script"}, `["build", "test"]`},
 		"scripts of pnpm":    {map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-lock.yaml": ""}, []string{"script"}, `"pnpm", "run"`},
@@ -28,6 +28,9 @@ func TestDetect(t *testing.T) {
 		"no scripts":         {map[string]string{"package.json": `{"name":"x"}`}, nil, ""},
 		"a broken package":   {map[string]string{"package.json": `{`}, nil, ""},
 		"Python":             {map[string]string{"pyproject.toml": ""}, []string{"pytest"}, `"pytest"`},
+		"make":               {map[string]string{"Makefile": "X := 1\n.PHONY: all\nall: build\nbuild-x:\n\techo a: b\nV=1\n%.o: %.c\nall: more\n"}, []string{"make"}, `["all", "build-x"]`},
+		"just":               {map[string]string{"justfile": "x := 'y'\nset shell := ['sh']\ndefault:\n  echo a\n@test name='a': default\n"}, []string{"just"}, `["default", "test"]`},
+		"mise":               {map[string]string{"mise.toml": "[tools]\ngo = '1'\n[tasks.build]\nrun = 'x'\n[tasks]\nlint = 'y'\n"}, []string{"mise"}, `["build", "lint"]`},
 		"Rust":               {map[string]string{"Cargo.toml": ""}, []string{"cargo_test"}, `"cargo", "test"`},
 		"all": {map[string]string{"go.mod": "", "Taskfile.yml": "", "package.json": `{"scripts":{"x":"y"}}`, "setup.py": "", "Cargo.toml": ""},
 			[]string{"taskfile", "go_test", "script", "pytest", "cargo_test"}, ""},
@@ -40,12 +43,13 @@ func TestDetect(t *testing.T) {
 			found := config.Detect(dir)
 			assert.Equal(t, c.names, found.Names)
 			assert.Contains(t, found.Blocks, c.has)
-			text := config.Template(nil, found)
+			text := config.Template(found)
 			cfg, diags := config.Parse("agent.hcl", text, config.LoadOptions{})
 			require.NoError(t, diags.Err())
 			assert.Empty(t, diags, "no warning either")
 			formatted, _ := config.Format(text)
 			assert.Equal(t, string(formatted), string(text), "it is laid out as fmt does")
+			assert.True(t, len(found.Names) > 1 || strings.Count(string(text), "\n") < 40, "it is short")
 			tools := strings.Count(found.Blocks, "\ntool ")
 			assert.Len(t, cfg.Tools, tools)
 		})

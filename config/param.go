@@ -124,6 +124,7 @@ func (b block) paramType() (t, item argv.Type) {
 	}
 	if word := keyword(a.Expr); word != "" {
 		if word == string(argv.TypeList) {
+			b.warn(a.Expr.Range(), "List of what", "Write list(string), or list of integer, number or bool.", "This is taken for a list of strings.")
 			return argv.TypeList, argv.TypeString
 		}
 		return b.scalarType(word, a.Expr.Range()), ""

@@ -48,7 +48,11 @@ func (r *reader) once(kind, name string, at hcl.Range) bool {
 // single reports a block that may stand once and is there already.
 func (r *reader) single(b *hcl.Block) bool {
 	if first, ok := r.seen[b.Type]; ok {
-		r.fail(b.DefRange, fmt.Sprintf("Two %s blocks", b.Type), "Put everything into one.",
+		hint := "Put everything into one."
+		if b.Type == "taskfile" {
+			hint = "Keep one; its Taskfile can have the others under includes."
+		}
+		r.fail(b.DefRange, fmt.Sprintf("Two %s blocks", b.Type), hint,
 			"There is one at %s already, and a file may have one only.", pos(first))
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/record"
@@ -146,9 +147,26 @@ func (a *app) readParams(h *host.Host, flags callFlags, name string, pairs []str
 		for i, v := range violations {
 			texts[i] = v.String()
 		}
-		return nil, usagef("Give parameters as key=value, or the whole object with --params.", "%s", strings.Join(texts, "; "))
+		hint := "Give parameters as key=value, or the whole object with --params."
+		if line, err := syntax.Quote("args="+strings.Join(pairs, " "), syntax.LangPOSIX); err == nil && takesArgs(h, name) {
+			hint = "Its arguments are one text: toolhost call " + name + " " + line
+		}
+		return nil, usagef(hint, "%s", strings.Join(texts, "; "))
 	}
 	return params, nil
+}
+
+// takesArgs reports a passthrough: args is all that it takes.
+func takesArgs(h *host.Host, name string) bool {
+	var parameters struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	entry, err := h.Catalog().Lookup(name)
+	if err != nil || json.Unmarshal(entry.Tool.Definition().Parameters, &parameters) != nil {
+		return false
+	}
+	_, ok := parameters.Properties["args"]
+	return ok && len(parameters.Properties) == 1
 }
 
 func (a *app) readParamsFlag(value string) (json.RawMessage, error) {

@@ -9,20 +9,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) describeCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, asHCL bool
 	c := &cobra.Command{
 		Use:   "describe TOOL",
 		Short: "Show a tool's parameters, result and examples",
 		Example: `  toolhost describe edit_file
-  toolhost describe bash --toolset clemini`,
+  toolhost describe bash --toolset clemini
+  toolhost describe --hcl head >> agent.hcl`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTool,
 		RunE: func(c *cobra.Command, args []string) error {
+			if asHCL {
+				return a.describeBlock(args[0])
+			}
 			a.patience = listPatience
 			p, err := a.open(c.Context())
 			if err != nil {
@@ -41,8 +46,24 @@ func (a *app) describeCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the definition as JSON")
+	c.Flags().BoolVar(&asHCL, "hcl", false, "print the block of a standard wrapper, to copy into agent.hcl and change")
 	a.toolsetFlag(c)
 	return c
+}
+
+// describeBlock prints the block that declares a standard wrapper.
+func (a *app) describeBlock(name string) error {
+	block := standard.Block(name)
+	if block == nil {
+		var names []string
+		for _, spec := range standard.Specs() {
+			names = append(names, spec.Name)
+		}
+		return usagef("The wrappers are "+strings.Join(names, ", ")+". Any other tool is replaced by a tool block of its name.",
+			"%q is no standard wrapper, so there is no block of it to change", name)
+	}
+	_, err := a.out.Write(block)
+	return err
 }
 
 // describe shows a definition to a person.

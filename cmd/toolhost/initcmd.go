@@ -13,7 +13,6 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
-	"github.com/toolhost/toolhost/host/command/standard"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -22,7 +21,7 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
-		Long:  "Write an agent.hcl for this project: what runs its tests, as far as that can be told from its files (a Taskfile, go.mod, package.json, pyproject.toml, Cargo.toml), the standard tools, ready to be changed, and an example of everything else as comments.",
+		Long:  "Write an agent.hcl for this project: a short one, with what runs its commands and tests, as far as that can be told from its files (a Taskfile, Makefile, justfile, mise.toml, go.mod, package.json, pyproject.toml, Cargo.toml). The standard tools are there without it.",
 		Example: `  toolhost init
   toolhost init --workspace ../other
   toolhost init --force`,
@@ -48,7 +47,7 @@ func (a *app) initialize(force bool) error {
 	}
 	above, _ := config.Find(dir)
 	found := config.Detect(os.DirFS(dir))
-	text := config.Template(standard.Source(), found)
+	text := config.Template(found)
 	if err := atomicfile.Update(path, text); err != nil {
 		return cannotWrite(path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
 	}

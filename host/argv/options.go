@@ -265,6 +265,52 @@ func (w *Wrapper) help() string {
 	return "Options that may be used: " + strings.Join(names, " ") + "."
 }
 
+// maxTold bounds what a description says of options.
+const maxTold = 600
+
+// takes says, for the model that writes the arguments, which options there are.
+func (w *Wrapper) takes() string {
+	if w.Open() {
+		if len(w.Forbid) > 0 {
+			return "Refused options: " + strings.Join(w.Forbid, " ") + "."
+		}
+		return ""
+	}
+	var all strings.Builder
+	for i := range w.Options {
+		o := &w.Options[i]
+		if o.Refuse != "" || slices.ContainsFunc(o.Names, func(n string) bool { return slices.Contains(w.Forbid, n) }) {
+			continue
+		}
+		if all.Len() > maxTold {
+			return "Options:" + all.String() + " and others; one that is refused says which may be used."
+		}
+		all.WriteString(" " + strings.Join(o.Names, "/") + o.placeholder())
+	}
+	if all.Len() == 0 {
+		return "It takes no options."
+	}
+	return "Options, and no others:" + all.String() + "."
+}
+
+// placeholder is what stands for the values of an option.
+func (o *Option) placeholder() string {
+	words := map[Kind]string{String: "TEXT", Number: "NUMBER", Read: "PATH", Write: "PATH", Remove: "PATH"}
+	switch {
+	case len(o.Values) > 0:
+		text := ""
+		for _, kind := range o.Values {
+			text += " " + words[kind]
+		}
+		return text
+	case o.isSwitch():
+		return ""
+	case o.Optional:
+		return "[=" + words[o.Value] + "]"
+	}
+	return " " + words[o.Value]
+}
+
 // value checks the value of an option.
 func (p *parse) value(name string, kind Kind, value string) error {
 	switch {

@@ -79,10 +79,13 @@ func LookPath(name, avoid string) (string, error) {
 		Suggest("Install %s, or put its directory on PATH.", name)
 }
 
+// throughAnother says how programs of the project itself are run.
+const throughAnother = `A program of the project is run by one that is installed: ["bash", "scripts/x.sh"], ["npx", "--no-install", "x"], ["python3", "-m", "x"].`
+
 func absolute(name, avoid string) (string, error) {
 	if !filepath.IsAbs(name) {
 		return "", tool.Errorf(tool.CommandNotFound, "the program %s is given by a relative path", name).
-			Suggest("Name a program on PATH, or give an absolute path outside the workspace.")
+			Suggest("Name a program on PATH, or an absolute path outside the workspace. %s", throughAnother)
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -90,7 +93,7 @@ func absolute(name, avoid string) (string, error) {
 	}
 	if inside(path, avoid) {
 		return "", tool.Errorf(tool.PermissionDenied, "the program %s lies inside the workspace, where tools can change it", name).
-			Suggest("Install it outside the workspace.")
+			Suggest("Install it outside the workspace. %s", throughAnother)
 	}
 	return path, nil
 }
