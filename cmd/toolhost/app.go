@@ -105,18 +105,36 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
 	completeFlag(root, "log-level", "debug", "info", "warn", "error")
 	completeFlag(root, "color", "auto", "always", "never")
-	root.AddCommand(
-		a.initCommand(), a.listCommand(), a.describeCommand(), a.callCommand(), a.serveCommand(),
-		a.schemaCommand(), a.validateCommand(), a.fmtCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand(),
-		a.pluginCommand(), a.mcpCommand(), a.trustCommand(), a.explainCommand(), a.rulesCommand(), a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand(),
-		a.approveCommand(),
-		a.installCommand(), a.uninstallCommand(),
-	)
+	a.addCommands(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		what, _, _ := strings.Cut(err.Error(), " flag: strconv.") // which only says so in Go's words
 		return usagef("See '"+c.CommandPath()+" --help'.", "%s", what)
 	})
 	return root
+}
+
+// addCommands adds the subcommands, in the groups that help shows.
+func (a *app) addCommands(root *cobra.Command) {
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand(), a.docsCommand()}},
+		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
+		{"The project's agent.hcl", []*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
+		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
+		{"What ran", []*cobra.Command{a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
+		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
+		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
+		for _, command := range group.commands {
+			command.GroupID = group.title
+			root.AddCommand(command)
+		}
+	}
+	root.SetHelpCommandGroupID("This machine")
+	root.SetCompletionCommandGroupID("This machine")
 }
 
 // setUp readies what depends on the global flags.

@@ -27,6 +27,7 @@ type checker struct {
 // check looks at everything that reading the file does not show.
 func (c *checker) check(ctx context.Context) config.Diagnostics {
 	c.programs()
+	c.serverPrograms()
 	c.grants()
 	c.files()
 	c.plugins()
@@ -48,7 +49,8 @@ func (c *checker) warn(at, summary, detail, hint string) {
 	c.found = append(c.found, c.cfg.Report("warning", at, summary, strings.ToUpper(detail[:1])+detail[1:], hint))
 }
 
-// programs looks for the programs of all blocks that name one.
+// programs looks for the programs of all blocks that name one, but for those of
+// MCP servers.
 func (c *checker) programs() {
 	root := c.project.Workspace.Root()
 	for i := range c.cfg.Tools {
@@ -62,14 +64,17 @@ func (c *checker) programs() {
 	for _, r := range c.cfg.Resources {
 		c.argv("resource."+r.Name, r.Pos, r.Command)
 	}
-	for _, s := range c.cfg.Servers {
-		if len(s.Command) > 0 {
-			c.program(c.cfg.At("mcp."+s.Name+".command[0]", s.Pos), s.Command[0], "", "command")
-		}
-	}
 	for _, a := range c.cfg.Agents {
 		if len(a.Command) > 0 {
 			c.program(c.cfg.At("agent."+firstOf(a.Role, "default")+".command[0]", a.Pos), a.Command[0], root, "command")
+		}
+	}
+}
+
+func (c *checker) serverPrograms() {
+	for _, s := range c.cfg.Servers {
+		if len(s.Command) > 0 {
+			c.program(c.cfg.At("mcp."+s.Name+".command[0]", s.Pos), s.Command[0], "", "command")
 		}
 	}
 }

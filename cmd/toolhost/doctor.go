@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/taskfile"
 )
@@ -35,6 +36,8 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Next   string `json:"next,omitempty"`
+	// Optional marks what few need: without it all is well.
+	Optional bool `json:"optional,omitempty"`
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -42,29 +45,46 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what works here, what is missing and what for",
+		Long: `Tell what works here, what is missing and what for.
+
+The exit code is 1 where something is wrong, and 0 where nothing is or only a
+program is missing that some tools need.`,
 		Example: `  toolhost doctor
   toolhost doctor --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			findings := a.examine(c.Context())
 			if asJSON {
-				return writeIndented(a.out, findings)
+				if err := writeIndented(a.out, findings); err != nil {
+					return err
+				}
+			} else {
+				a.printFindings(findings)
 			}
-			for _, f := range findings {
-				mark := a.painter.green("✓")
-				if !f.OK {
-					mark = a.painter.yellow("!")
-				}
-				fmt.Fprintf(a.out, "%s %-14s %s\n", mark, f.Check, f.Detail)
-				if f.Next != "" {
-					fmt.Fprintf(a.out, "  %-14s %s\n", "", f.Next)
-				}
+			if slices.ContainsFunc(findings, func(f finding) bool { return !f.OK && !f.Optional }) {
+				return &exitError{code: exitFailed}
 			}
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
+}
+
+// printFindings shows each finding below its mark, wrapped to the terminal.
+func (a *app) printFindings(findings []finding) {
+	const margin = 17
+	width := terminalWidth(a.out)
+	for _, f := range findings {
+		mark := a.painter.green("✓")
+		if !f.OK {
+			mark = a.painter.yellow("!")
+		}
+		fmt.Fprintf(a.out, "%s %-14s %s\n", mark, f.Check, wrapped(f.Detail, width, margin))
+		if f.Next != "" {
+			fmt.Fprintf(a.out, "  %-14s %s\n", "", wrapped(f.Next, width, margin))
+		}
+	}
 }
 
 // examine looks at the configuration, the plugins and the programs.
@@ -85,17 +105,21 @@ func (a *app) examine(ctx context.Context) []finding {
 		findings = append(findings,
 			finding{Check: "workspace", OK: true, Detail: avoid},
 			a.configurationFinding(p.Config()))
+		plugins := pluginFindings(p)
+		findings = append(findings, plugins...)
 		for _, problem := range p.Host.Catalog().Problems() {
-			if p.IsServer(problem.Source) {
-				continue // serverFindings tells of it
+			told := slices.ContainsFunc(plugins, func(f finding) bool { return f.Check == problem.Source })
+			if told || p.IsServer(problem.Source) {
+				continue // its own findings tell of it
 			}
-			findings = append(findings, finding{Check: problem.Source, Detail: problem.Err.Message, Next: problem.Err.Suggestion})
+			findings = append(findings, finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)), Next: problem.Err.Suggestion})
 		}
 		for _, left := range p.Host.Catalog().LeftOut() {
 			findings = append(findings, finding{Check: left.Source, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
 		}
-		findings = append(findings, unlessNamed(findings, pluginFindings(p))...)
 		findings = append(findings, serverFindings(ctx, p)...)
+		findings = append(findings, a.namedFindings(p)...)
+		findings = append(findings, stateFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
 			findings = append(findings, finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
@@ -115,6 +139,21 @@ func (a *app) configurationFinding(cfg *config.Config) finding {
 	return finding{Check: "configuration", OK: true, Detail: firstOf(cfg.Path, "none; the defaults hold")}
 }
 
+// namedFindings tells what agent.hcl names and is not there.
+func (a *app) namedFindings(p *project.Project) (findings []finding) {
+	c := checker{project: p, cfg: p.Config(), inert: a.standing.Load().Declared != nil, toolset: a.flags.toolset}
+	c.programs()
+	c.grants()
+	c.files()
+	c.names()
+	for _, d := range c.found {
+		findings = append(findings, finding{
+			Check: "agent.hcl", Detail: show.Text(fmt.Sprintf("line %d: %s: %s", d.Line, d.Summary, d.Detail)), Next: d.Suggestion,
+		})
+	}
+	return findings
+}
+
 // likelyRoot is the workspace where agent.hcl cannot be read.
 func (a *app) likelyRoot() string {
 	if a.flags.workspace != "" {
@@ -125,13 +164,6 @@ func (a *app) likelyRoot() string {
 		return "."
 	}
 	return filepath.Dir(path)
-}
-
-// unlessNamed gives those of more that are about something else than told ones.
-func unlessNamed(told, more []finding) []finding {
-	return slices.DeleteFunc(more, func(f finding) bool {
-		return slices.ContainsFunc(told, func(t finding) bool { return t.Check == f.Check })
-	})
 }
 
 // pluginFindings tells of the plugins that failed the last time, in whichever
@@ -179,7 +211,7 @@ func refusalFindings(ctx context.Context, root string) (findings []finding) {
 		findings = append(findings, finding{
 			Check:  "serve",
 			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), show.Text(indented(r.Reason))),
-			Next:   "Mend it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
+			Next:   "Fix it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
 		})
 	}
 	return findings
@@ -206,8 +238,14 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 		}
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
+		if why := report.Full; !why.Works && report.Around == "" {
+			found.Next = strings.TrimSpace(found.Next + " " + fullRemedy(why))
+		}
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true
+	case level == sandbox.Full && report.Landlock.Works:
+		found.Detail = "commands, tasks and plugins are refused: agent.hcl asks for level full, which does not work here: " + report.Full.Reason
+		found.Next = fullRemedy(report.Full) + ` Level landlock works here: sandbox { level = "auto" } takes the strongest that does.`
 	default:
 		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason + "; landlock: " + report.Landlock.Reason
 		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
@@ -228,6 +266,48 @@ func aroundFinding(report sandbox.Report) finding {
 	return f
 }
 
+// fullRemedy says why level full does not work and what would have it work.
+func fullRemedy(full sandbox.Verdict) string {
+	text := "Level full does not work here: " + full.Reason + "."
+	if full.Remedy != "" {
+		text += " To have it, " + full.Remedy + "."
+	}
+	return text
+}
+
+// stateFindings tells of what keeps toolhost from writing here: a workspace
+// that is read-only or full, and state that cannot be read.
+func stateFindings(ctx context.Context, p *project.Project) (findings []finding) {
+	if problem, next := unwritable(p.Workspace.Root()); problem != "" {
+		findings = append(findings, finding{Check: "disk", Detail: problem, Next: next})
+	}
+	for _, check := range []struct {
+		name string
+		read func() error
+	}{
+		{"state", func() error {
+			store, err := p.Approvals()
+			if err == nil {
+				_, err = store.List(ctx)
+			}
+			return err
+		}},
+		{"undo", func() error {
+			_, err := p.Undo.Calls(ctx, undo.Filter{})
+			return err
+		}},
+		{"record", func() error {
+			_, err := p.Recorder.Runs()
+			return err
+		}},
+	} {
+		if err := tool.AsError(check.read()); err != nil {
+			findings = append(findings, finding{Check: check.name, Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
+		}
+	}
+	return findings
+}
+
 func notCovered(gaps []string) string {
 	if len(gaps) == 0 {
 		return ""
@@ -241,7 +321,7 @@ func lookFor(name, purpose, avoid string) finding {
 		path, err = taskfile.FindBinary(avoid)
 	}
 	if err != nil {
-		return finding{Check: name, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
+		return finding{Check: name, Optional: true, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
 	}
 	return finding{Check: name, OK: true, Detail: path}
 }

@@ -22,6 +22,8 @@ type listed struct {
 	Risk        tool.Risk         `json:"risk"`
 	Permissions []tool.Permission `json:"permissions"`
 	Description string            `json:"description"`
+	// Tokens is about what the definition takes of a model's context.
+	Tokens int `json:"approx_tokens"`
 	// Unavailable is why a call would fail now, where that is known.
 	Unavailable string `json:"unavailable,omitempty"`
 }
@@ -57,7 +59,7 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	tools := []listed{}
 	for _, e := range catalog.Entries() {
 		def := e.Definition()
-		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description, unavailable(e)})
+		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description, tokensOf(def), unavailable(e)})
 	}
 	problems := []map[string]any{}
 	for _, p := range catalog.Problems() {
@@ -77,8 +79,10 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	out := bufio.NewWriter(&text)
 	rows := make([][4]string, 1, 1+len(catalog.Entries()))
 	rows[0] = [4]string{"NAME", "SOURCE", "RISK", "DESCRIPTION"}
+	tokens := 0
 	for _, e := range catalog.Entries() {
 		def := e.Tool.Definition()
+		tokens += tokensOf(e.Definition())
 		rows = append(rows, [4]string{e.Name, e.Source, string(def.Risk), summary(def.Description)})
 	}
 	writeRows(out, rows)
@@ -87,6 +91,9 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	}
 	if err := writeFitting(a.out, text.Bytes(), terminalWidth(a.out)); err != nil {
 		return err
+	}
+	if isTerminal(a.out) {
+		fmt.Fprintf(a.out, "%s, about %d tokens of a model's context\n", counted(len(rows)-1, "tool"), tokens)
 	}
 	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
@@ -126,6 +133,13 @@ func summary(description string) string {
 		line = line[:i+1]
 	}
 	return show.Line(line)
+}
+
+// tokensOf is about what a definition takes of a model's context: a token has
+// some four bytes of JSON.
+func tokensOf(def *tool.Definition) int {
+	const bytesPerToken = 4
+	return (len(def.Name) + len(def.Description) + len(def.Parameters)) / bytesPerToken
 }
 
 // unavailable is why a call of a tool would fail now, where that is known.

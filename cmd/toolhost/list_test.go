@@ -53,6 +53,22 @@ func TestLinesFitATerminal(t *testing.T) {
 	}
 }
 
+func TestWrapped(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		width, margin int
+		want          string
+	}{
+		{"one two three", 0, 4, "one two three"},
+		{"one two three", 22, 10, "one two three"}, // no room to speak of
+		{"alpha beta gamma delta", 30, 10, "alpha beta gamma\n          delta"},
+		{"a line\nand another one of them", 30, 8, "a line\nand another one of\n        them"},
+		{strings.Repeat("x", 40) + " y", 30, 2, strings.Repeat("x", 40) + "\n  y"},
+	} {
+		assert.Equal(t, c.want, wrapped(c.text, c.width, c.margin), "%q", c.text)
+	}
+}
+
 // TestListOnANarrowTerminal keeps each tool on one line.
 func TestListOnANarrowTerminal(t *testing.T) {
 	testneed.Program(t, "script")
@@ -67,4 +83,5 @@ func TestListOnANarrowTerminal(t *testing.T) {
 	for _, line := range lines {
 		assert.LessOrEqual(t, utf8.RuneCountInString(line), 60, line)
 	}
+	assert.Regexp(t, `^[0-9]+ tools, about [0-9]+ tokens`, lines[len(lines)-1])
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -43,4 +44,36 @@ func writeFitting(w io.Writer, text []byte, width int) error {
 	}
 	_, err := w.Write(fitting.Bytes())
 	return err
+}
+
+// wrapped breaks a text between words so that it fits a terminal of that width
+// behind a margin, which the further lines begin with. A width of 0 breaks
+// nothing.
+func wrapped(text string, width, margin int) string {
+	const least = 20
+	if width <= 0 || width-margin < least {
+		return text
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		room := width - margin
+		for j, word := range strings.Split(line, " ") {
+			size := utf8.RuneCountInString(word)
+			switch {
+			case j == 0:
+			case size+1 > room:
+				b.WriteString("\n" + strings.Repeat(" ", margin))
+				room = width - margin
+			default:
+				b.WriteByte(' ')
+				room--
+			}
+			b.WriteString(word)
+			room -= size
+		}
+	}
+	return b.String()
 }

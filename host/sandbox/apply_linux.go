@@ -121,7 +121,28 @@ func (l Limits) resources(level Level) []launch.Limit {
 
 // detect tries both levels with a command that does nothing.
 func detect() Report {
-	return Report{LandlockABI: launch.LandlockABI(), Landlock: try(Landlock), Full: try(Full)}
+	full := try(Full)
+	if !full.Works {
+		full.Remedy = namespaceRemedy()
+	}
+	return Report{LandlockABI: launch.LandlockABI(), Landlock: try(Landlock), Full: full}
+}
+
+// namespaceRemedy says which setting of the kernel keeps users from making
+// namespaces, which level full needs.
+func namespaceRemedy() string {
+	for _, s := range []struct{ name, forbids, remedy string }{
+		{"user/max_user_namespaces", "0", "set the sysctl user.max_user_namespaces to more than 0"},
+		{"kernel/unprivileged_userns_clone", "0", "set the sysctl kernel.unprivileged_userns_clone to 1"},
+		{"kernel/apparmor_restrict_unprivileged_userns", "1",
+			"give toolhost an AppArmor profile with the rule userns, or set the sysctl kernel.apparmor_restrict_unprivileged_userns to 0"},
+	} {
+		value, err := os.ReadFile("/proc/sys/" + s.name)
+		if err == nil && strings.TrimSpace(string(value)) == s.forbids {
+			return s.remedy
+		}
+	}
+	return ""
 }
 
 func try(level Level) Verdict {

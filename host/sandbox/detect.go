@@ -28,6 +28,9 @@ type Report struct {
 type Verdict struct {
 	Works  bool
 	Reason string
+	// Remedy is what the machine's administrator can do, "" where that is not
+	// known.
+	Remedy string
 }
 
 func (r Report) verdict(level Level) Verdict {
