@@ -83,12 +83,11 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 		CanAsk:       isTerminal(a.in) && isTerminal(a.err),
 		CanVisit:     isTerminal(a.in) && isTerminal(a.err),
 		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",
-		Progress:     a.showProgress(flags.json),
 	}
 	if flags.yes {
 		request.Answers = host.ApproveAll()
 	}
-	outcome, err := a.callAsking(ctx, p.Host.Session(flags.session), request)
+	outcome, err := a.callAsking(ctx, p.Host.Session(flags.session), request, !flags.json)
 	if err != nil {
 		return err
 	}
@@ -113,18 +112,6 @@ func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error 
 		return nil
 	}
 	return a.printHuman(o, root)
-}
-
-// showProgress tells a person at the terminal how far a long call is.
-func (a *app) showProgress(json bool) func(tool.Progress) {
-	if json || !isTerminal(a.err) {
-		return nil
-	}
-	return func(p tool.Progress) {
-		if p.Message != "" {
-			_, _ = io.WriteString(a.err, a.painter.dim(p.Message)+"\n")
-		}
-	}
 }
 
 // readParams builds the parameter object from what the command line gives.

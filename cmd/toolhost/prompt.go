@@ -14,12 +14,18 @@ import (
 )
 
 // callAsking calls a tool and puts the questions that come up to the person
-// at the terminal, until the call has an outcome.
-func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Request) (*host.Outcome, error) {
+// at the terminal, until the call has an outcome. Watched, it shows there how far
+// the call is.
+func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Request, watched bool) (*host.Outcome, error) {
 	answers := make(map[string]tool.Answer)
 	maps.Copy(answers, request.Answers)
 	for {
+		end := func() {}
+		if watched {
+			request.Progress, end = a.watch(ctx)
+		}
 		outcome := s.Call(ctx, request)
+		end()
 		if outcome.Input == nil {
 			return outcome, nil
 		}

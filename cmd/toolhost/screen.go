@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/term"
 
@@ -14,6 +15,9 @@ import (
 type screen struct {
 	show.Writer
 	file *os.File
+
+	mu     sync.Mutex
+	status bool // the cursor is in the line of a status
 }
 
 // onScreen guards a stream that is a terminal. Others get bytes as they are.
@@ -22,7 +26,7 @@ func onScreen(stream io.Writer) io.Writer {
 	if file == nil {
 		return stream
 	}
-	return &screen{show.Writer{To: file, Pass: colours}, file}
+	return &screen{Writer: show.Writer{To: file, Pass: colours}, file: file}
 }
 
 // flush writes what is held back of an incomplete end.

@@ -24,6 +24,17 @@ func onTerminal(t *testing.T, dir, answer string, env []string, args ...string) 
 // onTerminalAt answers when the prompt is on the screen.
 func onTerminalAt(t *testing.T, dir, prompt, answer string, env []string, args ...string) (screen string, code int) {
 	t.Helper()
+	return onTerminalWhen(t, dir, prompt, func(stdin io.Writer) {
+		_, err := io.WriteString(stdin, answer)
+		require.NoError(t, err)
+	}, env, args...)
+}
+
+// onTerminalWhen calls do when a text is on the screen.
+func onTerminalWhen(
+	t *testing.T, dir, prompt string, do func(stdin io.Writer), env []string, args ...string,
+) (screen string, code int) {
+	t.Helper()
 	testneed.Program(t, "script")
 	words := []string{"exec", quoted(filepath.Join(binaries, "toolhost"))}
 	for _, arg := range args {
@@ -44,8 +55,7 @@ func onTerminalAt(t *testing.T, dir, prompt, answer string, env []string, args .
 		seen.Write(buffer[:n])
 		if !asked && strings.Contains(seen.String(), prompt) {
 			asked = true
-			_, err := io.WriteString(stdin, answer)
-			require.NoError(t, err)
+			do(stdin)
 		}
 		if err != nil {
 			break
@@ -117,6 +127,27 @@ func TestAlwaysAllowsExactlyThisCallFromThenOn(t *testing.T) {
 	other.Env = home
 	_ = other.Run()
 	assert.Equal(t, 3, other.ProcessState.ExitCode(), "another call is")
+}
+
+// A call that takes long shows that time passes and how far it is, in a line
+// that is gone at the end; what it prints is there once, and all of it.
+func TestStatusOfALongCall(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": `tool "slow" {
+  description = "Slow. Returns: text."
+  command {
+    argv   = ["sh", "-c", "echo first; echo '::progress 2/5 half way' >&2; while [ ! -e go ]; do sleep 0.05; done; echo last"]
+    report  = "::"
+    timeout = "1m"
+  }
+}`})
+	screen, code := onTerminalWhen(t, dir, "s [2/5] half way", func(io.Writer) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+	}, nil, "call", "slow")
+	assert.Equal(t, 0, code, screen)
+	parts := strings.Split(screen, clearLine)
+	assert.Equal(t, "first\nlast\n", strings.Split(parts[len(parts)-1], "\x1b")[0])
+	assert.NotContains(t, strings.Join(parts[:len(parts)-1], ""), "\n", "the status is one line")
 }
 
 func TestNobodyToAskIsDenied(t *testing.T) {
