@@ -121,7 +121,7 @@ func (a *arena) policyHolds(call func(tool, params string) *result, file, when s
 		assert.FileExists(a.t, filepath.Join(a.ws, "pkg", "precious"), "%s %s", tool, when)
 	}
 	tally.note(tally.cases, "trust", "mask "+when)
-	assert.NotContains(a.t, call("head", fmt.Sprintf(`{"args":%q}`, filepath.Join(a.ws, "notes", "n"))).text, "hidden", when)
+	assert.NotContains(a.t, call("head", fmt.Sprintf(`{"args":%q}`, filepath.Join(a.ws, "notes", "n"))).text, "not-for-tools", when)
 	data, err := os.ReadFile(filepath.Join(a.ws, "pkg", "precious"))
 	require.NoError(a.t, err)
 	assert.Equal(a.t, "kept\n", string(data), when)
@@ -148,7 +148,7 @@ func TestPolicyIsDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, map[string]string{"agent.hcl": strict, "pkg/precious": "kept\n", "notes/n": "hidden\n"})
+			a := newArena(t, map[string]string{"agent.hcl": strict, "pkg/precious": "kept\n", "notes/n": "not-for-tools\n"})
 			a.arm()
 			env := []string{unapproved}
 			in := filepath.Join(a.ws, "pkg")

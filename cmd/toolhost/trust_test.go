@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/proc"
+)
+
+// What counts as a stricter limit is compared with what holds without one.
+func TestTheDefaultsOfLimitsAreThoseOfTheHost(t *testing.T) {
+	assert.EqualValues(t, proc.DefaultCap, config.DefaultOutput)
+	assert.Equal(t, host.DefaultTimeout, config.DefaultTimeout)
+	assert.Equal(t, netguard.DefaultTimeout, config.DefaultWebTimeout)
+	assert.EqualValues(t, netguard.DefaultMaxBytes, config.DefaultWebSize)
+}
+
+// A running server keeps what was approved, says so in the answer to a call of
+// what only the new file declares, and takes an approval over by itself.
+func TestARunningServerKeepsWhatWasApproved(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	env := environment(home, "TOOLHOST_TRUST=")
+	plant(t, dir, texts{"agent.hcl": extra("one")})
+	cmd := program(t, dir, "serve")
+	cmd.Env = env
+	s := serveCommand(t, cmd)
+	s.hello()
+	trust := func(args ...string) {
+		told := s.noted(listChanged)
+		c := program(t, dir, append([]string{"trust"}, args...)...)
+		c.Env = env
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		s.until("the list", func() bool { return s.notedLocked(listChanged) > told })
+	}
+	answer := func(tool string) string {
+		m := s.wait(s.startCall(tool, `{}`))
+		if m.Error != nil {
+			return fmt.Sprintf("%+v", *m.Error)
+		}
+		return string(m.Result)
+	}
+	assert.Contains(t, answer("one"), "declares it and is not approved")
+	assert.Contains(t, answer("one"), "toolhost trust")
+	trust()
+	assert.Equal(t, "hi\n", s.call("one", `{}`).text())
+
+	plant(t, dir, texts{"agent.hcl": extra("one") + extra("two")})
+	s.until("word in the log", func() bool { return strings.Contains(s.stderr.String(), "goes on to be in force") })
+	assert.Equal(t, "hi\n", s.call("one", `{}`).text(), "what was approved goes on, tools too")
+	assert.Contains(t, answer("two"), "declares it and is not approved")
+	trust()
+	assert.Equal(t, "hi\n", s.call("two", `{}`).text())
+	trust("--revoke")
+	assert.Contains(t, answer("one"), "declares it and is not approved")
+}
