@@ -50,7 +50,7 @@ func TestDetect(t *testing.T) {
 			formatted, _ := config.Format(text)
 			assert.Equal(t, string(formatted), string(text), "it is laid out as fmt does")
 			assert.True(t, len(found.Names) > 1 || strings.Count(string(text), "\n") < 40, "it is short")
-			tools := strings.Count(found.Blocks, "\ntool ")
+			tools := strings.Count("\n"+found.Blocks, "\ntool ")
 			assert.Len(t, cfg.Tools, tools)
 		})
 	}

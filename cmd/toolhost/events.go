@@ -33,7 +33,7 @@ On a terminal it is a table with a line for each call. In a pipe, and with
 		Example: `  toolhost events --last 10
   toolhost events --sessions
   toolhost events --session cli --follow
-  toolhost events --format json | jq 'select(.event == "tool_call_finished")'`,
+  toolhost events --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.events(c.Context(), o) },
 	}
