@@ -36,8 +36,8 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Next   string `json:"next,omitempty"`
-	// Optional marks what few need: without it all is well.
-	Optional bool `json:"optional,omitempty"`
+	// Warning marks what is no fault: somebody has chosen it, or few need it.
+	Warning bool `json:"warning,omitempty"`
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -47,8 +47,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Tell what works here, what is missing and what for",
 		Long: `Tell what works here, what is missing and what for.
 
-The exit code is 1 where something is wrong, and 0 where nothing is or only a
-program is missing that some tools need.`,
+The exit code is 1 where something is wrong. An agent.hcl that is not approved, a
+sandbox that is off, and a missing program that few tools need are no faults.`,
 		Example: `  toolhost doctor
   toolhost doctor --json`,
 		Args: cobra.NoArgs,
@@ -61,7 +61,7 @@ program is missing that some tools need.`,
 			} else {
 				a.printFindings(findings)
 			}
-			if slices.ContainsFunc(findings, func(f finding) bool { return !f.OK && !f.Optional }) {
+			if slices.ContainsFunc(findings, func(f finding) bool { return !f.OK && !f.Warning }) {
 				return &exitError{code: exitFailed}
 			}
 			return nil
@@ -115,7 +115,7 @@ func (a *app) examine(ctx context.Context) []finding {
 			findings = append(findings, finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)), Next: problem.Err.Suggestion})
 		}
 		for _, left := range p.Host.Catalog().LeftOut() {
-			findings = append(findings, finding{Check: left.Source, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
+			findings = append(findings, finding{Check: left.Source, Warning: true, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
 		}
 		findings = append(findings, serverFindings(ctx, p)...)
 		findings = append(findings, a.namedFindings(p)...)
@@ -134,7 +134,7 @@ func (a *app) examine(ctx context.Context) []finding {
 
 func (a *app) configurationFinding(cfg *config.Config) finding {
 	if text, next := a.standing.Load().Explain(); text != "" {
-		return finding{Check: "configuration", Detail: text, Next: next}
+		return finding{Check: "configuration", Warning: true, Detail: text, Next: next}
 	}
 	return finding{Check: "configuration", OK: true, Detail: firstOf(cfg.Path, "none; the defaults hold")}
 }
@@ -229,6 +229,7 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 	found := finding{Check: "sandbox", Detail: string(level) + ": " + holds, Next: notCovered(gaps)}
 	switch {
 	case level == sandbox.Off:
+		found.Warning = true
 		found.Next = "Take the sandbox block out of agent.hcl, and TOOLHOST_SANDBOX out of the environment, if that is not meant."
 	case level == sandbox.Docker:
 		verdict := sandbox.DetectDocker(ctx)
@@ -321,7 +322,7 @@ func lookFor(name, purpose, avoid string) finding {
 		path, err = taskfile.FindBinary(avoid)
 	}
 	if err != nil {
-		return finding{Check: name, Optional: true, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
+		return finding{Check: name, Warning: true, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
 	}
 	return finding{Check: name, OK: true, Detail: path}
 }

@@ -36,8 +36,11 @@ func doctor(t *testing.T, dir string) string {
 
 func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, texts{"agent.hcl": extra("one")})
-	s := serveHTTP(t, dir, nil, "--http", "0")
+	served := func(name, rename string) string {
+		return extra(name) + "toolset \"served\" {\n  tools  = [\"" + name + "\", \"head\", \"tail\"]\n  rename = {" + rename + "}\n}\n"
+	}
+	plant(t, dir, texts{"agent.hcl": served("one", "")})
+	s := serveHTTP(t, dir, nil, "--http", "0", "--toolset", "served")
 	var told atomic.Int64
 	sessions := make([]*mcp.ClientSession, 5)
 	for i := range sessions {
@@ -50,7 +53,7 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 		defer sessions[i].Close()
 	}
 	assert.Empty(t, doctor(t, dir))
-	plant(t, dir, texts{"agent.hcl": extra("two")})
+	plant(t, dir, texts{"agent.hcl": served("two", "")})
 	eventually(t, "all are told", func() bool { return told.Load() >= 5 })
 	for _, session := range sessions {
 		names := offeredTo(t, session)
@@ -58,16 +61,16 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 		assert.NotContains(t, names, "one")
 	}
 
-	// Two tools of one name are found when the tools are put together.
-	plant(t, dir, texts{"agent.hcl": extra("three") + "tool \"read_file\" {\n  description = \"Clash. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n"})
-	eventually(t, "the refusal", func() bool { return strings.Contains(s.log(), "two tools are named") })
-	eventually(t, "doctor's word", func() bool { return strings.Contains(doctor(t, dir), "two tools are named") })
+	// Two tools of one name are refused.
+	plant(t, dir, texts{"agent.hcl": served("three", "tail = \"head\"")})
+	eventually(t, "the refusal", func() bool { return strings.Contains(s.log(), "is a tool of this set already") })
+	eventually(t, "doctor's word", func() bool { return strings.Contains(doctor(t, dir), "is a tool of this set already") })
 	plant(t, dir, texts{"agent.hcl": "tool \"four\" {\n  descripton = 1\n}\n"})
 	eventually(t, "the reason in the log", func() bool { return strings.Contains(s.log(), "descripton") })
 	eventually(t, "doctor's other word", func() bool { return strings.Contains(doctor(t, dir), "descripton") })
 	assert.Equal(t, "hi\n", called(t, sessions[0], "two", nil), "the tools stay as they were")
-	plant(t, dir, texts{"agent.hcl": extra("five")})
-	eventually(t, "the mended file", func() bool {
+	plant(t, dir, texts{"agent.hcl": served("five", "")})
+	eventually(t, "the corrected file", func() bool {
 		return strings.Contains(strings.Join(offeredTo(t, sessions[4]), " "), "five")
 	})
 	eventually(t, "doctor to be content", func() bool { return doctor(t, dir) == "" })

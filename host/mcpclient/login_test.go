@@ -449,5 +449,5 @@ func TestALoginThatNobodyAnswersEnds(t *testing.T) {
 func TestLoginsOutsideOfTheTreesOfTools(t *testing.T) {
 	dir := t.TempDir()
 	_, err := oauth.Open(filepath.Join(dir, "x", "logins"), "/elsewhere", dir)
-	require.ErrorContains(t, err, "where tools could read them")
+	require.ErrorContains(t, err, "where tools could use it")
 }

@@ -67,6 +67,7 @@ func TestWhatAnAgentIsGranted(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sandbox.Policy{
 		Level: sandbox.Full, Workspace: root, Network: true, ReadOnly: []string{"/own", "/r"}, ReadWrite: []string{"/tree", "/w"},
+		Held: sandbox.Held{Path: root},
 	}, *spec.Confine)
 	assert.Equal(t, time.Minute, spec.Timeout)
 	assert.Contains(t, spec.Env, "A=b")
