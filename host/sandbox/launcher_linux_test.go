@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/sandbox"
@@ -99,6 +100,30 @@ func TestSupervisedAtOnce(t *testing.T) {
 
 // Killed launchers take everything with them, at level landlock by the hand of
 // the host.
+// Go's runtime sends signals to threads. One that reaches a supervisor while it
+// opens a file for a program must not make the program take another for it.
+func TestSupervisedAmongSignals(t *testing.T) {
+	need(t, sandbox.Landlock)
+	ws := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	defer stop()
+	sending.Go(func() {
+		for ctx.Err() == nil {
+			threads, _ := os.ReadDir("/proc/self/task")
+			for _, thread := range threads {
+				if id, err := strconv.Atoi(thread.Name()); err == nil {
+					_ = unix.Tgkill(os.Getpid(), id, unix.SIGURG)
+				}
+			}
+		}
+	})
+	r := sh(t, sandbox.Policy{Level: sandbox.Landlock, Workspace: ws},
+		`i=0; while [ $i -lt 3000 ]; do echo $i > f && read got < f && [ "$got" = $i ] || { echo "file $i: $got"; exit 1; }; i=$((i + 1)); done; echo ok`)
+	assert.Equal(t, "ok\n", r.Stdout.String(), r.Stderr.String())
+}
+
 func TestKilledLauncher(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", `echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)

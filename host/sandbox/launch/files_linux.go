@@ -600,12 +600,23 @@ type addFile struct {
 	flags, source, target, closes uint32
 }
 
-// hand gives the program a copy of a descriptor, as the result of its call.
+// hand gives the program a copy of a descriptor, as the result of its call. The
+// kernel can do both at once, but when a signal reaches this thread meanwhile, as
+// Go's runtime sends them, the call then ends with descriptor 0.
 func (s *supervisor) hand(id uint64, fd, flags int) {
-	const addAndSend = 2
-	add := addFile{id: id, flags: addAndSend, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
-	if err := s.control(notifyAddFile, unsafe.Pointer(&add)); err != nil {
-		s.answer(id, number(err))
+	add := addFile{id: id, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
+	for {
+		copied, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), notifyAddFile, uintptr(unsafe.Pointer(&add)))
+		switch errno {
+		case 0:
+			reply := answer{id: id, value: int64(copied)}
+			_ = s.control(notifySend, unsafe.Pointer(&reply))
+			return
+		case syscall.EINTR:
+		default:
+			s.answer(id, errno)
+			return
+		}
 	}
 }
 
