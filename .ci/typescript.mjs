@@ -22,7 +22,7 @@ const agent = `policy {
 
 tool "nap" {
   description = "Sleep with a child. Returns: nothing."
-  risk        = "read_only"
+  risk        = "safe_write"
   command {
     argv = ["sh", "-c", "echo started; echo $$ > pid; sleep 4711 & sleep 4711"]
   }
@@ -84,7 +84,7 @@ async function until(what, holds) {
   for (const late = Date.now() + 20_000; Date.now() < late; await sleep(20)) {
     if (await holds()) return;
   }
-  assert.fail(`waited in vain for ${what}`);
+  assert.fail(`waited without success for ${what}`);
 }
 
 // inside lists the processes, but for the server's own, that work in dir.
