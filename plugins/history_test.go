@@ -177,7 +177,11 @@ func TestFailedStartsOfEarlierHostsCount(t *testing.T) {
 	again, _ := os.ReadFile(starts)
 	assert.Equal(t, string(started), string(again), "it is not started")
 
-	// Another program is another chance.
+	// Another configuration is another chance, and so is another program.
+	spec.Config = []byte(`{"delimiter":";"}`)
+	err = attempt()
+	assert.ErrorContains(t, err, "was not ready after 500ms")
+	assert.NotContains(t, err.Error(), "in a row")
 	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nexit 4\n"), 0o755))
 	spec.StartTimeout = time.Minute // a busy machine takes its time to start a shell
 	err = attempt()
