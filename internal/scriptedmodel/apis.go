@@ -1,0 +1,87 @@
+package scriptedmodel
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// api is one of the languages that clients speak with a model.
+type api struct {
+	name  string
+	read  func(body []byte) (*request, error)
+	write func(*answer)
+}
+
+// apiOf tells the API from the end of the path.
+func apiOf(path string) (api, bool) {
+	switch {
+	case strings.HasSuffix(path, "/messages"):
+		return api{"messages", readMessages, writeMessages}, true
+	case strings.HasSuffix(path, "/responses"):
+		return api{"responses", readResponses, writeResponses}, true
+	case strings.HasSuffix(path, "/chat/completions"):
+		return api{"chat", readChat, writeChat}, true
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return api{"gemini", readGemini, writeGemini}, true
+	}
+	return api{}, false
+}
+
+// answer writes a reply.
+type answer struct {
+	w       http.ResponseWriter
+	request *request
+	reply   reply
+}
+
+type fields = map[string]any
+
+// calls reports whether the reply is a call.
+func (a *answer) calls() bool { return a.reply.tool.name != "" }
+
+// id names something of this answer.
+func (a *answer) id(kind string) string { return fmt.Sprintf("%s_%d", kind, a.request.number) }
+
+// whole writes a reply that is not streamed.
+func (a *answer) whole(v any) {
+	a.w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(a.w).Encode(v)
+}
+
+// event writes one event of a stream; name is empty where the API has none.
+func (a *answer) event(name string, v any) {
+	a.w.Header().Set("Content-Type", "text/event-stream")
+	if name != "" {
+		fmt.Fprintf(a.w, "event: %s\n", name)
+	}
+	line, _ := json.Marshal(v)
+	fmt.Fprintf(a.w, "data: %s\n\n", line)
+	if f, ok := a.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// flat gives the text of content: a string, parts with texts, or else the JSON
+// as it is.
+func flat(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var parts []struct {
+		Type string  `json:"type"`
+		Text *string `json:"text"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return string(content)
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		if texts[i] = "[" + p.Type + "]"; p.Text != nil {
+			texts[i] = *p.Text
+		}
+	}
+	return strings.Join(texts, "\n")
+}
