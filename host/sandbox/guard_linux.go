@@ -22,7 +22,7 @@ func (p *Policy) guard(g grants) launch.Guard {
 			k.repositories = append(k.repositories, root)
 		}
 	}
-	for _, path := range p.ReadOnly {
+	for _, path := range slices.Concat(p.ReadOnly, p.Keep) {
 		k.paths = append(k.paths, wherever(path)...)
 	}
 	return launch.Guard{Protected: k.protected, Holds: k.holds}

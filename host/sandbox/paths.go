@@ -45,15 +45,15 @@ func (p *Policy) grants() (g grants, err error) {
 		}
 		g.writable = append(g.writable, real)
 	}
-	g.readOnly = existing(p.ReadOnly)
+	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
+	g.readOnly = append(existing(p.ReadOnly), g.kept(p.Keep)...)
 	for _, root := range g.writable {
-		for _, place := range existing(gitPlaces(root)) {
+		for _, place := range g.kept(gitPlaces(root)) {
 			if !grantedBelow(root, place, g.writable) {
 				g.readOnly = append(g.readOnly, place)
 			}
 		}
 	}
-	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
 	if !p.Untouched {
 		g.cache, err = p.cache(g.writable)
 		return g, err
@@ -63,6 +63,15 @@ func (p *Policy) grants() (g grants, err error) {
 		g.writable = append(g.writable, g.cache)
 	}
 	return g, err
+}
+
+// kept follows the symlinks of paths that are to be read-only, and leaves out
+// what cannot be changed anyway: being read-only would make it visible, wherever
+// a planted link leads.
+func (g *grants) kept(paths []string) []string {
+	return slices.DeleteFunc(existing(paths), func(real string) bool {
+		return !withinAny(real, g.writable) || withinAny(real, g.secrets)
+	})
 }
 
 // grantedBelow reports whether a path in root was granted by a name of its own.

@@ -28,6 +28,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -67,6 +68,10 @@ type Policy struct {
 	// the workspace. At level landlock, those that do not exist may not be made
 	// either; the others pass them over.
 	ReadOnly []string
+	// Keep are absolute paths that it may not change, as with ReadOnly, and that
+	// it may read only where it may anyway: a symlink that somebody puts there
+	// grants nothing.
+	Keep []string
 	// Names are globs, as path.Match has them, of the last name or names of
 	// paths that it may not make or change anywhere in the workspace. They hold
 	// at level landlock alone.
@@ -157,8 +162,7 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 }
 
 func (p *Policy) check() error {
-	paths := append(append([]string{}, p.ReadWrite...), p.ReadOnly...)
-	paths = append(paths, p.MaskSecrets...)
+	paths := slices.Concat(p.ReadWrite, p.ReadOnly, p.Keep, p.MaskSecrets)
 	for _, path := range append(paths, p.Workspace, p.CacheDir, p.Scratch) {
 		if path != "" && !filepath.IsAbs(path) {
 			return tool.Errorf(tool.InvalidArgument, "the sandbox was given the relative path %s", path).

@@ -25,6 +25,9 @@ type Settings struct {
 	Read  []string `json:"read,omitempty" jsonschema:"Further paths that commands may read and never change."`
 	Write []string `json:"write,omitempty" jsonschema:"Further paths that commands may change."`
 	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
+	// Keep are absolute paths that commands may not change where they lie in what
+	// they may. Unlike Read it shows them nothing.
+	Keep []string `json:"keep,omitempty" jsonschema:"Paths that commands never change."`
 	// Names are globs of what commands may make and change nowhere.
 	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
@@ -37,7 +40,7 @@ type Settings struct {
 const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
 	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
 	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
-	`"mask":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"}},"additionalProperties":false}`
+	`"mask":{"type":"array","items":{"type":"string"}},"keep":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"}},"additionalProperties":false}`
 
 // Hidden are the paths in the trees that file tools do not use: the known places
 // of secrets, and what commands find empty. A tree that lies in such a place has
@@ -73,7 +76,7 @@ func inOne(path string, trees []string) bool {
 // in the further trees.
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
-		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Names: s.Names,
+		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Keep: s.Keep, Names: s.Names,
 		Held:      Held{root, s.Identity},
 		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
 	}

@@ -28,10 +28,10 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Read: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(), Identity: p.identity}
+	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(), Identity: p.identity}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
-		s.Read, s.Write, s.Mask = append(s.Read, block.Read...), block.Write, block.Mask
+		s.Read, s.Write, s.Mask = block.Read, block.Write, block.Mask
 	}
 	s.Level = sandboxLevel(s.Level)
 	return s
