@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// exampleProject is a copy of a project in examples/, as a user with a home of
+// its own has it, who has approved nothing yet.
+type exampleProject struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+// copyExample copies a project, without what was made in it. The variables of
+// more are set, too.
+func copyExample(t *testing.T, name string, more ...string) *exampleProject {
+	t.Helper()
+	made := []string{".agent", ".task", "bin", "out", ".venv", "app.db"}
+	dir, from := filepath.Join(t.TempDir(), name), filepath.Join("../../examples", name)
+	require.NoError(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if slices.Contains(made, entry.Name()) {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		to := filepath.Join(dir, strings.TrimPrefix(path, from))
+		if entry.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, data, 0o644)
+	}))
+	env := environment(t.TempDir(), append([]string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH")}, more...)...)
+	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TOOLHOST_TRUST=") })
+	return &exampleProject{t, dir, env}
+}
+
+// run runs a program in the project.
+func (p *exampleProject) run(name string, args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), name, args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return out.String(), errs.String(), exit.ExitCode()
+	}
+	require.NoError(p.t, err)
+	return out.String(), errs.String(), 0
+}
+
+func (p *exampleProject) toolhost(args ...string) (stdout, stderr string, code int) {
+	p.t.Helper()
+	return p.run(filepath.Join(binaries, "toolhost"), args...)
+}
+
+// read reads a file of the project.
+func (p *exampleProject) read(name string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, name))
+	require.NoError(p.t, err)
+	return string(data)
+}
+
+// approve does nothing with the tools of agent.hcl before toolhost trust, and
+// finds nothing to say of the file after it. Own are tools that it declares.
+func (p *exampleProject) approve(own ...string) {
+	p.t.Helper()
+	listed, stderr, code := p.toolhost("list")
+	require.Zero(p.t, code, stderr)
+	for _, name := range own {
+		assert.NotRegexp(p.t, `(?m)^`+name+` `, listed)
+	}
+	_, stderr, code = p.toolhost("trust")
+	require.Zero(p.t, code, stderr)
+	stdout, stderr, code := p.toolhost("validate", "--strict")
+	require.Zero(p.t, code, stderr)
+	assert.Contains(p.t, stdout, "is valid")
+	assert.Empty(p.t, stderr)
+	_, stderr, code = p.toolhost("fmt", "--check")
+	assert.Zero(p.t, code, stderr)
+	listed, stderr, code = p.toolhost("list")
+	require.Zero(p.t, code, stderr)
+	assert.Empty(p.t, stderr)
+	for _, name := range own {
+		assert.Regexp(p.t, `(?m)^`+name+` `, listed)
+	}
+}
+
+// projectCall is a call of a tool and what is seen of it: a regular expression
+// for what it prints, which where it fails has its error after it.
+type projectCall struct {
+	args  []string
+	want  string
+	fails bool
+}
+
+func (p *exampleProject) calls(calls []projectCall) {
+	p.t.Helper()
+	for _, c := range calls {
+		stdout, stderr, code := p.toolhost(append([]string{"call"}, c.args...)...)
+		if c.fails {
+			assert.Contains(p.t, []int{exitFailed, exitUsage}, code, "%v: %s", c.args, stdout)
+			assert.Regexp(p.t, c.want, stdout+stderr, c.args)
+			continue
+		}
+		require.Zero(p.t, code, "%v: %s", c.args, stderr)
+		assert.Regexp(p.t, c.want, stdout, c.args)
+	}
+}
+
+// readme runs the commands of the project's README, which fits on a screen, and
+// gives what they print.
+func (p *exampleProject) readme() string {
+	p.t.Helper()
+	page := p.read("README.md")
+	assert.LessOrEqual(p.t, strings.Count(page, "\n"), 45, "a README of one screen")
+	var printed strings.Builder
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+		stdout, stderr, code := p.run("sh", "-euc", block[1])
+		require.Zero(p.t, code, "%s\n%s%s", block[1], stdout, stderr)
+		printed.WriteString(stdout)
+	}
+	return printed.String()
+}
+
+func TestNodeProject(t *testing.T) {
+	for _, program := range []string{"node", "sqlite3"} {
+		testneed.Program(t, program)
+	}
+	p := copyExample(t, "node-web")
+	p.approve("query_db", "db_schema", "run_tests", "lint")
+	p.calls([]projectCall{
+		{[]string{"query_db", "sql=SELECT 1"}, `unable to open database`, true},
+		{[]string{"list_commands"}, `"name":"db".*"name":"test".*"name":"check"`, false},
+		{[]string{"run_command", "command=db"}, `(?m)^3 bookmarks$`, false},
+		{[]string{"query_db", "sql=SELECT id, tag FROM bookmarks WHERE id < 3"}, `^\[\{"id":1,"tag":"node"\},\s*\{"id":2,"tag":"sql"\}\]\n$`, false},
+		{[]string{"query_db", "sql=SELECT id FROM bookmarks WHERE id > 3"}, `^\[\]\n$`, false},
+		{[]string{"query_db", "sql=WITH x AS (SELECT 1) DELETE FROM bookmarks"}, `readonly database`, true},
+		{[]string{"query_db", "sql=SELECT writefile('out.txt', 'x')"}, `safe mode`, true},
+		{[]string{"query_db", "sql=.shell id"}, `must match the pattern`, true},
+		{[]string{"db_schema"}, `CREATE TABLE bookmarks`, false},
+		{[]string{"run_tests"}, `(?s)# pass 4\n# fail 0\n`, false},
+		{[]string{"run_tests", "name=once"}, `(?s)ok 2 - adds a bookmark once\n.*# pass 1\n`, false},
+		{[]string{"lint"}, `^files: 5, no mistake\n$`, false},
+		{[]string{"lint", `files=["../x.js"]`}, `outside the workspace`, true},
+		{[]string{"write_file", "path=src/bad.js", "content=var x = ;\n"}, ``, false},
+		{[]string{"lint", `files=["src/bad.js"]`}, `(?s)src/bad\.js: SyntaxError.*src/bad\.js:1: var`, true},
+		{[]string{"run_command", "command=check"}, `src/bad\.js`, true},
+		{[]string{"delete_file", "path=src/bad.js"}, ``, false},
+		{[]string{"run_command", "command=check"}, `(?s)files: 5, no mistake.*# fail 0`, false},
+		{[]string{"write_file", "path=db/schema.sql", "content=x"}, `protected`, true},
+	})
+	listed, stderr, code := p.toolhost("list", "--toolset", "review")
+	require.Zero(t, code, stderr)
+	assert.NotContains(t, listed, "dangerous")
+	assert.Contains(t, p.readme(), `{"tag":"sql","n":2}]`)
+}
+
+func TestPythonProject(t *testing.T) {
+	testneed.Program(t, "python3")
+	p := copyExample(t, "python-data")
+	p.approve("summarize", "check_csv", "run_tests")
+	p.calls([]projectCall{
+		{[]string{"list_commands"}, `"name":"venv".*"name":"clean".*"name":"summarize".*"name":"test"`, false},
+		{[]string{"summarize", "file=data/sales.csv"}, `row 6 of data/sales\.csv cannot be used: quantity is not a number; clean it first`, true},
+		{[]string{"run_tests", `modules=["tests.test_steps.Steps.test_revenue_is_exact"]`}, `(?s)Ran 1 test .*OK`, false},
+		{[]string{"run_command", "command=summarize"}, `(?m)^6 rows kept, 1 rejected$`, false},
+		{[]string{"summarize", "file=out/clean.csv", "by=month"}, `(?s)"2026-02",\s*"quantity": 16,\s*"revenue": "1171.00"`, false},
+		{[]string{"summarize", "file=out/clean.csv", "by=price"}, `region`, true},
+		{[]string{"summarize", "file=/etc/passwd"}, `outside the workspace`, true},
+		{[]string{"check_csv"}, `^data/sales\.csv: ok\n$`, false},
+		{[]string{"check_csv", "dir=out"}, `^out/clean\.csv: ok\nout/rejected\.csv: ok\n$`, false},
+		{[]string{"write_file", "path=out/bad.csv", "content=a,b\n1\n"}, ``, false},
+		{[]string{"check_csv", "dir=out"}, `out/bad\.csv: rows of \[1, 2\] fields`, true},
+		{[]string{"write_file", "path=data/sales.csv", "content=x"}, `protected`, true},
+		{[]string{"run_command", "command=test"}, `(?s)Ran 3 tests .*OK`, false},
+	})
+	assert.Equal(t, "date,region,product,quantity,price,reason\n2026-03-03,north,chair,six,89.00,quantity is not a number\n", p.read("out/rejected.csv"))
+	assert.JSONEq(t, `[{"product":"chair","quantity":4,"revenue":"356.00"},{"product":"desk","quantity":3,"revenue":"901.00"},
+		{"product":"lamp","quantity":18,"revenue":"423.20"}]`, p.read("out/by-product.json"))
+	home, _, _ := p.run(".venv/bin/python", "-c", "import sys; print(sys.prefix)")
+	assert.Equal(t, filepath.Join(p.dir, ".venv")+"\n", home, "the interpreter of the project is used")
+	assert.Contains(t, p.readme(), "six,89.00,quantity is not a number")
+}

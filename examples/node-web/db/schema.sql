@@ -1,0 +1,6 @@
+CREATE TABLE bookmarks (
+  id    INTEGER PRIMARY KEY,
+  url   TEXT NOT NULL UNIQUE,
+  title TEXT NOT NULL,
+  tag   TEXT NOT NULL DEFAULT ''
+);

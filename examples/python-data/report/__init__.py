@@ -1,0 +1,1 @@
+"""Sales, cleaned and summarized: two steps of a pipeline over CSV files."""
