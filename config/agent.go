@@ -51,7 +51,7 @@ func (r *reader) labelAgents() {
 // agent reads an agent block.
 func (r *reader) agent(b *hcl.Block) {
 	r.name("agent", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("command prompt description env timeout "+accessAttrs))
+	blk := r.open(b, "agent")
 	blk.require("command")
 	a := Agent{Role: b.Labels[0], Prompt: "stdin", Access: blk.access(), Pos: pos(b.DefRange)}
 	if a.Role == defaultRole {

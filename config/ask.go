@@ -36,7 +36,7 @@ func (b block) asks(p *params) []argv.Ask {
 // ask reads one: a form for the user, a question to a model, or one for the
 // client's roots.
 func (b block) ask(nested *hcl.Block, p *params) argv.Ask {
-	blk := b.open(nested, schema("message optional roots form", "field name", "model"))
+	blk := b.open(nested, "ask")
 	a := argv.Ask{Key: nested.Labels[0], Pos: pos(nested.DefRange)}
 	blk.boolean("optional", &a.Optional)
 	blk.boolean("roots", &a.Roots)
@@ -67,7 +67,7 @@ func (b block) ask(nested *hcl.Block, p *params) argv.Ask {
 }
 
 func (b block) askModel(nested *hcl.Block, p *params) *argv.AskModel {
-	blk := b.open(nested, schema("prompt system max_tokens"))
+	blk := b.open(nested, "model of an ask")
 	blk.require("prompt")
 	m := new(argv.AskModel)
 	if prompt := blk.expression("prompt", p); prompt != nil {
@@ -89,7 +89,7 @@ func (b block) field(nested *hcl.Block, before []argv.Field) argv.Field {
 			b.fail(nested.LabelRanges[0], "Two fields of one name", "Rename or remove one of them.", "%q stands at %s already.", name, before[i].Pos)
 		}
 	}
-	blk := b.open(nested, schema("type title description default enum titles min max format required"))
+	blk := b.open(nested, "field")
 	f := argv.Field{Param: argv.Param{Name: name, Pos: pos(nested.DefRange)}}
 	f.Type, f.Item = blk.paramType()
 	blk.text("title", &f.Title)

@@ -28,7 +28,7 @@ func (r *reader) instructions(top block) {
 
 func (r *reader) workspace(blocks hcl.Blocks) {
 	r.onlyOne(blocks, func(b *hcl.Block) {
-		blk := r.open(b, schema("root allow protect"))
+		blk := r.open(b, "workspace")
 		w := &r.cfg.Workspace
 		w.Pos = pos(b.DefRange)
 		var root string
@@ -52,7 +52,7 @@ func (b block) globs(name string, to *[]string) {
 
 func (r *reader) sandbox(blocks hcl.Blocks) {
 	r.onlyOne(blocks, func(b *hcl.Block) {
-		blk := r.open(b, schema("level image mask "+accessAttrs))
+		blk := r.open(b, "sandbox")
 		s := &Sandbox{Level: "auto", Pos: pos(b.DefRange)}
 		blk.oneOf("level", &s.Level, "auto", "full", "landlock", "docker", "off")
 		s.Network = blk.network(false)
@@ -66,7 +66,7 @@ func (r *reader) sandbox(blocks hcl.Blocks) {
 }
 
 func (r *reader) taskfile(b *hcl.Block) {
-	blk := r.open(b, schema("path timeout "+accessAttrs))
+	blk := r.open(b, "taskfile")
 	const usual = ".agent/Taskfile.yml" // protected without being named
 	t := &Taskfile{Path: usual, Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("path", &t.Path) && t.Path == "" {
@@ -86,7 +86,7 @@ func asGlob(path string) string {
 }
 
 func (r *reader) limits(b *hcl.Block) {
-	blk := r.open(b, schema("output timeout processes"))
+	blk := r.open(b, "limits")
 	l := &r.cfg.Limits
 	l.Pos = pos(b.DefRange)
 	blk.size("output", &l.Output)
@@ -95,7 +95,7 @@ func (r *reader) limits(b *hcl.Block) {
 }
 
 func (r *reader) web(b *hcl.Block) {
-	blk := r.open(b, schema("allow timeout max_size search"))
+	blk := r.open(b, "web")
 	w := &r.cfg.Web
 	w.Pos = pos(b.DefRange)
 	blk.texts("allow", &w.Allow)
@@ -128,7 +128,7 @@ func isHost(s string) bool {
 func (r *reader) builtin(b *hcl.Block) {
 	switch name := b.Labels[0]; name {
 	case "edit_file":
-		blk := r.open(b, schema("unescape"))
+		blk := r.open(b, "builtin")
 		blk.oneOf("unescape", &r.cfg.Builtins.Unescape, "contract", "fallback", "never")
 	default:
 		hint := didYouMean(name, []string{"edit_file"})
@@ -148,7 +148,7 @@ func (r *reader) toolset(b *hcl.Block) {
 			r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.", "%q is shipped with toolhost and is what its contract says.", shipped)
 		}
 	}
-	blk := r.open(b, schema("tools rename resources prompts search"))
+	blk := r.open(b, "toolset")
 	blk.require("tools")
 	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange), Resources: blk.offers("resources"), Prompts: blk.offers("prompts")}
 	blk.boolean("search", &t.Search)

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -26,14 +27,15 @@ func (r *reader) compiler(p *params) compiler {
 
 // command reads a command block.
 func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
-	blk := r.open(b, schema("argv env stdin timeout success report"))
+	blk := r.open(b, "command")
 	blk.require("argv")
 	c := r.compiler(p)
 	t := new(argv.Template)
 	c.noteUse(blk)
 	if a := blk.attrs["argv"]; a != nil {
-		t.Argv, _ = c.list(a.Expr)
-		c.program(t.Argv, a.Expr.Range())
+		list, ok := c.list(a.Expr)
+		t.Argv = list
+		c.program(list, ok, a.Expr.Range())
 		c.suspect(t.Argv, a.Expr)
 	}
 	if a := blk.attrs["env"]; a != nil {
@@ -55,7 +57,7 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
-			r.warn(p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
+			r.warnMissing("use of "+name, p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
 		}
 	}
 }
@@ -96,13 +98,18 @@ func second(t hcl.Traversal) (string, bool) {
 	return attr.Name, ok
 }
 
+// paramItem names a parameter among the items that may be missing.
+func paramItem(name string) string { return "param " + name }
+
 // program checks that the program is named by the file and not by a caller.
-func (c compiler) program(list []argv.Expr, at hcl.Range) {
+// Whole is false where the list has mistakes that were reported.
+func (c compiler) program(list []argv.Expr, whole bool, at hcl.Range) {
 	switch {
-	case len(list) == 0:
-		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "argv is empty or not valid.")
-	case len(list[0].Params()) > 0:
+	case len(list) > 0 && len(list[0].Params()) > 0:
 		c.fail(at, "Program named by a parameter", "Write the program out.", "Whoever calls the tool could run any program.")
+	case !whole:
+	case len(list) == 0:
+		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "argv is empty.")
 	case list[0].Null || list[0].Concat == nil && list[0].Literal == "":
 		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "The first item of argv is empty.")
 	}
@@ -166,6 +173,11 @@ func (c compiler) splice(e hcl.Expression) ([]argv.Expr, bool) {
 		if one, ok := c.expr(e); ok {
 			return []argv.Expr{one}, true
 		}
+		return nil, false
+	}
+	if text, ok := literalText(e); ok && len(strings.Fields(text)) > 1 {
+		c.fail(e.Range(), "Wrong type", "Write a list, an item for each word: "+listed(strings.Fields(text))+".",
+			"A list of texts is needed here, and this is text.")
 		return nil, false
 	}
 	texts, ok := c.reader.list(e)
@@ -337,7 +349,7 @@ func (c compiler) paramName(e *hclsyntax.ScopeTraversalExpr) (string, bool) {
 		if hint == "" {
 			hint = cmp.Or(c.params.declare, "Declare it with a param block.")
 		}
-		c.fail(e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
+		c.missing(paramItem(name), e.Range(), "Unknown parameter", hint, "There is no parameter %q.", name)
 		return "", false
 	}
 	c.fail(e.Range(), "Invalid reference", "Write param.NAME.", "A parameter is used as a whole.")

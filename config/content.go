@@ -8,9 +8,10 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// content takes what a schema lists out of a body and reports all else. where
-// names the body for messages.
-func (r *reader) content(body hcl.Body, s *hcl.BodySchema, where string) *hcl.BodyContent {
+// content takes what a form of the grammar lists out of a body and reports all
+// else. where names the body for messages.
+func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
+	s := grammar()[form]
 	native, ok := body.(*hclsyntax.Body)
 	if !ok {
 		content, diags := body.Content(s)
@@ -25,12 +26,14 @@ func (r *reader) content(body hcl.Body, s *hcl.BodySchema, where string) *hcl.Bo
 	attrs, blocks := names(s)
 	for _, a := range native.Attributes {
 		if !slices.Contains(attrs, a.Name) {
-			r.unknownAttribute(a, attrs, blocks, where)
+			hint, meant := r.unknownAttribute(a.Name, form)
+			r.unknown(a.NameRange, meant, "Unknown attribute", hint, "There is no attribute %q in %s.", a.Name, where)
 		}
 	}
 	for _, b := range native.Blocks {
 		if !slices.Contains(blocks, b.Type) {
-			r.unknownBlock(b, attrs, blocks, where)
+			hint, meant := r.unknownBlock(b, form)
+			r.unknown(b.TypeRange, meant, "Unknown block", hint, "There is no block %q in %s.", b.Type, where)
 		}
 	}
 	return content
@@ -68,32 +71,44 @@ func names(s *hcl.BodySchema) (attrs, blocks []string) {
 	return attrs, blocks
 }
 
-func (r *reader) unknownAttribute(a *hclsyntax.Attribute, attrs, blocks []string, where string) {
-	hint := didYouMean(a.Name, attrs)
-	switch {
-	case slices.Contains(blocks, a.Name):
-		hint = "It is a block: write " + a.Name + " { ... }, without the equals sign."
-	case hint == "":
-		hint = whatFits(attrs, blocks)
+// unknownAttribute says what to do about an attribute that a form does not
+// have, and what it may have been meant for.
+func (r *reader) unknownAttribute(name, form string) (hint string, meant []string) {
+	attrs, blocks := names(grammar()[form])
+	if slices.Contains(blocks, name) {
+		return "It is a block: write " + name + " { ... }, without the equals sign.", []string{name}
 	}
-	r.fail(a.NameRange, "Unknown attribute", hint, "There is no attribute %q in %s.", a.Name, where)
+	return r.misplaced(name, form, attrs)
 }
 
-func (r *reader) unknownBlock(b *hclsyntax.Block, attrs, blocks []string, where string) {
-	hint := didYouMean(b.Type, blocks)
+func (r *reader) unknownBlock(b *hclsyntax.Block, form string) (hint string, meant []string) {
+	attrs, blocks := names(grammar()[form])
 	switch {
 	case slices.Contains(attrs, b.Type):
-		hint = "It is an attribute: write " + b.Type + " = ..., with an equals sign."
-	case where != "agent.hcl" && isTopLevel(b.Type):
-		hint = "It stands by itself: a } that closes the block before it is missing."
-	case hint == "":
-		hint = whatFits(attrs, blocks)
+		return "It is an attribute: write " + b.Type + " = ..., with an equals sign.", []string{b.Type}
+	case form != fileForm && holds(fileForm, b.Type):
+		return "It stands by itself: a } that closes the block before it is missing.", nil
 	}
-	r.fail(b.TypeRange, "Unknown block", hint, "There is no block %q in %s.", b.Type, where)
+	hint, meant = r.misplaced(b.Type, form, blocks)
+	if b.Type == "param" && len(b.Labels) > 0 {
+		meant = append(meant, paramItem(b.Labels[0]))
+	}
+	return hint, meant
 }
 
-func isTopLevel(block string) bool {
-	return slices.ContainsFunc(topLevel().Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == block })
+// misplaced says where a name belongs, or which of the known ones was meant.
+func (r *reader) misplaced(name, form string, known []string) (hint string, meant []string) {
+	top, _, _ := strings.Cut(r.scope.key, ".")
+	if hint, meant = home(form, top, name); hint != "" {
+		return hint, append(meant, name)
+	}
+	if near := nearest(name, known); near != "" {
+		return didYouMean(name, known), []string{near}
+	}
+	if hint = elsewhere(name); hint != "" {
+		return hint, nil
+	}
+	return whatFits(names(grammar()[form])), nil
 }
 
 // whatFits says what a body may hold.

@@ -37,8 +37,9 @@ func schema(attrs string, blocks ...string) *hcl.BodySchema {
 	return s
 }
 
-func (r *reader) open(b *hcl.Block, s *hcl.BodySchema) block {
-	content := r.content(b.Body, s, "the block "+b.Type)
+// open reads the body of a block by its form in the grammar.
+func (r *reader) open(b *hcl.Block, form string) block {
+	content := r.content(b.Body, form, "the block "+b.Type)
 	r.noteAttrs(b, content.Attributes)
 	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange, end: content.MissingItemRange}
 }
@@ -56,7 +57,7 @@ func (b block) where(name string) hcl.Range {
 func (b block) require(names ...string) {
 	for _, name := range names {
 		if !b.has(name) {
-			b.fail(b.at, "Missing attribute", "Add "+name+".", "This block needs the attribute %s.", name)
+			b.missing(name, b.at, "Missing attribute", "Add "+name+".", "This block needs the attribute %s.", name)
 		}
 	}
 }
@@ -195,11 +196,7 @@ func (b block) integers(name string, to *[]int) {
 func (b block) quotedNumbers(e hcl.Expression) {
 	items, _ := hcl.ExprList(e)
 	for _, item := range items {
-		t, ok := item.(*hclsyntax.TemplateExpr)
-		if !ok || !t.IsStringLiteral() {
-			continue
-		}
-		if text, _ := t.Value(nil); strings.Trim(text.AsString(), "0123456789") == "" {
+		if text, ok := literalText(item); ok && strings.Trim(text, "0123456789") == "" {
 			b.warn(item.Range(), "Number in quotes", "Write it without quotes.", "A whole number is meant here.")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/toolhost/toolhost/host/redact"
 )
@@ -53,9 +54,20 @@ type Diagnostic struct {
 	file *hcl.File
 }
 
-// suggestion is the Extra of our diagnostics: the end of Detail that says what
-// to do.
-type suggestion string
+// note is the Extra of our diagnostics.
+type note struct {
+	suggestion string   // the end of Detail that says what to do
+	absent     string   // the item that is said not to be there
+	meant      []string // the items that an unknown one may have been meant for
+}
+
+// noteOf gives the note of a diagnostic, an empty one where it has none.
+func noteOf(diag *hcl.Diagnostic) note {
+	if n, ok := diag.Extra.(*note); ok {
+		return *n
+	}
+	return note{}
+}
 
 // HasErrors reports whether there is a mistake that keeps the file from being
 // used.
@@ -155,8 +167,8 @@ func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 		p.EndLine, p.EndColumn = diag.Subject.End.Line, diag.Subject.End.Column
 		p.Snippet = p.snippet()
 	}
-	if s, ok := diag.Extra.(suggestion); ok {
-		p.Suggestion = string(s)
+	if hint := noteOf(diag).suggestion; hint != "" {
+		p.Suggestion = hint
 		p.Detail = strings.TrimSuffix(strings.TrimSuffix(p.Detail, p.Suggestion), " ")
 	} else if detail, rest, ok := strings.Cut(p.Detail, " Did you mean "); ok {
 		p.Detail, p.Suggestion = detail, "Did you mean "+rest
@@ -180,8 +192,8 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 		// The text writer would show the values of variables otherwise.
 		diag.Expression, diag.EvalContext = nil, nil
 		diag.Detail = redact.New(secrets).String(diag.Detail)
-		if s, ok := diag.Extra.(suggestion); ok {
-			diag.Extra = suggestion(redact.New(secrets).String(string(s)))
+		if hint := noteOf(diag).suggestion; hint != "" {
+			diag.Extra = &note{suggestion: redact.New(secrets).String(hint)}
 		}
 		done = append(done, diagnostic(diag, file))
 	}
@@ -191,18 +203,18 @@ func finish(list hcl.Diagnostics, file *hcl.File, secrets []string) Diagnostics 
 // reword says in the words of this package what the library suggests wrongly or
 // not at all.
 func reword(diag *hcl.Diagnostic) {
-	var name string
-	if _, err := fmt.Sscanf(diag.Detail, "There is no function named %q.", &name); err == nil {
+	if unknown, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](diag); ok {
+		name := unknown.CalledFunctionName()
 		known := append(slices.Sorted(maps.Keys(pure())), "env")
 		hint := didYouMean(name, known)
 		if hint == "" {
 			hint = "The functions are " + strings.Join(known, ", ") + "."
 		}
-		diag.Detail, diag.Extra = fmt.Sprintf("There is no function named %q. %s", name, hint), suggestion(hint)
+		diag.Detail, diag.Extra = fmt.Sprintf("There is no function named %q. %s", name, hint), &note{suggestion: hint}
 	}
 	if kind, ok := strings.CutPrefix(diag.Summary, "Missing name for "); ok {
 		hint := "Write " + kind + ` "NAME" { ... }.`
-		diag.Detail, diag.Extra = fmt.Sprintf("A %s block has a name. %s", kind, hint), suggestion(hint)
+		diag.Detail, diag.Extra = fmt.Sprintf("A %s block has a name. %s", kind, hint), &note{suggestion: hint}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -161,8 +162,11 @@ func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 			return r.bound(b, root+"."+attr.Name)
 		}
 	}
-	r.fail(t.SourceRange(), "Unknown "+rootNoun(root), didYouMean(attr.Name, r.names(root)),
-		"There is no %s.%s.", root, attr.Name)
+	hint := didYouMean(attr.Name, r.names(root))
+	if hint == "" {
+		hint = howToDefine(root, attr.Name)
+	}
+	r.fail(t.SourceRange(), "Unknown "+rootNoun(root), hint, "There is no %s.%s.", root, attr.Name)
 	return cty.NilVal, false
 }
 
@@ -182,6 +186,17 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 		hint = `Write "` + root + `" in quotes if it is meant as text.`
 	}
 	r.fail(t.SourceRange(), "Unknown reference", hint, "Nothing here is called %q.", root)
+}
+
+// howToDefine says how a name comes to be under a root.
+func howToDefine(root, name string) string {
+	switch root {
+	case "var":
+		return `Declare it: variable "` + name + `" { default = "..." }.`
+	case "local":
+		return "Define it: locals { " + name + " = ... }."
+	}
+	return "Write " + root + ".root, which is all that it has."
 }
 
 func rootNoun(root string) string {
@@ -240,12 +255,14 @@ func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
 	case failed:
 		return cty.NilVal, false
 	case resolving:
-		r.fail(b.pos, "Circular definition", "Write one of the values out.", "%s is defined by itself.", name)
+		r.circular(b, name)
 		b.state = failed
 		return cty.NilVal, false
 	}
 	b.state = resolving
+	r.resolving = append(r.resolving, name)
 	v, ok := r.value(b.expr)
+	r.resolving = r.resolving[:len(r.resolving)-1]
 	if ok && v.Type() == cty.String && !v.IsNull() {
 		b.text, ok = r.foldExpr(b.expr)
 	}
@@ -255,6 +272,25 @@ func (r *reader) bound(b *binding, name string) (cty.Value, bool) {
 	}
 	b.value, b.state = v, resolved
 	return v, true
+}
+
+// maxRing bounds how many members of a circle of definitions are named.
+const maxRing = 10
+
+// circular reports a local that is defined by itself, and by way of which
+// others.
+func (r *reader) circular(b *binding, name string) {
+	ring := r.resolving[slices.Index(r.resolving, name):]
+	shown := make([]string, 0, len(ring)+1)
+	for _, member := range ring {
+		_, local, _ := strings.Cut(member, ".")
+		shown = append(shown, fmt.Sprintf("%s (line %d)", member, r.locals[local].pos.Start.Line))
+	}
+	if len(shown) > maxRing {
+		shown = append(shown[:maxRing:maxRing], fmt.Sprintf("%d more", len(ring)-maxRing))
+	}
+	r.fail(b.pos, "Circular definition", "Write one of the values out.", "%s is defined by itself: %s.",
+		name, strings.Join(append(shown, name), " -> "))
 }
 
 // foldExpr gives an expression as text with the bytes of its literals.

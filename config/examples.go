@@ -18,7 +18,7 @@ func CheckExamples(cfg *Config, paths argv.Paths) Diagnostics {
 		for _, problem := range cfg.Tools[i].CheckExamples(paths) {
 			diag := &hcl.Diagnostic{
 				Severity: hcl.DiagError, Summary: "Example does not hold",
-				Detail: problem.Message + ". " + problem.Suggestion, Extra: suggestion(problem.Suggestion),
+				Detail: problem.Message + ". " + problem.Suggestion, Extra: &note{suggestion: problem.Suggestion},
 			}
 			if at, ok := cfg.places[problem.Pos]; ok {
 				diag.Subject = &at

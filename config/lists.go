@@ -1,6 +1,9 @@
 package config
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -174,4 +177,23 @@ func (b block) textMap(name string, to *map[string]string) {
 		}
 		(*to)[e.key] = e.value
 	}
+}
+
+// literalText gives a text in quotes without templates.
+func literalText(e hcl.Expression) (string, bool) {
+	t, ok := e.(*hclsyntax.TemplateExpr)
+	if !ok || !t.IsStringLiteral() {
+		return "", false
+	}
+	v, _ := t.Value(nil)
+	return v.AsString(), true
+}
+
+// listed writes texts as a list of agent.hcl.
+func listed(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = strconv.Quote(text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
 }

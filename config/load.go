@@ -43,6 +43,10 @@ type reader struct {
 	seen     map[string]hcl.Range
 	vars     map[string]*binding
 	locals   map[string]*binding
+	// resolving are the locals that are being evaluated, each for the one before it.
+	resolving []string
+	// lexical are the places of tokens that no text in HCL may have.
+	lexical  map[int]hclsyntax.TokenType
 	table    map[string]function.Function
 	at       hcl.Range // what is being evaluated
 	produced int
@@ -128,7 +132,7 @@ func unreadable(path string, err error) Diagnostic {
 // about makes a diagnostic that is about a file as a whole.
 func about(path string, severity hcl.DiagnosticSeverity, summary, detail, hint string) Diagnostic {
 	d := diagnostic(&hcl.Diagnostic{
-		Severity: severity, Summary: summary, Detail: detail + " " + hint, Extra: suggestion(hint),
+		Severity: severity, Summary: summary, Detail: detail + " " + hint, Extra: &note{suggestion: hint},
 	}, nil)
 	d.File = path
 	return d
@@ -174,7 +178,7 @@ func Parse(filename string, src []byte, opts LoadOptions) (*Config, Diagnostics)
 	if readable {
 		r.read()
 	}
-	r.diags = withoutConsequences(r.diags, syntax, r.file)
+	r.diags = r.withoutConsequences(syntax)
 	slices.SortStableFunc(r.cfg.Secrets, func(a, b string) int { return len(b) - len(a) })
 	return r.cfg, finish(r.diags, r.file, r.cfg.Secrets)
 }
@@ -205,6 +209,7 @@ func (r *reader) parse(src []byte) bool {
 		diag = checkJSON(r.filename, src)
 	default:
 		tokens, _ := hclsyntax.LexConfig(src, r.filename, hcl.InitialPos)
+		r.lexical = unlexed(tokens)
 		diag = new(guard).checkTokens(tokens)
 	}
 	if diag != nil {
@@ -229,7 +234,7 @@ func (r *reader) parse(src []byte) bool {
 // read goes through the blocks: first what others refer to.
 func (r *reader) read() {
 	r.labelAgents()
-	content := r.content(r.file.Body, topLevel(), "agent.hcl")
+	content := r.content(r.file.Body, fileForm, "agent.hcl")
 	byType := make(map[string]hcl.Blocks)
 	for _, b := range content.Blocks {
 		byType[b.Type] = append(byType[b.Type], b)
@@ -255,11 +260,6 @@ func (r *reader) read() {
 	r.onlyOne(byType["permissions"], r.grants)
 	r.onlyOne(byType["policy"], r.policy)
 	r.each(byType["toolset"], r.toolset)
-}
-
-func topLevel() *hcl.BodySchema {
-	return schema("instructions", "workspace", "variable name", "locals", "tool name", "resource name", "prompt name", "plugin name", "mcp name", "agent role",
-		"taskfile", "toolset name", "policy", "sandbox", "limits", "web", "model", "permissions", "builtin name")
 }
 
 func (r *reader) each(blocks hcl.Blocks, read func(*hcl.Block)) {

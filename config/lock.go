@@ -132,7 +132,7 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 	if !r.parse(src) {
 		return lock, finish(r.diags, r.file, nil)
 	}
-	content := r.content(r.file.Body, schema("", "plugin name", "tools source"), LockName)
+	content := r.content(r.file.Body, "lock file", LockName)
 	for _, b := range content.Blocks {
 		if b.Type == "tools" {
 			r.lockedTools(b, lock)
@@ -148,7 +148,7 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 }
 
 func (r *reader) lockedTools(b *hcl.Block, lock *Lock) {
-	blk := r.open(b, schema("sha256"))
+	blk := r.open(b, "tools in a lock file")
 	blk.require("sha256")
 	var sums map[string]string
 	blk.textMap("sha256", &sums)
@@ -165,7 +165,7 @@ func isChecksum(sum string) bool {
 }
 
 func (r *reader) locked(b *hcl.Block) LockedPlugin {
-	blk := r.open(b, schema("version constraint from key sha256"))
+	blk := r.open(b, "plugin in a lock file")
 	blk.require("sha256")
 	p := LockedPlugin{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	if blk.text("version", &p.Version) && !versions.Valid(p.Version) {

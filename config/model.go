@@ -30,7 +30,7 @@ type Model struct {
 
 // model reads the model block.
 func (r *reader) model(b *hcl.Block) {
-	blk := r.open(b, schema("url model key headers private timeout max_tokens"))
+	blk := r.open(b, "model")
 	blk.require("url", "model")
 	m := &Model{Pos: pos(b.DefRange)}
 	blk.boolean("private", &m.Private)

@@ -64,7 +64,7 @@ func secure(text string) bool {
 }
 
 func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
-	blk := r.open(b, schema("grant client_id client_secret client_secret_file private_key_file assertion_file client_metadata_url issuer scopes redirect_port private"))
+	blk := r.open(b, "oauth")
 	o := &OAuth{Pos: pos(b.DefRange)}
 	blk.oneOf("grant", &o.Grant, "authorization_code", "client_credentials", "jwt_bearer")
 	blk.text("client_id", &o.ClientID)

@@ -14,7 +14,7 @@ import (
 // resource reads a resource block.
 func (r *reader) resource(b *hcl.Block) {
 	r.name("resource", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("title description watch base64 risk permissions "+pieceAttrs+" "+accessAttrs, "param name", "command"))
+	blk := r.open(b, "resource")
 	res := argv.Resource{Name: b.Labels[0], Pos: pos(b.DefRange), Access: blk.access()}
 	blk.text("title", &res.Title)
 	blk.text("description", &res.Description)
@@ -78,7 +78,7 @@ func (b block) variables(res *argv.Resource, names []string) *params {
 			b.fail(nested.LabelRanges[0], "No variable of the URI", hint, "The URI has no variable %q.", name)
 			continue
 		}
-		blk := b.open(nested, schema("description enum pattern min max path complete"))
+		blk := b.open(nested, "param of a resource")
 		blk.textParam(param)
 		blk.suggestions(name, names, &res.Complete)
 	}
@@ -151,7 +151,7 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 	content := !res.Content.Printed()
 	switch {
 	case i < 0 && !content:
-		b.fail(b.at, "Resource without content", "Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.", res.Name)
+		b.missing("text", b.at, "Resource without content", "Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.", res.Name)
 	case i >= 0 && content:
 		b.fail(b.blocks[i].DefRange, "Two contents", "Keep the command or the attribute.", "The resource has text, file or data already.")
 	case i < 0 && b.has("base64"):
@@ -165,7 +165,7 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 // prompt reads a prompt block.
 func (r *reader) prompt(b *hcl.Block) {
 	r.name("prompt", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("title description", "argument name", "ask name", "message"))
+	blk := r.open(b, "prompt")
 	made := argv.Prompt{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	blk.text("title", &made.Title)
 	blk.text("description", &made.Description)
@@ -178,11 +178,11 @@ func (r *reader) prompt(b *hcl.Block) {
 		}
 	}
 	if len(made.Messages) == 0 {
-		r.fail(b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.", made.Name)
+		r.missing("message", b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.", made.Name)
 	}
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt {
-			r.warn(p.at[i], "Unused argument", "Use it as param."+name+", or remove it.", "The prompt makes no use of %q.", name)
+			r.warnMissing("use of "+name, p.at[i], "Unused argument", "Use it as param."+name+", or remove it.", "The prompt makes no use of %q.", name)
 		}
 	}
 	r.cfg.Prompts = append(r.cfg.Prompts, made)
@@ -210,7 +210,7 @@ func (b block) arguments(made *argv.Prompt) *params {
 			b.fail(nested.LabelRanges[0], "Two arguments of one name", "Rename or remove one of them.", "%q stands at %s already.", name, pos(p.at[i]))
 			continue
 		}
-		blk := b.open(nested, schema("title description required default enum pattern min max path complete"))
+		blk := b.open(nested, "argument")
 		a := argv.Argument{Param: argv.Param{Name: name, Type: argv.TypeString}}
 		blk.text("title", &a.Title)
 		a.Default = blk.json("default")
@@ -230,12 +230,12 @@ func (b block) arguments(made *argv.Prompt) *params {
 }
 
 func (r *reader) message(b *hcl.Block, p *params) argv.Message {
-	blk := r.open(b, schema("role type "+pieceAttrs))
+	blk := r.open(b, "message")
 	m := argv.Message{Role: "user"}
 	blk.oneOf("role", &m.Role, "user", "assistant")
 	m.Content = blk.piece(p, "text", "image", "audio", "resource")
 	if m.Printed() {
-		r.fail(b.DefRange, "Message without content", `Add text = "...", or file or data.`, "The message says nothing.")
+		r.missing("text", b.DefRange, "Message without content", `Add text = "...", or file or data.`, "The message says nothing.")
 	}
 	return m
 }

@@ -79,7 +79,7 @@ func (b block) params() *params {
 func (b block) param(nested *hcl.Block) (argv.Param, bool) {
 	p := argv.Param{Name: nested.Labels[0], Pos: pos(nested.DefRange)}
 	good := b.name("param", p.Name, nested.LabelRanges[0])
-	blk := b.open(nested, schema("type description default enum pattern min max path dash"))
+	blk := b.open(nested, "param")
 	p.Type, p.Item = blk.paramType()
 	blk.text("description", &p.Description)
 	blk.choices("enum", &p.Enum)

@@ -9,7 +9,7 @@ import (
 // grants reads the permissions block: what tools are granted. Without the
 // block that is all that they ask for.
 func (r *reader) grants(b *hcl.Block) {
-	blk := r.open(b, schema("grant"))
+	blk := r.open(b, "permissions")
 	blk.require("grant")
 	r.cfg.Granted = blk.permissions("grant")
 	if r.cfg.Granted == nil {

@@ -23,7 +23,7 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 		if nested.Type != "output" {
 			continue
 		}
-		blk := b.open(nested, schema("type base64 schema empty "+pieceAttrs))
+		blk := b.open(nested, "output")
 		piece := blk.piece(p, "text", "json", "image", "audio", "resource")
 		blk.boolean("base64", &piece.Base64)
 		switch {

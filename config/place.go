@@ -67,7 +67,7 @@ func (c *Config) Report(severity, at, summary, detail, hint string) Diagnostic {
 	}
 	if hint != "" {
 		diag.Detail += " " + hint
-		diag.Extra = suggestion(hint)
+		diag.Extra = &note{suggestion: hint}
 	}
 	diag.Detail = redact.New(c.Secrets).String(diag.Detail)
 	d := diagnostic(diag, c.file)

@@ -226,7 +226,7 @@ func (c PluginConfig) problem(at hcl.Range, summary, detail, hint string) Diagno
 	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
 	if hint != "" {
 		diag.Detail += " " + hint
-		diag.Extra = suggestion(hint)
+		diag.Extra = &note{suggestion: hint}
 	}
 	return Diagnostics{diagnostic(diag, c.file)}
 }

@@ -14,7 +14,7 @@ func actions() []string { return []string{string(Allow), string(Ask), string(Den
 // policy reads the policy block: an action for each risk, for permissions, and
 // rules.
 func (r *reader) policy(b *hcl.Block) {
-	blk := r.open(b, schema("read_only safe_write dangerous permissions", "rule name"))
+	blk := r.open(b, "policy")
 	p := &Policy{Pos: pos(b.DefRange)}
 	for _, risk := range risks() {
 		var action string
@@ -50,7 +50,7 @@ func (b block) permissionActions(p *Policy) {
 
 // rule reads a rule block.
 func (r *reader) rule(b *hcl.Block) Rule {
-	blk := r.open(b, schema("tool params command permission risk action expires disabled reason"))
+	blk := r.open(b, "rule")
 	blk.require("action")
 	rule := Rule{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	var action, risk, permission string

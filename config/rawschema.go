@@ -80,7 +80,7 @@ func (b block) annotate(nested *hcl.Block, p *params) {
 		b.fail(nested.LabelRanges[0], "Not in the schema", hint, "params_schema has no property %q.", nested.Labels[0])
 		return
 	}
-	blk := b.open(nested, schema("path dash"))
+	blk := b.open(nested, "param beside schema")
 	param.Path = blk.kind("path", argv.Read, argv.Write, argv.Remove)
 	blk.boolean("dash", &param.Dash)
 	param.Pos = pos(nested.DefRange)

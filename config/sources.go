@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,15 +20,10 @@ func words(labels []string) []string {
 	return all
 }
 
-// pluginSchema is made once: a file may have many of these blocks.
-var pluginSchema = sync.OnceValue(func() *hcl.BodySchema {
-	return schema("source version sha256 args env prefix timeout start_timeout idle_timeout permissions "+accessAttrs, "config")
-})
-
 // plugin reads a plugin block.
 func (r *reader) plugin(b *hcl.Block) {
 	r.name("plugin", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, pluginSchema())
+	blk := r.open(b, "plugin")
 	blk.require("source")
 	p := Plugin{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	if blk.text("source", &p.Source) {
@@ -119,7 +113,7 @@ func (b block) prefix(to *string) {
 // server reads an mcp block.
 func (r *reader) server(b *hcl.Block) {
 	r.name("server", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("command env url headers prefix include exclude risk timeout start_timeout protocol roots "+accessAttrs, "oauth"))
+	blk := r.open(b, "mcp")
 	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	switch {
 	case blk.has("command") && blk.has("url"):

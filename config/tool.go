@@ -13,13 +13,12 @@ import (
 // tool reads a tool block.
 func (r *reader) tool(b *hcl.Block) {
 	r.name("tool", b.Labels[0], b.LabelRanges[0])
-	blk := r.open(b, schema("title description risk permissions params_schema "+accessAttrs,
-		"param name", "passthrough", "command", "ask name", "output", "example", "reject"))
+	blk := r.open(b, "tool")
 	spec := argv.Spec{Name: b.Labels[0], Pos: pos(b.DefRange)}
 	blk.text("title", &spec.Title)
 	blk.text("description", &spec.Description)
 	if spec.Description == "" {
-		r.warn(b.DefRange, "Tool without a description", "Say what it does and what it returns.",
+		r.warnMissing("description", b.DefRange, "Tool without a description", "Say what it does and what it returns.",
 			"A model chooses among tools by their descriptions, and %q has none.", spec.Name)
 	}
 	spec.Risk = blk.risk("risk", tool.Dangerous)
@@ -70,7 +69,7 @@ func (b block) body(spec *argv.Spec) {
 		}
 	}
 	if first == nil {
-		b.fail(b.at, "Tool without a command", "Add a passthrough block or a command block.", "%q says nothing about what to run.", spec.Name)
+		b.missing("command", b.at, "Tool without a command", "Add a passthrough block or a command block.", "%q says nothing about what to run.", spec.Name)
 	}
 }
 
@@ -114,7 +113,7 @@ func (r *reader) checkPermission(p string, at hcl.Range) {
 
 // example reads an example or reject block.
 func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
-	blk := r.open(b, schema("args params description"))
+	blk := r.open(b, b.Type)
 	e := argv.Example{Pos: pos(b.DefRange)}
 	r.cfg.places[e.Pos] = b.DefRange
 	blk.text("description", &e.Description)
@@ -136,7 +135,7 @@ func (r *reader) passthrough(b *hcl.Block) *argv.Wrapper {
 	body, options := splitOptions(b.Body)
 	rest := *b
 	rest.Body = body
-	blk := r.open(&rest, schema("command prepend forbid unknown number separator option_style timeout success report", "option names", "operands"))
+	blk := r.open(&rest, "passthrough")
 	blk.require("command")
 	w := new(argv.Wrapper)
 	blk.text("command", &w.Command)
@@ -195,7 +194,7 @@ func (r *reader) optionName(name string, at hcl.Range) {
 
 // option reads an option block. Its names are its labels, or words of one.
 func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
-	blk := r.open(b, schema("value values optional refuse"))
+	blk := r.open(b, "option")
 	o := argv.Option{Names: words(b.Labels)}
 	if len(o.Names) == 0 {
 		r.fail(b.DefRange, "Option without a name", `Write option "-n" "--lines" { ... }.`, "An option needs at least one name.")
@@ -270,7 +269,7 @@ func (b block) operands(w *argv.Wrapper) {
 			continue
 		}
 		first = nested
-		o, blk := &w.Operands, b.open(nested, schema("type first last into min max refuse reason"))
+		o, blk := &w.Operands, b.open(nested, "operands")
 		o.Type = blk.kind("type", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove, argv.None)
 		o.First = blk.kind("first", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)
 		o.Last = blk.kind("last", argv.String, argv.Number, argv.Read, argv.Write, argv.Remove)

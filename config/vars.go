@@ -35,7 +35,7 @@ func (r *reader) variable(b *hcl.Block) {
 		return
 	}
 	v := Variable{Name: name, From: "default", Pos: pos(b.DefRange)}
-	blk := r.open(b, schema("default description sensitive"))
+	blk := r.open(b, "variable")
 	blk.text("description", &v.Description)
 	blk.boolean("sensitive", &v.Sensitive)
 	fallback, ok := blk.defaultValue(bind)
