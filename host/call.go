@@ -223,12 +223,38 @@ func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 // Propose is what a judge would be asked about a call. Nothing is run, asked
 // or recorded.
 func (s *Session) Propose(ctx context.Context, request Request) (*Proposal, error) {
-	c := &call{host: s.host, session: s, request: request, running: new(running)}
-	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root}
+	c := s.unmade(request)
 	if err := inOrder(ctx, c.resolve, c.decode); err != nil {
 		return nil, err
 	}
 	return c.proposal(ctx)
+}
+
+// Preview is what a dry run of a call shows, with nothing in the record. The
+// outcome is as far as it came where there is an error.
+func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error) {
+	request.DryRun = true
+	c := s.unmade(request)
+	if add := c.host.options.CallContext; add != nil {
+		ctx = add(ctx, &c.tool)
+	}
+	err := inOrder(ctx, c.resolve, c.decode, c.judge, c.plan)
+	if err != nil && !errors.Is(err, errDryRun) {
+		c.outcome.Err = tool.AsError(err)
+	}
+	c.redact()
+	if c.outcome.Err != nil {
+		return &c.outcome, c.outcome.Err
+	}
+	return &c.outcome, nil
+}
+
+// unmade is a call that is only looked at.
+func (s *Session) unmade(request Request) *call {
+	c := &call{host: s.host, session: s, request: request, running: new(running), started: time.Now()}
+	c.outcome.Tool = request.Tool
+	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root, Host: &services{call: c}}
+	return c
 }
 
 func denied(name string, d Decision) *tool.Error {

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +12,6 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/approval"
-	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/show"
@@ -21,7 +20,7 @@ import (
 // howToApprove tells an agent what its user is to do about a call that waits.
 func (a *app) howToApprove(pending approval.Pending, root string) string {
 	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
-		a.again("approve "+pending.ID), root, spoken(approval.PendingTime))
+		a.again("approve "+pending.ID), show.Word(root), spoken(approval.PendingTime))
 }
 
 // spoken is a duration of whole minutes as people say it.
@@ -38,7 +37,7 @@ func (a *app) again(command string) string {
 	line := "toolhost " + command
 	for _, flag := range []struct{ name, path string }{{"--config", a.flags.config}, {"--workspace", a.flags.workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
-			line += " " + flag.name + " " + absolute
+			line += " " + flag.name + " " + show.Word(absolute)
 		}
 	}
 	return line
@@ -103,13 +102,13 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.out, "No call waits for approval.")
 		return nil
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tTOOL\tSESSION\tEXPIRES\tPARAMETERS")
-	for _, pending := range waiting {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(pending.ID), show.Line(pending.Tool), show.Line(firstOf(pending.Session, "any")),
-			pending.Expires.Local().Format(time.TimeOnly), show.Line(excerpt.Shorten(compact(pending.Params), 80)))
-	}
-	return w.Flush()
+	return a.writeTable(func(out *bufio.Writer) {
+		rows := [][4]string{{"ID", "SESSION", "EXPIRES", "CALL"}}
+		for _, p := range waiting {
+			rows = append(rows, [4]string{show.Line(p.ID), show.Line(firstOf(p.Session, "any")), p.Expires.Local().Format(time.TimeOnly), show.Call(p.Tool, p.Params)})
+		}
+		writeRows(out, rows)
+	})
 }
 
 // approve shows a call that waits and asks for the person's word. What is
@@ -135,7 +134,9 @@ func (a *app) approve(ctx context.Context, id string) error {
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
 	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
-	a.showApproval(outcome)
+	if err := a.showApproval(ctx, outcome, p.KeepQuestion); err != nil {
+		return err
+	}
 	verdict, reason, err := a.askVerdict(ctx)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if flags.yes {
 		request.Answers = host.ApproveAll()
 	}
-	outcome, err := a.callAsking(ctx, p.Host.Session(flags.session), request, !flags.json)
+	outcome, err := a.callAsking(ctx, p, p.Host.Session(flags.session), request, !flags.json)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // eventsOptions are what events is asked for on the command line.
@@ -121,7 +122,7 @@ func (a *app) listSessions(r *record.Recorder, table bool) error {
 		return a.writeTable(func(out *bufio.Writer) {
 			rows := [][4]string{{"LAST CHANGE", "SIZE", "SESSION", ""}}
 			for _, run := range runs {
-				rows = append(rows, [4]string{moment(run.Changed), megabytes(run.Bytes), run.Session, ""})
+				rows = append(rows, [4]string{moment(run.Changed), megabytes(run.Bytes), show.Line(run.Session), ""})
 			}
 			writeRows(out, rows)
 		})

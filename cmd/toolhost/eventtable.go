@@ -9,7 +9,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/record"
@@ -31,9 +30,9 @@ type eventFacts struct {
 
 // callRow is one call in the table.
 type callRow struct {
-	session, tool, params string
-	began                 time.Time
-	status                string
+	session, call string
+	began         time.Time
+	status        string
 }
 
 // callTable folds events into calls: a call begins once and ends once.
@@ -50,7 +49,7 @@ func (t *callTable) add(e record.Event) *callRow {
 	key := e.Session + "\x00" + facts.RequestID
 	switch e.Name {
 	case "tool_call_started":
-		t.running[key] = &callRow{e.Session, facts.Tool, shownParams(facts.Params), e.Time, "running"}
+		t.running[key] = &callRow{e.Session, show.Call(facts.Tool, facts.Params), e.Time, "running"}
 	case "input_required":
 		if row := t.running[key]; row != nil {
 			row.status = "asks"
@@ -62,7 +61,7 @@ func (t *callTable) add(e record.Event) *callRow {
 	case "tool_call_finished":
 		row := t.running[key]
 		if row == nil { // its beginning is no longer there
-			row = &callRow{session: e.Session, tool: facts.Tool, began: e.Time}
+			row = &callRow{session: e.Session, call: show.Call(facts.Tool, nil), began: e.Time}
 		}
 		delete(t.running, key)
 		row.status = facts.outcome()
@@ -82,24 +81,6 @@ func (f *eventFacts) outcome() string {
 		return fmt.Sprintf("ok %s, %s", took, counted(len(f.Files), "file"))
 	}
 	return "ok " + took.String()
-}
-
-// shownParams are parameters in one line: the value alone where there is one.
-func shownParams(raw json.RawMessage) string {
-	var params map[string]json.RawMessage
-	if json.Unmarshal(raw, &params) != nil {
-		return show.Line(string(raw))
-	}
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		text := string(params[name])
-		var value string
-		if json.Unmarshal(params[name], &value) == nil {
-			text = show.Word(value)
-		}
-		parts = append(parts, name+"="+text)
-	}
-	return show.Line(strings.Join(parts, " "))
 }
 
 // eventTable prints a line for each call. Those that have not ended come last;
@@ -143,7 +124,7 @@ func (a *app) writeCalls(rows []*callRow, head bool) error {
 			lines = append(lines, [4]string{"TIME", "SESSION", "STATUS", "CALL"})
 		}
 		for _, row := range rows {
-			lines = append(lines, [4]string{moment(row.began), row.session, row.status, strings.TrimSpace(show.Line(row.tool) + " " + row.params)})
+			lines = append(lines, [4]string{moment(row.began), show.Line(row.session), show.Line(row.status), row.call})
 		}
 		writeRows(out, lines)
 	})

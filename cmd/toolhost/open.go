@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // open reads the agent.hcl that is meant and builds the host. Nothing is
@@ -99,11 +102,36 @@ func (a *app) report(diags config.Diagnostics) error {
 		*a.reported = append(*a.reported, diags...)
 		return &exitError{code: exitUsage}
 	}
-	if err := diags.Write(a.err, bool(a.painter)); err != nil {
+	if err := a.writeMistakes(diags); err != nil {
 		return err
 	}
 	return &mistakesError{exitError{code: exitUsage}, diags}
 }
+
+// writeMistakes shows mistakes with their lines of source. On a terminal a line
+// that is too long goes on behind a colon.
+func (a *app) writeMistakes(diags config.Diagnostics) error {
+	width := terminalWidth(a.err)
+	if width == 0 {
+		return diags.Write(a.err, bool(a.painter))
+	}
+	var text bytes.Buffer
+	if err := diags.Write(&text, bool(a.painter)); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if plain := colour.ReplaceAllString(line, ""); len(plain) > width {
+			line = show.Note(plain, 2, width)
+		}
+		if _, err := io.WriteString(a.err, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// colour is a sequence that sets how what follows looks.
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // mistakesError ends the program because of mistakes in agent.hcl, which have
 // been shown.

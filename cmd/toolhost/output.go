@@ -39,13 +39,22 @@ func (p painter) bold(s string) string   { return p.paint(4, s) }
 // printError tells a person what went wrong and what to do.
 func (a *app) printError(err error) {
 	e := tool.AsError(err)
-	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), show.Text(e.Message))
+	fmt.Fprintf(a.err, "%s %s\n", a.painter.red("✗"), noted(a.err, e.Message, 2))
 	a.printNextStep(e)
+}
+
+// noted is a text for a stream, behind a mark or a margin of that many columns:
+// on a terminal so that no part of it passes for another line.
+func noted(stream any, text string, margin int) string {
+	if isTerminal(stream) {
+		return strings.TrimSuffix(show.Note(text, margin, terminalWidth(stream)), "\n")
+	}
+	return show.Text(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", margin-2)))
 }
 
 func (a *app) printNextStep(e *tool.Error) {
 	if e.Suggestion != "" && e.Code != tool.Internal {
-		fmt.Fprintf(a.err, "  %s\n", show.Text(strings.ReplaceAll(e.Suggestion, "\n", "\n  ")))
+		fmt.Fprintf(a.err, "  %s\n", noted(a.err, e.Suggestion, 4))
 	}
 }
 
@@ -153,7 +162,7 @@ func (a *app) printWhere(w io.Writer, o *host.Outcome, root string) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(root, file)
 		}
-		fmt.Fprintf(w, "  Location: %s\n", show.Line(file))
+		fmt.Fprintf(w, "  %s\n", noted(w, "Location: "+show.Line(file), 4))
 	}
 	fmt.Fprintf(w, "  Time: %s\n", shortDuration(o.Duration))
 }
@@ -198,32 +207,31 @@ func (a *app) printPlan(o *host.Outcome) {
 	case len(o.Plan.FilesAffected) == 0:
 		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
 	default:
-		fmt.Fprintf(a.out, "%s would affect: %s\n", o.Tool, a.shown(strings.Join(o.Plan.FilesAffected, ", ")))
+		fmt.Fprintln(a.out, noted(a.out, o.Tool+" would affect: "+show.Line(strings.Join(o.Plan.FilesAffected, ", ")), 2))
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
 		fmt.Fprintln(a.out)
-		a.printDiff(a.shown(o.Plan.Preview))
+		a.printDiff(o.Plan.Preview)
 	}
-	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, firstOf(o.Decision.Rule, "no rule"))
+	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, show.Line(firstOf(o.Decision.Rule, "no rule")))
 	fmt.Fprintln(a.out, "Nothing was changed.")
 }
 
-// shown is text as it may go to stdout: as it is to a file or a program.
-func (a *app) shown(text string) string {
-	if isTerminal(a.out) {
-		return show.Text(text)
-	}
-	return text
-}
-
-// printDiff writes a diff, coloured on a terminal.
+// printDiff writes a diff: as it is to a file or a program; to a terminal with
+// bars, so that no line of it passes for another, and coloured.
 func (a *app) printDiff(diff string) {
+	margin := 0
+	if isTerminal(a.out) {
+		diff, margin = show.Prose(diff, terminalWidth(a.out)), 2
+	}
 	for line := range strings.Lines(diff) {
+		text := strings.TrimSuffix(line, "\n")
 		switch {
-		case strings.HasPrefix(line, "+"):
-			line = a.painter.green(strings.TrimSuffix(line, "\n")) + "\n"
-		case strings.HasPrefix(line, "-"):
-			line = a.painter.red(strings.TrimSuffix(line, "\n")) + "\n"
+		case len(text) <= margin:
+		case text[margin] == '+':
+			line = a.painter.green(text) + "\n"
+		case text[margin] == '-':
+			line = a.painter.red(text) + "\n"
 		}
 		fmt.Fprint(a.out, line)
 	}

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"context"
 	"fmt"
+	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -17,6 +24,8 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain TOOL [key=value ...]",
 		Short: "Say whether a call would be allowed, and by which rule",
+		Long: `Say whether a call would be allowed, and by which rule, and show the call as
+whoever is asked for approval would see it. Nothing is run.`,
 		Example: `  toolhost explain write_file path=a.txt content=hi
   toolhost explain rm args="-r build" --json`,
 		Args:              cobra.MinimumNArgs(1),
@@ -43,14 +52,30 @@ func (a *app) explainCommand() *cobra.Command {
 			if flags.json {
 				return writeIndented(a.out, decision)
 			}
-			fmt.Fprint(a.out, decision.Explain())
-			return nil
+			for line := range strings.Lines(decision.Explain()) {
+				fmt.Fprintln(a.out, noted(a.out, line, 2))
+			}
+			return a.explainCall(c.Context(), p, host.Request{Tool: args[0], Params: params})
 		},
 	}
 	c.Flags().StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
 	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
 	a.toolsetFlag(c)
 	return c
+}
+
+// explainCall shows what was decided on, as whoever is asked for approval sees
+// it.
+func (a *app) explainCall(ctx context.Context, p *project.Project, request host.Request) error {
+	outcome, err := p.Host.Session("cli").Preview(ctx, request)
+	if err != nil {
+		fmt.Fprintln(a.out, noted(a.out, "What it would do is not known: "+err.Error(), 2))
+		return nil
+	}
+	q := outcome.Question()
+	q.Reason = "" // is said already
+	fmt.Fprintln(a.out)
+	return a.page(ctx, a.out, q.Body(cmp.Or(terminalWidth(a.out), show.Width)))
 }
 
 func (a *app) rulesCommand() *cobra.Command {
@@ -93,17 +118,22 @@ func (a *app) rulesListCommand() *cobra.Command {
 					fmt.Fprintln(a.err, "No rules are remembered for this workspace; those of agent.hcl hold, and toolhost explain says which.")
 					return nil
 				}
-				w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-				fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
-				for _, rule := range rules {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", rule.Name, rule.Action, firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call"), lasting(rule.Expires))
-				}
-				return w.Flush()
+				return a.writeTable(func(out *bufio.Writer) { listRules(out, rules) })
 			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
+}
+
+func listRules(out io.Writer, rules []policy.Rule) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
+	for _, rule := range rules {
+		matches := firstOf(rule.Params, rule.Command, "every call")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(rule.Name), rule.Action, show.Line(firstOf(rule.Tool, "*")), show.Line(matches), lasting(rule.Expires))
+	}
+	_ = w.Flush()
 }
 
 // lasting says until when a rule holds.

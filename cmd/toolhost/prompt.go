@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/show"
@@ -16,7 +17,7 @@ import (
 // callAsking calls a tool and puts the questions that come up to the person
 // at the terminal, until the call has an outcome. Watched, it shows there how far
 // the call is.
-func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Request, watched bool) (*host.Outcome, error) {
+func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request, watched bool) (*host.Outcome, error) {
 	answers := make(map[string]tool.Answer)
 	maps.Copy(answers, request.Answers)
 	for {
@@ -29,7 +30,7 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 		if outcome.Input == nil {
 			return outcome, nil
 		}
-		answer, err := a.ask(ctx, outcome)
+		answer, err := a.ask(ctx, outcome, p.KeepQuestion)
 		if err != nil {
 			return nil, err
 		}
@@ -39,9 +40,11 @@ func (a *app) callAsking(ctx context.Context, s *host.Session, request host.Requ
 	}
 }
 
-func (a *app) ask(ctx context.Context, o *host.Outcome) (tool.Answer, error) {
+func (a *app) ask(ctx context.Context, o *host.Outcome, keep keeper) (tool.Answer, error) {
 	if host.IsApproval(o.Input) {
-		a.showApproval(o)
+		if err := a.showApproval(ctx, o, keep); err != nil {
+			return tool.Answer{}, err
+		}
 		verdict, reason, err := a.askVerdict(ctx)
 		return host.Approval(verdict, reason), err
 	}
@@ -74,16 +77,26 @@ func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, er
 	}
 }
 
-// showApproval shows a call before it is approved. The last line before the
-// prompt says again what it is about, where the first has left the screen.
-func (a *app) showApproval(o *host.Outcome) {
+// keeper stores a text that is too long for one screen, and gives the file.
+type keeper func(text string) (file string, err error)
+
+// showApproval shows a call before it is approved. The last lines before the
+// prompt say again what it is about, where the first have left the screen.
+func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) error {
 	q, width := o.Question(), cmp.Or(terminalWidth(a.err), show.Width)
 	body := q.Body(width)
-	fmt.Fprint(a.err, body)
+	if err := a.page(ctx, a.err, body); err != nil {
+		return err
+	}
 	if lines := strings.Count(body, "\n"); lines > mostLines {
-		fmt.Fprintf(a.err, "\nRead all %d lines above (sha256 %s).\n%s\n", lines, show.Digest(body), q.Headline())
+		where := "above"
+		if file, err := keep(body); err == nil {
+			where = "above, or in " + show.Word(file)
+		}
+		fmt.Fprintf(a.err, "\nRead all %d lines %s (sha256 %s).\n%s\n", lines, where, show.Digest(body), q.Headline())
 	}
 	fmt.Fprintln(a.err)
+	return nil
 }
 
 // mostLines is how many lines of a question a terminal shows at one time, about.

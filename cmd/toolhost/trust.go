@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,18 +16,20 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/trust"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
 func (a *app) trustCommand() *cobra.Command {
-	var revoke, list bool
+	var flags trustFlags
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "Approve this project's agent.hcl, as it is now",
 		Long: `Approve this project's agent.hcl, as it is now.
 
-An agent.hcl can run programs and loosen limits. Until you have approved it, it
+What an approval lets it do is shown first, with what has changed since the last
+approval; on a terminal you are asked. An agent.hcl can run programs and loosen limits. Until you have approved it, it
 can only restrict: what it denies, asks for, protects or hides holds, and nothing
 else does. An approval is for the file's content and for where symlinks lead in
 the paths that it names; a change asks again, and until then what you approved
@@ -37,20 +40,24 @@ approves for one run.`,
   toolhost trust
   toolhost trust --revoke`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.trust(revoke, list) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.trust(c.Context(), flags) },
 	}
 	c.AddCommand(a.trustToolsCommand())
-	c.Flags().BoolVar(&revoke, "revoke", false, "take the approval back")
-	c.Flags().BoolVar(&list, "show", false, "only show what an approval would let it do")
+	c.Flags().BoolVar(&flags.revoke, "revoke", false, "take the approval back")
+	c.Flags().BoolVar(&flags.show, "show", false, "only show what an approval would let it do")
+	c.Flags().BoolVar(&flags.yes, "yes", false, "approve without being asked")
 	return c
 }
 
-func (a *app) trust(revoke, only bool) error {
+// trustFlags are the flags of toolhost trust.
+type trustFlags struct{ revoke, show, yes bool }
+
+func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	path, err := a.configPath()
 	if err != nil {
 		return err
 	}
-	if revoke {
+	if flags.revoke {
 		return a.revoke(path)
 	}
 	if path == "" {
@@ -68,11 +75,14 @@ func (a *app) trust(revoke, only bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s:\n", show.Line(agentfile.Key(path)))
-	a.showEffects(cfg.Effects())
-	a.showChange(store, agentfile.Key(path), content)
-	if only {
-		return nil
+	shown := show.Line(agentfile.Key(path)) + ":\n" + a.effectsText(cfg.Effects()) + a.changeText(store, agentfile.Key(path), content)
+	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
+		return err
+	}
+	if !flags.yes && isTerminal(a.in) && isTerminal(a.out) {
+		if err := a.askTrust(ctx, path, content); err != nil {
+			return err
+		}
 	}
 	vars, err := a.variables()
 	if err != nil {
@@ -85,49 +95,59 @@ func (a *app) trust(revoke, only bool) error {
 	return nil
 }
 
-// showEffects lists what an approval lets a file do.
-func (a *app) showEffects(effects []config.Effect) {
+// askTrust asks whether the file that was shown is approved.
+func (a *app) askTrust(ctx context.Context, path string, content []byte) error {
+	line, _, err := a.readLine(ctx, fmt.Sprintf("Approve %s with all of this (sha256 %s)? (y/n): ", show.Word(filepath.Base(path)), show.Digest(string(content))))
+	if err != nil {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return tool.Errorf(tool.Denied, "%s is not approved", path).Suggest("Until it is, it can only restrict.")
+	}
+	return nil
+}
+
+// effectsText lists what an approval lets a file do.
+func (a *app) effectsText(effects []config.Effect) string {
+	if len(effects) == 0 {
+		return "  runs nothing and loosens nothing\n"
+	}
+	var b strings.Builder
 	for _, e := range effects {
 		at := e.Pos
 		if at != "" {
 			at += ": "
 		}
-		a.showLine(at + e.String())
+		b.WriteString(a.lineText(at + e.String()))
 	}
-	if len(effects) == 0 {
-		fmt.Fprintln(a.out, "  runs nothing and loosens nothing")
-	}
+	return b.String()
 }
 
-// showLine shows a line that ends where it seems to: a terminal would go on below
+// lineText is a line that ends where it seems to: a terminal would go on below
 // with one that is too long, as if it were the next.
-func (a *app) showLine(line string) {
+func (a *app) lineText(line string) string {
 	width := terminalWidth(a.out)
 	if width == 0 {
-		fmt.Fprintf(a.out, "  %s\n", show.Line(line))
-		return
+		return "  " + show.Line(line) + "\n"
 	}
-	fmt.Fprint(a.out, show.Block(line, width))
+	return show.Block(line, width)
 }
 
-// showChange shows what has changed in a file since the user approved it.
-func (a *app) showChange(store *trust.Store, key string, content []byte) {
+// changeText shows what has changed in a file since the user approved it.
+func (a *app) changeText(store *trust.Store, key string, content []byte) string {
 	before, known := store.Get(key)
 	name := filepath.Base(key)
 	switch {
 	case !known:
-		return
+		return ""
 	case before.Content == nil:
-		fmt.Fprintln(a.out, "What you approved before was not kept, so that the change cannot be shown.")
-		return
+		return "What you approved before was not kept, so that the change cannot be shown.\n"
 	}
 	diff := textedit.Diff(name, name, before.Content, content, 3)
 	if diff == "" {
-		fmt.Fprintln(a.out, "The file is as you approved it before.")
-		return
+		return "The file is as you approved it before.\n"
 	}
-	fmt.Fprintf(a.out, "Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"),
-		show.Prose(diff, cmp.Or(terminalWidth(a.out), len(diff)+2)))
+	return fmt.Sprintf("Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
 }
 
 // revoke takes back the approval of a file, also of one that is gone.
@@ -143,7 +163,7 @@ func (a *app) revoke(path string) error {
 	if err := trust.Open(dir).Revoke(key); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s is no longer approved.\n", key)
+	fmt.Fprintf(a.out, "%s is no longer approved.\n", show.Line(key))
 	return nil
 }
 
@@ -194,7 +214,7 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 func (a *app) noteStanding(s *agentfile.Standing) {
 	a.standing.Store(s)
 	if text, next := s.Explain(); text != "" {
-		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), text, next)
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2), noted(a.err, next, 4))
 	}
 }
 

@@ -73,12 +73,13 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 
 // showChanged shows the difference of two definitions.
 func (a *app) showChanged(c project.ChangedTool) {
-	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(c.Name), c.Source)
+	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(show.Line(c.Name)), show.Line(c.Source))
 	if c.Old == "" {
-		fmt.Fprintf(a.out, "(what was approved is not kept on this machine; this is what it says now)\n%s", show.Text(c.New))
+		fmt.Fprintln(a.out, "(what was approved is not kept on this machine; this is what it says now)")
+		a.printDiff(show.Text(c.New))
 		return
 	}
-	fmt.Fprint(a.out, show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
+	a.printDiff(show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
 }
 
 func (a *app) agreed(answers *bufio.Reader) bool {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -89,7 +91,11 @@ func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
 	if asJSON {
 		return writeIndented(a.out, append([]undo.CallInfo{}, calls...))
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	return a.writeTable(func(out *bufio.Writer) { listCalls(out, calls) })
+}
+
+func listCalls(out io.Writer, calls []undo.CallInfo) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CALL\tSESSION\tTOOL\tWHEN\tFILES")
 	for _, call := range calls {
 		name := call.Call
@@ -99,7 +105,7 @@ func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session), show.Line(firstOf(call.Tool, "-")),
 			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(strings.Join(call.Files, ", ")))
 	}
-	return w.Flush()
+	_ = w.Flush()
 }
 
 func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) error {
@@ -107,18 +113,19 @@ func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) 
 		return writeIndented(a.out, whole)
 	}
 	files := firstOf(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
-	fmt.Fprintf(a.out, "%s %s: %s\n", verb, show.Line(strings.Join(done.Calls, ", ")), files)
+	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
+	say("%s %s: %s", verb, show.Line(strings.Join(done.Calls, ", ")), files)
 	if done.Preview != "" {
-		a.printDiff(a.shown(done.Preview))
+		a.printDiff(done.Preview)
 	}
 	for _, change := range done.Skipped {
-		fmt.Fprintf(a.out, "Left out: %s, %s\n", show.Line(change.Path), show.Line(change.Lost))
+		say("Left out: %s, %s", show.Line(change.Path), show.Line(change.Lost))
 	}
 	for _, dir := range done.Left {
-		fmt.Fprintf(a.out, "Left in place: %s, other files are in it\n", show.Line(dir))
+		say("Left in place: %s, other files are in it", show.Line(dir))
 	}
 	if done.Call != "" {
-		fmt.Fprintf(a.out, "To take this back: toolhost undo %s\n", show.Word(done.Call))
+		say("To take this back: toolhost undo %s", show.Word(done.Call))
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // explainUsage has c and all below it say what they take when they are used
@@ -38,7 +40,7 @@ func explainUsage(c *cobra.Command) {
 		if len(args) == 0 {
 			return usagef(next, "an argument is missing")
 		}
-		return usagef(next, "these arguments are not what %s takes: %s", c.CommandPath(), strings.Join(args, " "))
+		return usagef(next, "these arguments are not what %s takes: %s", c.CommandPath(), show.Argv(args))
 	}
 }
 

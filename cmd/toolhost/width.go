@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // terminalWidth is how many columns a terminal has, and 0 for what is none.
@@ -33,11 +35,7 @@ func writeFitting(w io.Writer, text []byte, width int) error {
 	for line := range bytes.Lines(text) {
 		end := bytes.HasSuffix(line, []byte("\n"))
 		line = bytes.TrimRight(line, " \n")
-		if utf8.RuneCount(line) > width {
-			fitting.WriteString(string([]rune(string(line))[:width-1]) + "…")
-		} else {
-			fitting.Write(line)
-		}
+		fitting.WriteString(show.Fit(string(line), width))
 		if end {
 			fitting.WriteByte('\n')
 		}

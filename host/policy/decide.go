@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Request is a call to decide about.
@@ -282,12 +284,12 @@ func (p *Policy) AlwaysDenied(r Request) bool {
 }
 
 // Explain gives the decision as text for a person: what was decided, by which
-// rule, and which other rules matched.
+// rule, and which other rules matched, each in one line.
 func (d Decision) Explain() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", d.Action, d.Reason)
+	fmt.Fprintf(&b, "%s: %s\n", d.Action, show.Line(d.Reason))
 	for _, m := range d.Matches {
-		fmt.Fprintf(&b, "  %-5s  rule %q: %s\n", m.Action, m.Rule, m.Why)
+		fmt.Fprintf(&b, "  %-5s  rule %s: %s\n", m.Action, show.Line(strconv.Quote(m.Rule)), show.Line(m.Why))
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -97,6 +99,25 @@ func (q Question) Body(width int) string {
 		b.WriteString(labelled("Why you are asked: ", q.Reason, width))
 	}
 	return b.String()
+}
+
+// Call is a call in one line: each parameter with its name, texts without the
+// quotes of JSON.
+func Call(tool string, params json.RawMessage) string {
+	line := Word(tool)
+	var values map[string]json.RawMessage
+	if json.Unmarshal(params, &values) != nil {
+		return strings.TrimSpace(line + " " + Line(string(params)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		var text string
+		value := Line(compact(values[name]))
+		if json.Unmarshal(values[name], &text) == nil && string(values[name]) != "null" {
+			value = Word(text)
+		}
+		line += " " + Word(name) + "=" + value
+	}
+	return line
 }
 
 // labelled is a text behind its label: in the same line where both fit into it,
