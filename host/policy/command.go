@@ -373,8 +373,8 @@ func several(part syntax.WordPart) bool {
 // expands reports whether the shell makes file names or several words of an
 // unquoted text.
 func expands(lit string) bool {
-	if lit == "{}" {
-		return false
+	if without := strings.ReplaceAll(lit, "{}", ""); without != lit && !strings.ContainsAny(without, "{},.") {
+		lit = without // braces with nothing in them stand for themselves
 	}
 	escaped := false
 	for _, c := range lit {

@@ -72,19 +72,31 @@ func (p *pattern) matchStrictly(c command) bool {
 }
 
 // matchLoosely finds the program under any path and the further words of the
-// pattern anywhere among the arguments: options in any order and joined or
-// not, the others in their order. Not certain means that a word which the
-// shell puts in might be the one that is missing.
+// pattern anywhere among the arguments: options in any order, joined or not,
+// short or long, the others in their order. It finds them in the code of an
+// interpreter, too. Not certain means that a word which the shell puts in might
+// be the one that is missing.
 func (p *pattern) matchLoosely(c command) (matched, certain bool) {
+	if matched, certain = p.matchWords(c); matched && certain {
+		return true, true
+	}
+	if found, sure := p.mentioned(c); found {
+		return true, sure
+	}
+	return matched, certain
+}
+
+func (p *pattern) matchWords(c command) (matched, certain bool) {
 	if !sameProgram(p.words[0], c.words[0].text) {
 		return false, false
 	}
 	args := c.words[1:]
+	options := spellingOf(p.words)
 	var operands []string
 	missing := false
 	for _, want := range p.words[1:] {
 		if strings.HasPrefix(want, "-") {
-			missing = missing || !hasOption(args, want)
+			missing = missing || !options.has(args, want)
 		} else {
 			operands = append(operands, want)
 		}

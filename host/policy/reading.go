@@ -47,17 +47,21 @@ func Read(source string) Reading {
 	l.read(source)
 	r := Reading{Writes: l.targets, Unreadable: l.unreadable}
 	for _, c := range l.commands {
-		command := Command{Words: make([]Word, len(c.words)), Piped: c.input.piped}
-		for i, w := range c.words {
-			command.Words[i] = exported(w)
-		}
-		if c.input.text != nil {
-			text := exported(*c.input.text)
-			command.Input = &text
-		}
-		r.Commands = append(r.Commands, command)
+		r.Commands = append(r.Commands, c.exported())
 	}
 	return r
+}
+
+func (c command) exported() Command {
+	command := Command{Words: make([]Word, len(c.words)), Piped: c.input.piped}
+	for i, w := range c.words {
+		command.Words[i] = exported(w)
+	}
+	if c.input.text != nil {
+		text := exported(*c.input.text)
+		command.Input = &text
+	}
+	return command
 }
 
 func exported(w word) Word { return Word{Text: w.text, Dynamic: w.dynamic} }

@@ -42,6 +42,12 @@ var hidden = []string{
 	`enable -f ./p.so p`, `bind -x '"a": touch p'`, `complete -C 'touch p' x`, `compgen -C 'touch p'`, `compgen -W '$(touch p)'`, `fc -s`,
 	`hash -p ./p ls`, `history -p '$(touch p)'`, `jobs -x touch p`, `shopt -s expand_aliases`, `shopt -s extglob`, `set -k`, `set -o posix`, `set $x`,
 	`alias if='touch p #'`, "alias a='touch '\na p", `coproc touch p`, `select x in a; do touch p; done`,
+	`echo touch p | xargs -I{} sh -c '{}'`, `xargs -i sh -c 'ls; {}' < f`, `xargs -0IX sh -c 'X p' < f`, `xargs -I X X p < f`, `xargs --replace=Y sh -c Y`,
+	`xargs -I "$x" sh -c '{}'`, `xargs -I '' sh -c x`,
+	`. /dev/stdin < f`, `echo touch p | source /dev/stdin`, `. /proc/self/fd/0`, `. "$x" <<< 'touch p'`,
+	// Settings of git that run what they say, or what a file says.
+	`git -c core.hooksPath=x commit`, `git -c include.path=x st`, `git -c 'filter.x.clean=touch p' add a`, `git -c "$x" status`, `git --config-env=alias.x=X x`,
+	`git --exec-path=. x`, `git -c alias.x="!$x" x`, `git -c credential.helper='!touch p' fetch`, `git -c diff.x.textconv=p diff`, `git $x status`,
 	// What shells read differently.
 	`cat <(ls)`, `ls > >(cat)`, `echo !(a)`, `echo $"a"`, "echo `echo \\`touch p\\``", "echo a\rb", "echo \x01", "echo \xff", `zsh -c ls`, `fish -c ls`,
 	"echo # \\\ntouch p", `echo $'\'' p`, `echo a &> f b`, `echo a 02> f`, `echo >&$x`, `echo >&'$(touch p)'`, "echo $(cat <<E\nx\nE\ntouch p; ls)",
@@ -87,7 +93,9 @@ func TestReadableLines(t *testing.T) {
 		`if [ -f a ] && [ "$x" = b ]; then ls; elif [[ -d c ]]; then ls; else ls; fi`, `[ $# -gt 0 ]`, `[ "$?" -ne 0 ]`, `[[ $? -eq 0 ]]`, `[ -n "$x" ]`,
 		`case $x in a|b) ls;; *) pwd;& c) date;; esac`, `f() { ls; }; f`, `(cd x && ls) | sort -u > out 2>&1`, `ls &`, `cmd & wait $!`, `! ls`, `time ls`,
 		"cat <<'E' > f\n$(touch p) ${x@P}\nE", "cat <<E\n$x $(date)\nE", `cat <<< "$x"`, `ls &> /dev/null`, `ls |& cat`, `set -euo pipefail`, `set -x`, `shopt -s nullglob`,
-		`printf '%s\n' "$x"`, `printf "a $x"`, `unset x y`, `trap 'rm -f x' EXIT`, `exec 3>file`, `test -e a`, `alias ll='ls -l'`, `. ./env.sh`, `source venv/bin/activate && pip list`,
+		`printf '%s\n' "$x"`, `printf "a $x"`, `unset x y`, `trap 'rm -f x' EXIT`, `exec 3>file`, `test -e a`, `alias ll='ls -l'`, `. ./env.sh`, `source venv/bin/activate && pip list`, `. "$NVM_DIR/nvm.sh"`,
+		`git -c user.name=a -c user.email=b@c commit -m x`, `git -C x --no-pager log -1`, `git -c core.pager=cat diff`, `git -c color.ui=never status`,
+		`ls | xargs -I{} cp {} x`, `xargs -n 1 echo < f`,
 		`git commit -m "$(cat msg)"`, "git commit -m \"$(cat <<'E'\nFix it\nE\n)\" && git push", `rg "a b" -g '*.go'`, `echo {a,b} ~/x`, `echo $'a\nb'`,
 	} {
 		assert.Empty(t, policy.Read(line).Unreadable, line)

@@ -28,6 +28,10 @@ func (l *line) unwrap(words []word, depth int) (transparent bool) {
 		}
 	case "alias":
 		l.unwrapAlias(args, depth)
+	case ".", "source":
+		l.unwrapSource(name, args, depth)
+	case "git":
+		l.unwrapGit(args, depth)
 	case "ssh":
 		l.unwrapSSH(args, depth)
 	case "find":
@@ -55,6 +59,9 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	if !ok {
 		l.cannotRead("an option of %s is not known, or known to the shell only", name)
 	}
+	if name == "xargs" {
+		rest = l.filledIn(w, args[:len(args)-len(rest)], rest)
+	}
 	assigned := false
 	for w.assignments && len(rest) > 0 && isAssignment(rest[0].text) {
 		if variable, _, _ := strings.Cut(rest[0].text, "="); rest[0].fixed < len(variable) && rest[0].dynamic || !plainName(variable) {
@@ -75,6 +82,59 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 		l.add(rest, depth)
 	}
 	return !assigned
+}
+
+// filledIn marks the words in which xargs puts what it reads.
+func (l *line) filledIn(w wrapper, options, words []word) []word {
+	words = slices.Clone(words)
+	for i, option := range options {
+		mark, found := replaceMark(w, option.text)
+		if found && mark == "" && i+1 < len(options) { // -I MARK
+			option, mark = options[i+1], options[i+1].text
+		}
+		if !found {
+			continue
+		}
+		if option.dynamic || mark == "" {
+			l.cannotRead("where xargs puts what it reads is known to the shell only")
+		}
+		for j, word := range words {
+			if strings.Contains(word.text, mark) {
+				words[j].dynamic, words[j].open, words[j].split = true, true, false
+				words[j].fixed = min(word.fixed, strings.Index(word.text, mark))
+			}
+		}
+	}
+	return words
+}
+
+// replaceMark finds the option of xargs that names what stands for its input;
+// an empty mark is the next word.
+func replaceMark(w wrapper, option string) (mark string, found bool) {
+	if mark, found = strings.CutPrefix(option, "--replace="); found || option == "--replace" {
+		return orBraces(mark), true
+	}
+	if strings.HasPrefix(option, "--") || !strings.HasPrefix(option, "-") {
+		return "", false
+	}
+	for i, c := range option[1:] {
+		switch rest := option[i+2:]; {
+		case c == 'I' || c == 'J':
+			return rest, true
+		case c == 'i':
+			return orBraces(rest), true
+		case strings.ContainsRune(w.valued+w.attached, c):
+			return "", false
+		}
+	}
+	return "", false
+}
+
+func orBraces(mark string) string {
+	if mark == "" {
+		return "{}"
+	}
+	return mark
 }
 
 // withoutDashes takes off the mark that ends options.
@@ -118,6 +178,25 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 		l.cannotRead("%s reads its commands from its input", name)
 	case hasLine:
 		l.parseWords(rest[:1], depth)
+	}
+}
+
+// standardInput finds the names under which a command opens its own input.
+var standardInput = regexp.MustCompile(`^/(dev/(stdin|fd/)|proc/)`)
+
+// unwrapSource notes that a file changes what the words behind it mean. What is
+// in it is up to the file, as with a script, unless the line itself holds it.
+func (l *line) unwrapSource(name string, args []word, depth int) {
+	l.assigns = true
+	switch args = withoutDashes(args); {
+	case len(args) == 0:
+	case args[0].open && (l.input.text != nil || l.input.piped):
+		l.cannotRead("which file %s reads is known to the shell only", name)
+	case !standardInput.MatchString(args[0].text):
+	case l.input.text != nil:
+		l.parseWords([]word{*l.input.text}, depth)
+	default:
+		l.cannotRead("%s reads its commands from its input", name)
 	}
 }
 

@@ -8,13 +8,6 @@ import (
 	"github.com/toolhost/toolhost/host/policy"
 )
 
-// interpreter is how a program takes code on its command line, and what in
-// such code deletes files, ends processes or runs commands.
-type interpreter struct {
-	code    []string // options that take code
-	destroy string
-}
-
 const (
 	pythonDestroys = `\bos\.(remove|unlink|rmdir|removedirs|rename|replace|truncate|system|popen|exec\w*|spawn\w*|posix_spawn|kill|killpg|fork|chmod|chown)\b|\bshutil\.(rmtree|move|chown)\b|\.(unlink|rmdir|rmtree|write_text|write_bytes|chmod)\s*\(|\bsubprocess\b|\bpty\.spawn\b|\b(exec|eval|compile|__import__)\s*\(|\bctypes\b|\bfrom\s+(os|shutil|subprocess)\s+import\b|open\s*\([^)]*['"][wax+]+b?\+?['"]`
 	perlDestroys   = `\b(unlink|rmtree|remove_tree|rmdir|system|exec|qx|kill|fork|truncate|chmod|chown|rename|eval)\b\s*[\s("'{$@]|` + "`" + `|open\s*\(?[^;]*['"]\s*[>|+]|\|\s*['"]`
@@ -25,84 +18,47 @@ const (
 	otherDestroys  = `\b(unlink|file\.remove|file\.rename|system2?|shell|exec|delete|quit)\s*\(|do shell script|rm `
 )
 
-func interpreterOf(name string) (interpreter, bool) {
+// destroysIn gives what in the code of an interpreter deletes files, ends
+// processes or runs commands.
+func destroysIn(name string) (destroy string, ok bool) {
 	switch {
 	case strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pypy"):
-		return interpreter{[]string{"-c"}, pythonDestroys}, true
+		return pythonDestroys, true
 	case strings.HasPrefix(name, "perl"):
-		return interpreter{[]string{"-e", "-E"}, perlDestroys}, true
+		return perlDestroys, true
 	case strings.HasPrefix(name, "ruby"):
-		return interpreter{[]string{"-e"}, rubyDestroys}, true
-	case name == "node", name == "nodejs", name == "bun", name == "tsx":
-		return interpreter{[]string{"-e", "--eval", "-p", "--print", "-pe"}, nodeDestroys}, true
-	case name == "deno":
-		return interpreter{[]string{"eval"}, nodeDestroys}, true
+		return rubyDestroys, true
+	case name == "node", name == "nodejs", name == "bun", name == "tsx", name == "deno":
+		return nodeDestroys, true
 	case strings.HasPrefix(name, "php"):
-		return interpreter{[]string{"-r", "-R", "-B", "-E"}, phpDestroys}, true
+		return phpDestroys, true
 	case strings.HasPrefix(name, "lua"):
-		return interpreter{[]string{"-e"}, luaDestroys}, true
-	case name == "Rscript", name == "r", name == "osascript", name == "rscript", name == "julia":
-		return interpreter{[]string{"-e", "-E", "--eval"}, otherDestroys}, true
+		return luaDestroys, true
+	case name == "r", name == "osascript", name == "rscript", name == "julia":
+		return otherDestroys, true
 	}
-	return interpreter{}, false
+	return "", false
 }
 
 // code judges what a command gives an interpreter to run, on its command line
 // or on its input.
 func (j *judge) code(c *policy.Command, about string) {
-	in, ok := interpreterOf(c.Program())
+	destroy, ok := destroysIn(c.Program())
 	if !ok {
 		return
 	}
-	given := false
-	for i, w := range c.Words[1:] {
-		at, code := in.takes(w.Text)
-		if !at {
-			continue
-		}
-		given = true
-		if code == "" && i+2 < len(c.Words) {
-			w = c.Words[i+2]
-			code = w.Text
-		}
-		j.judgeCode(in, code, w.Dynamic, about)
+	texts, piped := c.Code()
+	for _, text := range texts {
+		j.judgeCode(destroy, text.Text, text.Dynamic, about)
 	}
-	script := slices.ContainsFunc(c.Words[1:], func(w policy.Word) bool {
-		return w.Text == "-m" || !strings.HasPrefix(w.Text, "-")
-	})
-	switch {
-	case given || script:
-	case c.Input != nil:
-		j.judgeCode(in, c.Input.Text, c.Input.Dynamic, about)
-	case c.Piped:
+	if piped {
 		j.found(Caution, about, "the command cannot be read for certain: %s reads its commands from its input", c.Program())
 	}
 }
 
-// takes reports whether an argument is an option that code follows, and gives
-// the code that stands with it.
-func (in interpreter) takes(arg string) (found bool, code string) {
-	for _, option := range in.code {
-		switch {
-		case arg == option:
-			return true, ""
-		case strings.HasPrefix(option, "--"):
-			if rest, ok := strings.CutPrefix(arg, option+"="); ok {
-				return true, rest
-			}
-		case len(option) == 2 && option[0] == '-' && len(arg) > 2 && arg[0] == '-' && arg[1] != '-':
-			// A cluster: -ne CODE, -lane CODE, -cCODE.
-			if letters, rest, ok := strings.Cut(arg[1:], option[1:]); ok && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzSEIB0123456789.") == "" {
-				return true, rest
-			}
-		}
-	}
-	return false, ""
-}
-
-func (j *judge) judgeCode(in interpreter, code string, dynamic bool, about string) {
+func (j *judge) judgeCode(destroy, code string, dynamic bool, about string) {
 	switch {
-	case regexp.MustCompile(in.destroy).MatchString(code):
+	case regexp.MustCompile(destroy).MatchString(code):
 		j.found(Caution, about, "runs code that can delete files or run commands")
 	case dynamic && (strings.HasPrefix(code, "$") || strings.HasPrefix(code, "`")):
 		j.found(Caution, about, "the command cannot be read for certain: the code is known to the shell only")

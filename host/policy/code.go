@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// codeOptions are the options after which an interpreter takes a program in
+// its own language.
+func codeOptions(name string) []string {
+	switch {
+	case strings.HasPrefix(name, "python"), strings.HasPrefix(name, "pypy"):
+		return []string{"-c"}
+	case strings.HasPrefix(name, "perl"):
+		return []string{"-e", "-E"}
+	case strings.HasPrefix(name, "ruby"), strings.HasPrefix(name, "lua"):
+		return []string{"-e"}
+	case name == "node", name == "nodejs", name == "bun", name == "tsx":
+		return []string{"-e", "--eval", "-p", "--print", "-pe"}
+	case name == "deno":
+		return []string{"eval"}
+	case strings.HasPrefix(name, "php"):
+		return []string{"-r", "-R", "-B", "-E"}
+	case name == "rscript", name == "r", name == "osascript", name == "julia":
+		return []string{"-e", "-E", "--eval"}
+	}
+	return nil
+}
+
+// Code gives the programs that a command hands to an interpreter, on its
+// command line or on its input. Piped is true where such a program comes from
+// another command.
+func (c *Command) Code() (texts []Word, piped bool) {
+	options := codeOptions(c.Program())
+	if options == nil {
+		return nil, false
+	}
+	args := c.Words[1:]
+	for i, w := range args {
+		at, code := takesCode(options, w.Text)
+		if !at {
+			continue
+		}
+		if w.Text = code; code == "" && i+1 < len(args) {
+			w = args[i+1]
+		}
+		texts = append(texts, w)
+	}
+	script := slices.ContainsFunc(args, func(w Word) bool { return w.Text == "-m" || !strings.HasPrefix(w.Text, "-") })
+	switch {
+	case texts != nil || script:
+	case c.Input != nil:
+		texts = []Word{*c.Input}
+	default:
+		return nil, c.Piped
+	}
+	return texts, false
+}
+
+// takesCode reports whether an argument is an option that code follows, and
+// gives the code that stands with it.
+func takesCode(options []string, arg string) (found bool, code string) {
+	for _, option := range options {
+		switch {
+		case arg == option:
+			return true, ""
+		case strings.HasPrefix(option, "--"):
+			if rest, ok := strings.CutPrefix(arg, option+"="); ok {
+				return true, rest
+			}
+		case len(option) == 2 && option[0] == '-' && len(arg) > 2 && arg[0] == '-' && arg[1] != '-':
+			// A cluster: -ne CODE, -lane CODE, -cCODE.
+			letters, rest, ok := strings.Cut(arg[1:], option[1:])
+			if ok && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzSEIB0123456789.") == "" {
+				return true, rest
+			}
+		}
+	}
+	return false, ""
+}
+
+// mentioned reports whether the program that a command hands to an interpreter
+// names what the pattern is about. Not certain is said of code that only the
+// shell knows. A program can put together any name: this finds those that are
+// written out.
+func (p *pattern) mentioned(c command) (found, certain bool) {
+	exportedCommand := c.exported()
+	texts, piped := exportedCommand.Code()
+	if name := exportedCommand.Program(); strings.HasSuffix(name, "awk") {
+		texts = exportedCommand.Words[1:]
+	}
+	for _, text := range texts {
+		words := wordsOfCode(text.Text)
+		for i := range words {
+			if matched, _ := p.matchWords(command{words: words[i:]}); matched {
+				return true, true
+			}
+		}
+		piped = piped || text.Dynamic && (strings.HasPrefix(text.Text, "$") || strings.HasPrefix(text.Text, "`"))
+	}
+	return piped, false
+}
+
+// wordsOfCode gives what could be words of a command in a program.
+func wordsOfCode(code string) (words []word) {
+	for _, text := range strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;:()[]{}<>|&!$%@\\", r) }) {
+		words = append(words, word{text: text})
+	}
+	return words
+}
