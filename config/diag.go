@@ -156,6 +156,29 @@ func (d Diagnostics) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
+// Brief gives the errors in one line, with their places.
+func (d Diagnostics) Brief() string {
+	var all []string
+	for _, one := range d {
+		if one.Severity == "error" {
+			all = append(all, fmt.Sprintf("%s:%d:%d: %s", one.File, one.Line, one.Column, strings.TrimSuffix(one.Detail, ".")))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// Redacted gives the diagnostics with their texts passed through clean.
+func (d Diagnostics) Redacted(clean func(string) string) Diagnostics {
+	d = slices.Clone(d)
+	for i := range d {
+		d[i].Detail, d[i].Suggestion = clean(d[i].Detail), clean(d[i].Suggestion)
+		whole := *d[i].diag
+		whole.Detail = clean(whole.Detail)
+		d[i].diag = &whole
+	}
+	return d
+}
+
 // diagnostic makes the public form of a diagnostic.
 func diagnostic(diag *hcl.Diagnostic, file *hcl.File) Diagnostic {
 	p := Diagnostic{Severity: "error", Summary: diag.Summary, Detail: diag.Detail, diag: diag, file: file}

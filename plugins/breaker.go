@@ -27,7 +27,7 @@ const costFactor = 3
 // recallFailures takes the failed starts of earlier hosts into account, unless
 // the program or its configuration has changed since. The lock is held.
 func (p *plugin) recallFailures() {
-	if p.recalled {
+	if p.recalled || p.manager.options.Anew {
 		return
 	}
 	p.recalled = true

@@ -83,6 +83,8 @@ type Options struct {
 	// Prepare changes the command of a plugin before it starts, such as to
 	// confine it. An error keeps the plugin from starting. Nil leaves it be.
 	Prepare func(Launch) error
+	// Anew starts plugins whatever failures earlier hosts had with them.
+	Anew bool
 	// CancelGrace is how long a call whose context has ended may take to
 	// answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration

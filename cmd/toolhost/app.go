@@ -31,6 +31,7 @@ type app struct {
 	redactor  *atomic.Pointer[redact.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
+	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
 	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting

@@ -166,7 +166,9 @@ func (c *checker) file(at string, content *argv.Content) {
 // plugins tells of the plugins that give no tools.
 func (c *checker) plugins() {
 	for _, problem := range c.project.Host.Catalog().Problems() {
-		if !c.project.IsServer(problem.Source) {
+		if mistakes := c.project.ConfigMistakes(problem.Source); mistakes.HasErrors() {
+			c.found = append(c.found, mistakes...)
+		} else if !c.project.IsServer(problem.Source) {
 			c.warn(c.declaredAt(problem.Source), "Plugin gives no tools", problem.Err.Message, problem.Err.Suggestion)
 		}
 	}

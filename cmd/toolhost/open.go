@@ -52,7 +52,7 @@ func (a *app) openWith(ctx context.Context, cfg *config.Config, standing *agentf
 	p, err := project.Open(ctx, project.Options{
 		Config: cfg, Reread: held.again, ConfigFiles: held.files, Absent: a.absent, Report: a.report, Broken: broken,
 		Workspace: a.flags.workspace, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts,
-		Patience: a.patience, Version: version(), Logger: a.logger, OnSecrets: a.redactor.Store,
+		Patience: a.patience, Anew: a.anew, Version: version(), Logger: a.logger, OnSecrets: a.redactor.Store,
 		Telemetry:    func(root string) *telemetry.Relay { return a.startTelemetry(ctx, root) },
 		HowToApprove: a.howToApprove,
 	})

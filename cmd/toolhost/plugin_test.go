@@ -283,6 +283,19 @@ func TestPluginSettings(t *testing.T) {
 	u.must("trust")
 	u.fails(1, "agent.hcl:5", "plugin", "describe", "tell")
 	u.fails(1, "agent.hcl:4", "plugin", "describe", "tell")
+	for range 3 { // however often the plugin failed before
+		out, errs, code := u.run("validate", "--json")
+		assert.Equal(t, 2, code, errs)
+		var report struct{ Diagnostics []map[string]any }
+		require.NoError(t, json.Unmarshal([]byte(out), &report), out)
+		require.Len(t, report.Diagnostics, 2, out)
+		for i, line := range []float64{4, 5} {
+			assert.Equal(t, line, report.Diagnostics[i]["line"])
+			assert.Equal(t, "error", report.Diagnostics[i]["severity"])
+			assert.Equal(t, "Invalid plugin config", report.Diagnostics[i]["summary"])
+			assert.NotContains(t, report.Diagnostics[i]["detail"], "?.")
+		}
+	}
 
 	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    token = \"correct-horse\"\n  }\n}\n")
 	u.must("trust")

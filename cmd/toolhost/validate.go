@@ -86,6 +86,7 @@ func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config) (di
 		opening.logger = slog.New(slog.DiscardHandler) // what it would warn of is told with its line
 	}
 	opening.reported = &diags
+	opening.anew = true // the reason is asked for, not that it failed before
 	if a.flags.workspace == "" {
 		diags = append(diags, cfg.CheckTrees()...)
 		if diags.HasErrors() { // the rest is checked as if the root were the file's directory

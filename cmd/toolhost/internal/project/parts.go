@@ -293,6 +293,7 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
 		Prepare:     p.confinePlugin(cfg),
+		Anew:        p.options.Anew,
 	}
 	if p.parts != nil {
 		return p.parts.manager.Succeed(options), nil
@@ -309,7 +310,7 @@ func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
 	}
 	return plugins.Spec{
 		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
-		Config: settings, ResolveConfig: resolveConfig(c), StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
+		Config: settings, ResolveConfig: p.resolveConfig(c), StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
 		IdleTimeout: idleTimeout(c.IdleTimeout), Granted: c.Permissions,
 	}, nil
 }
@@ -331,16 +332,26 @@ func idleTimeout(given time.Duration) time.Duration {
 }
 
 // resolveConfig checks a plugin's config block against the schema that the
-// plugin declares, so that mistakes are told with their lines.
-func resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
+// plugin declares, and keeps the mistakes with their lines.
+func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
 	return func(declared json.RawMessage) (json.RawMessage, error) {
 		settings, diags := c.Config.JSON(declared)
-		if err := diags.Err(); err != nil {
-			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %w", c.Name, err).
-				Suggest("Mend the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos, c.Name)
+		diags = diags.Redacted(p.Recorder.Redactor().String)
+		p.configMistakes.Store("plugin "+c.Name, diags)
+		if diags.HasErrors() {
+			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %s", c.Name, diags.Brief()).
+				Suggest("Correct the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos, c.Name)
 		}
 		return settings, nil
 	}
+}
+
+// ConfigMistakes are the mistakes in the config block of a source that is a
+// plugin, as far as its own schema was seen.
+func (p *Project) ConfigMistakes(source string) config.Diagnostics {
+	found, _ := p.configMistakes.Load(source)
+	mistakes, _ := found.(config.Diagnostics)
+	return mistakes
 }
 
 // cacheDir is a directory of the user's cache, "" where the user has none.

@@ -66,6 +66,8 @@ type Options struct {
 	// Patience is how long to wait for the tools of MCP servers that are not
 	// known yet. Zero starts no server.
 	Patience time.Duration
+	// Anew starts plugins whatever failures are remembered of them.
+	Anew bool
 	// Version is told to plugins and MCP servers as toolhost's.
 	Version string
 	// Logger receives what goes wrong beside the calls.
@@ -110,7 +112,8 @@ type Project struct {
 	retiring    sync.WaitGroup // of parts that have been replaced
 	toldRefused atomic.Bool    // doctor was told of a change that is not used
 
-	pluginSecrets pluginSecrets
+	pluginSecrets  pluginSecrets
+	configMistakes sync.Map // of sources, config.Diagnostics
 }
 
 // UsageError is a mistake in agent.hcl or on the command line.
