@@ -19,12 +19,20 @@ func recipes(t *testing.T) map[string]string {
 	page, err := os.ReadFile("../../docs/COOKBOOK.md")
 	require.NoError(t, err)
 	found := make(map[string]string)
-	for _, match := range regexp.MustCompile("(?ms)^```hcl\n(.*?)^```").FindAllStringSubmatch(string(page), -1) {
-		first, _, _ := strings.Cut(match[1], "\n")
+	for _, block := range fenced(string(page), "hcl") {
+		first, _, _ := strings.Cut(block, "\n")
 		require.NotContains(t, found, first, "two recipes begin alike")
-		found[first] = match[1]
+		found[first] = block
 	}
 	return found
+}
+
+// fenced are the code blocks of a language in a page.
+func fenced(page, language string) (blocks []string) {
+	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+		blocks = append(blocks, match[1])
+	}
+	return blocks
 }
 
 // TestCookbook has validate check every recipe, with its examples and rejects.
@@ -36,7 +44,22 @@ func TestCookbook(t *testing.T) {
 			stdout, stderr, code := runIn(t, dir, "validate")
 			assert.Zero(t, code, stderr)
 			assert.Contains(t, stdout, "is valid")
+			_, stderr, code = runIn(t, dir, "fmt", "--check")
+			assert.Zero(t, code, stderr)
 		})
+	}
+}
+
+// TestEveryRecipeIsCalled wants a test to name every recipe, and thus to call it.
+func TestEveryRecipeIsCalled(t *testing.T) {
+	var tests strings.Builder
+	for _, name := range []string{"cookbook_test.go", "cookbook_linux_test.go"} {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		tests.Write(source)
+	}
+	for first := range recipes(t) {
+		assert.True(t, strings.Contains(tests.String(), "`"+first+"`") || strings.Contains(tests.String(), `"`+first+`"`), first)
 	}
 }
 
@@ -47,7 +70,7 @@ func TestCookbookRuns(t *testing.T) {
 		calls [][2]string       // args and what is printed
 		fails map[string]string // args to what the error says
 	}{
-		"jq": {
+		`tool "jq" {`: {
 			texts{"x.json": `{"a":[1,2],"n":"-5"}`, "more.json": `{"b":3}`},
 			[][2]string{
 				{"-c .a x.json", "[1,2]\n"},
@@ -65,7 +88,7 @@ func TestCookbookRuns(t *testing.T) {
 				"-L /tmp . x.json": "not among",
 			},
 		},
-		"sqlite3": {
+		`tool "sqlite3" {`: {
 			texts{},
 			[][2]string{
 				{"app.db 'create table t(a, b)'", ""},
@@ -85,7 +108,7 @@ func TestCookbookRuns(t *testing.T) {
 				"app.db 'select 1' '.read x'":          "at most 2",
 			},
 		},
-		"tsc": {
+		`tool "tsc" {`: {
 			texts{"a.ts": "const a: number = 'x'\n", "b.ts": "export const b: number = 1\n"},
 			[][2]string{{"--outDir=dist --target es2022 b.ts", ""}},
 			map[string]string{
@@ -97,11 +120,12 @@ func TestCookbookRuns(t *testing.T) {
 		},
 	}
 	all := recipes(t)
-	for name, tt := range tests {
+	for recipe, tt := range tests {
+		name := strings.Split(recipe, `"`)[1]
 		t.Run(name, func(t *testing.T) {
 			testneed.Program(t, name)
 			dir := t.TempDir()
-			tt.files["agent.hcl"] = all["tool \""+name+"\" {"]
+			tt.files["agent.hcl"] = all[recipe]
 			plant(t, dir, tt.files)
 			for _, call := range tt.calls {
 				stdout, stderr, code := runIn(t, dir, "call", name, "args="+call[0])

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -139,9 +138,9 @@ func (p *exampleProject) readme() string {
 	page := p.read("README.md")
 	assert.LessOrEqual(p.t, strings.Count(page, "\n"), 45, "a README of one screen")
 	var printed strings.Builder
-	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(page, -1) {
-		stdout, stderr, code := p.run("sh", "-euc", block[1])
-		require.Zero(p.t, code, "%s\n%s%s", block[1], stdout, stderr)
+	for _, block := range fenced(page, "sh") {
+		stdout, stderr, code := p.run("sh", "-euc", block)
+		require.Zero(p.t, code, "%s\n%s%s", block, stdout, stderr)
 		printed.WriteString(stdout)
 	}
 	return printed.String()

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,11 +17,7 @@ func readmeBlocks(t *testing.T, language string) []string {
 	t.Helper()
 	data, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	var blocks []string
-	for _, found := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(data), -1) {
-		blocks = append(blocks, found[1])
-	}
-	return blocks
+	return fenced(string(data), language)
 }
 
 // TestREADMECommands runs the commands that the README shows to begin with.

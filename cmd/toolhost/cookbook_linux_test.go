@@ -1,0 +1,278 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// kitchen gives a project with one recipe of the cookbook as its approved
+// agent.hcl, and the variables of more.
+func kitchen(t *testing.T, recipe string, files texts, more ...string) *exampleProject {
+	t.Helper()
+	text, there := recipes(t)[recipe]
+	require.True(t, there, "the cookbook has no recipe that begins with %q", recipe)
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": text})
+	plant(t, dir, files)
+	path := "PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH")
+	p := &exampleProject{t, dir, environment(t.TempDir(), append([]string{path}, more...)...)}
+	return p
+}
+
+// standIn puts a program of this name on the PATH, a script outside of the
+// workspace. It stands for a program that talks to a server.
+func (p *exampleProject) standIn(name, script string) {
+	p.t.Helper()
+	dir := testneed.VisibleDir(p.t)
+	require.NoError(p.t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
+	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// needs skips where one of the programs is missing.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		testneed.Program(t, program)
+	}
+}
+
+func TestCookbookNetwork(t *testing.T) {
+	const recipe = `variable "packages" { default = "https://packages.example.com" }`
+	needs(t, "curl")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s\n", r.URL.Path) }))
+	defer server.Close()
+	p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_packages="+server.URL)
+	p.calls([]projectCall{
+		{[]string{"latest_version", "package=left-pad"}, `^/left-pad/latest\n$`, false},
+		{[]string{"latest_version", "package=../admin"}, `must match the pattern`, true},
+	})
+	withoutGrant := strings.Replace(p.read("agent.hcl"), "  network = \"allow\"\n", "", 1)
+	plant(t, p.dir, texts{"agent.hcl": withoutGrant})
+	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"}, `network = "allow" in tool "latest_version"`, true}})
+}
+
+func TestCookbookNodeModules(t *testing.T) {
+	t.Run("npm ci", func(t *testing.T) {
+		const recipe = `tool "install_dependencies" {`
+		needs(t, "npm", "node")
+		p := kitchen(t, recipe, texts{
+			"package.json":       `{"name":"app","version":"1.0.0","dependencies":{"hello":"file:hello"}}`,
+			"hello/package.json": `{"name":"hello","version":"1.0.0","bin":"hello.js","scripts":{"install":"touch ../ran"}}`,
+			"hello/hello.js":     "console.log('hello')\n",
+			"package-lock.json": `{"name":"app","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{
+				"":{"name":"app","version":"1.0.0","dependencies":{"hello":"file:hello"}},
+				"hello":{"version":"1.0.0","bin":{"hello":"hello.js"},"hasInstallScript":true},
+				"node_modules/hello":{"resolved":"hello","link":true}}}`,
+		})
+		p.calls([]projectCall{{[]string{"install_dependencies"}, `added 1 package`, false}})
+		assert.FileExists(t, filepath.Join(p.dir, "node_modules/hello/hello.js"))
+		assert.NoFileExists(t, filepath.Join(p.dir, "ran"))
+	})
+	t.Run("npx", func(t *testing.T) {
+		const recipe = `tool "eslint" {`
+		needs(t, "npx", "node")
+		p := kitchen(t, recipe, texts{
+			"package.json":                     `{"name":"app","version":"1.0.0"}`,
+			"node_modules/eslint/package.json": `{"name":"eslint","version":"9.0.0","bin":"cli.js"}`,
+			"node_modules/eslint/cli.js":       "#!/usr/bin/env node\nconsole.log(process.argv.slice(2).join(' ')); process.exit(1)\n",
+			"node_modules/.bin/":               "",
+		})
+		p.calls([]projectCall{{[]string{"eslint"}, `eslint`, true}})
+		require.NoError(t, os.Chmod(filepath.Join(p.dir, "node_modules/eslint/cli.js"), 0o755))
+		require.NoError(t, os.Symlink("../eslint/cli.js", filepath.Join(p.dir, "node_modules/.bin/eslint")))
+		p.calls([]projectCall{
+			{[]string{"eslint", `files=["package.json","-x"]`}, `^-- package\.json -x\n$`, false},
+			{[]string{"eslint", `files=["/etc"]`}, `outside`, true},
+		})
+	})
+	t.Run("script", func(t *testing.T) {
+		const recipe = `tool "typecheck" {`
+		needs(t, "node")
+		p := kitchen(t, recipe, texts{"node_modules/typescript/bin/tsc": "console.log(process.argv.slice(2).join(' ')); process.exit(2)\n"})
+		p.calls([]projectCall{{[]string{"typecheck"}, `^--noEmit -p tsconfig\.json\n$`, false}})
+	})
+}
+
+func TestCookbookVenv(t *testing.T) {
+	p := kitchen(t, `tool "pytest" {`, texts{"tests/": "", ".venv/bin/python": "#!/bin/sh\necho \"$0 $*\"\n"})
+	require.NoError(t, os.Chmod(filepath.Join(p.dir, ".venv/bin/python"), 0o755))
+	p.calls([]projectCall{
+		{[]string{"pytest"}, `^\.venv/bin/python -m pytest -q -- tests\n$`, false},
+		{[]string{"pytest", `paths=["../x"]`}, `outside`, true},
+	})
+}
+
+func TestCookbookDatabases(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		const recipe = `tool "query_db" {`
+		needs(t, "sqlite3")
+		p := kitchen(t, recipe, texts{})
+		_, stderr, code := p.run("sqlite3", "app.db", "CREATE TABLE users (name); INSERT INTO users VALUES ('ann')")
+		require.Zero(t, code, stderr)
+		p.calls([]projectCall{
+			{[]string{"query_db", "sql=SELECT * FROM users LIMIT 5"}, `^\[\{"name":"ann"\}\]\n$`, false},
+			{[]string{"query_db", "sql=SELECT * FROM users LIMIT 0"}, `^\[\]\n$`, false},
+			{[]string{"query_db", "sql=WITH x AS (SELECT 1) DELETE FROM users"}, `readonly`, true},
+			{[]string{"query_db", "sql=.shell id"}, `must match the pattern`, true},
+		})
+	})
+	t.Run("server", func(t *testing.T) {
+		const recipe = `tool "query_orders" {`
+		p := kitchen(t, recipe, texts{}, "ORDERS_DB_PASSWORD=swordfish-1234")
+		p.standIn("psql", `[ "$PGPASSWORD" = swordfish-1234 ] && echo "$PGUSER@$PGHOST/$PGDATABASE: $4 $PGPASSWORD"`)
+		p.calls([]projectCall{
+			{[]string{"query_orders", "sql=SELECT 1"}, `^reader@db\.example\.com/orders: --command=SELECT 1 \S*\n$`, false},
+			{[]string{"query_orders", `sql=\! id`}, `must match the pattern`, true},
+		})
+		stdout, _, _ := p.toolhost("call", "query_orders", "sql=SELECT 1", "--json")
+		assert.NotContains(t, stdout, "swordfish")
+	})
+	t.Run("socket", func(t *testing.T) {
+		const recipe = `variable "sockets" { default = "/run/postgresql" }`
+		needs(t, "curl")
+		dir := testneed.VisibleDir(t)
+		listener, err := net.Listen("unix", filepath.Join(dir, "db.sock"))
+		require.NoError(t, err)
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "answered") })}
+		go func() { _ = server.Serve(listener) }()
+		defer server.Close()
+		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_sockets="+dir)
+		p.standIn("psql", `exec curl --silent --show-error --unix-socket "$PGHOST/db.sock" http://database/`)
+		stdout, _, _ := p.toolhost("call", "head", "args=agent.hcl", "--json")
+		if !strings.Contains(stdout, `"sandbox":"full"`) {
+			p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `curl`, true}})
+			testneed.Missing(t, "the sandbox has no level full here")
+		}
+		p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `^answered\n$`, false}})
+		withoutGrant := strings.Replace(p.read("agent.hcl"), "  write = [var.sockets]\n", "", 1)
+		plant(t, p.dir, texts{"agent.hcl": withoutGrant})
+		p.calls([]projectCall{{[]string{"query_local", "sql=SELECT 1"}, `curl`, true}})
+	})
+}
+
+func TestCookbookMonorepo(t *testing.T) {
+	testneed.Program(t, "go")
+	p := kitchen(t, "# agent.hcl", texts{
+		"services/api/go.mod":      "module example.org/api\n\ngo 1.26\n",
+		"services/api/api_test.go": "package api\n\nimport \"testing\"\n\nfunc Test(*testing.T) {}\n",
+		"libs/note.txt":            "shared\n",
+		"other.txt":                "not shared\n",
+	})
+	page, err := os.ReadFile("../../docs/COOKBOOK.md")
+	require.NoError(t, err)
+	for _, block := range fenced(string(page), "yaml") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(block, "# "), "\n")
+		plant(t, p.dir, texts{name: block})
+	}
+	p.env = append(p.env, "GOFLAGS=", "GOTOOLCHAIN=local", "GOPROXY=off")
+	p.calls([]projectCall{
+		{[]string{"list_commands"}, `"name":"api:where"`, false},
+		{[]string{"run_command", "command=api:where"}, `(?m)^api$`, false},
+		{[]string{"go_test", "service=api"}, `ok\s+example\.org/api`, false},
+		{[]string{"go_test", "service=../x"}, `api`, true},
+		{[]string{"write_file", "path=services/api/Taskfile.yml", "content=x"}, `protected`, true},
+	})
+
+	const nested = "# services/api/agent.hcl"
+	part := kitchen(t, nested, texts{})
+	plant(t, p.dir, texts{"services/api/agent.hcl": part.read("agent.hcl")})
+	part.dir = filepath.Join(p.dir, "services/api")
+	part.calls([]projectCall{
+		{[]string{"list_commands"}, `"name":"where"`, false},
+		{[]string{"run_command", "command=where"}, `(?m)^api$`, false},
+		{[]string{"read_file", "path=../../libs/note.txt"}, `shared`, false},
+		{[]string{"read_file", "path=../../other.txt"}, `outside the workspace`, true},
+		{[]string{"go_test", "service=api"}, `no tool named`, true},
+	})
+}
+
+func TestCookbookHTTP(t *testing.T) {
+	t.Run("web_fetch", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a page of the wiki") }))
+		defer server.Close()
+		p := kitchen(t, `variable "wiki" { default = "wiki.example.internal" }`, texts{})
+		p.calls([]projectCall{{[]string{"web_fetch", "url=" + server.URL}, `127\.0\.0\.1`, true}})
+		p.env = append(p.env, "TOOLHOST_VAR_wiki=127.0.0.1")
+		p.calls([]projectCall{{[]string{"web_fetch", "url=" + server.URL}, `\.agent/cache/webfetch/`, false}})
+	})
+	t.Run("token", func(t *testing.T) {
+		const recipe = `variable "tracker" { default = "https://tracker.example.com/api" }`
+		needs(t, "curl")
+		var asked []string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer s3cret-token" {
+				http.Error(w, `{"error":"who are you?"}`, http.StatusUnauthorized)
+				return
+			}
+			asked = append(asked, r.Method+" "+r.URL.Path+" "+r.FormValue("q")+r.FormValue("text"))
+			fmt.Fprintf(w, "[{\"id\":7,\"state\":%q,\"seen\":%q}]\n", r.FormValue("state"), r.Header.Get("Authorization"))
+		}))
+		defer server.Close()
+		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_tracker="+server.URL)
+		p.calls([]projectCall{{[]string{"search_issues", "text=x"}, `who are you\?`, true}})
+		p.env = append(p.env, "TRACKER_TOKEN=s3cret-token")
+		p.calls([]projectCall{
+			{[]string{"search_issues", "text=@/etc/passwd & more"}, `"id":7,"state":"open"`, false},
+			{[]string{"comment", "issue=7", "text=--help 'me'", "--yes"}, `"id":7`, false},
+			{[]string{"comment", "issue=0", "text=x", "--yes"}, `issue`, true},
+		})
+		assert.Equal(t, []string{"GET /issues @/etc/passwd & more", "POST /issues/7/comments --help 'me'"}, asked)
+		_, _, code := p.toolhost("call", "comment", "issue=7", "text=x")
+		assert.Equal(t, exitDenied, code, "a comment waits for a person")
+		stdout, _, _ := p.toolhost("call", "search_issues", "text=x", "--json")
+		assert.Contains(t, stdout, `"success":true`)
+		p.keeps("s3cret-token", stdout)
+	})
+}
+
+// keeps wants a secret to be in nothing that was printed, nor in the record.
+func (p *exampleProject) keeps(secret string, printed ...string) {
+	p.t.Helper()
+	for _, args := range [][]string{{"events"}, {"trust", "--show"}, {"events", "--json"}} {
+		stdout, stderr, _ := p.toolhost(args...)
+		printed = append(printed, stdout, stderr)
+	}
+	assert.NotContains(p.t, strings.Join(printed, "\n"), secret)
+	require.NoError(p.t, filepath.WalkDir(filepath.Join(p.dir, ".agent"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		assert.NotContains(p.t, string(data), secret, path)
+		return err
+	}))
+}
+
+func TestCookbookSecrets(t *testing.T) {
+	p := kitchen(t, `variable "deploy_key" {`, texts{
+		"scripts/deploy.sh": "echo \"deploying $1 with $DEPLOY_KEY\"\necho \"token: $SLACK_TOKEN, mine: $MY_TOKEN\"\nexit 3\n",
+		".env":              "PASSWORD=in-a-file\n",
+	}, "TOOLHOST_VAR_deploy_key=k3y-of-the-door", "SLACK_TOKEN=xoxb-12345", "MY_TOKEN=of-the-shell")
+	_, _, code := p.toolhost("call", "deploy", "version=v1.2.3")
+	assert.Equal(t, exitDenied, code, "a person decides")
+	stdout, stderr, code := p.toolhost("call", "deploy", "version=v1.2.3", "--yes")
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, stdout+stderr, "deploying v1.2.3 with ")
+	assert.Regexp(t, `token: \S+, mine: \n`, stdout+stderr)
+	p.keeps("k3y-of-the-door", stdout, stderr)
+	p.keeps("xoxb-12345", stdout, stderr)
+	p.keeps("of-the-shell", stdout, stderr)
+	p.calls([]projectCall{
+		{[]string{"write_file", "path=scripts/deploy.sh", "content=env"}, `protected`, true},
+		{[]string{"deploy", "version=v1; env", "--yes"}, `must match the pattern`, true},
+		{[]string{"read_file", "path=.env"}, `.`, true},
+	})
+	stdout, stderr, _ = p.toolhost("call", "head", "args=.env")
+	assert.NotContains(t, stdout+stderr, "in-a-file")
+}
