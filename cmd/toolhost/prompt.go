@@ -93,7 +93,7 @@ func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) er
 		if file, err := keep(body); err == nil {
 			where = "above, or in " + show.Word(file)
 		}
-		fmt.Fprintf(a.err, "\nRead all %d lines %s (sha256 %s).\n%s\n", lines, where, show.Digest(body), q.Headline())
+		fmt.Fprintf(a.err, "\nRead all %d lines %s (sha256 %s).\n%s\n", lines, where, show.Digest(body), noted(a.err, q.Headline(), 2))
 	}
 	fmt.Fprintln(a.err)
 	return nil

@@ -51,7 +51,7 @@ func (q Question) Headline() string {
 	if q.Rule == "" {
 		return text + "?"
 	}
-	return text + "? (rule " + Word(q.Rule) + ")"
+	return text + "? (rule " + head(Word(q.Rule), mostObject) + ")"
 }
 
 // head is the beginning of a text; the whole stands below.
@@ -137,7 +137,10 @@ func labelled(label, text string, width int) string {
 
 // param shows a parameter, texts without the quotes of JSON.
 func (q Question) param(p Param, width int) string {
-	label := "  " + head(Line(p.Name), mostTitle) + ": "
+	label, name := "  "+Word(p.Name)+": ", ""
+	if columns(label) > min(width/3, mostTitle) {
+		label, name = "  its value: ", labelled("  name: ", p.Name, width)
+	}
 	var text string
 	isText := json.Unmarshal(p.Value, &text) == nil && len(p.Value) > 0 && p.Value[0] == '"'
 	switch {
@@ -148,7 +151,7 @@ func (q Question) param(p Param, width int) string {
 	case p.Name == "content" && q.hasDiff(): // the diff has it
 		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
 	}
-	return labelled(label, text, width)
+	return name + labelled(label, text, width)
 }
 
 // hasDiff reports whether the effect is a diff, and so shows what a file will
