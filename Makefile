@@ -14,9 +14,10 @@ all: build
 # put. Tests are built in the same way: one of the two is compiled, not both.
 export CGO_ENABLED ?= 0
 
-# Programs do not tell where they were built, and one build does for all
-# directories.
-export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) $(if $(findstring -trimpath,$(shell $(GO) env GOFLAGS)),,-trimpath))
+# Programs do not tell where they were built, and have no tables for debuggers:
+# linking takes half as long. One build does for all directories.
+FLAGS := -trimpath -ldflags=-s
+export GOFLAGS := $(strip $(filter-out $(FLAGS),$(shell $(GO) env GOFLAGS)) $(FLAGS))
 
 # build makes the programs side by side, as they are to be installed.
 build:

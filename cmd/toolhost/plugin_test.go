@@ -35,7 +35,7 @@ func newPluginUser(t *testing.T) *pluginUser {
 	t.Helper()
 	home := t.TempDir()
 	env := append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home+"/data", "XDG_CONFIG_HOME="+home+"/config", "XDG_CACHE_HOME="+home+"/cache",
-		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "GOFLAGS=", "TOOLHOST_TRUST=")
+		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "TOOLHOST_TRUST=")
 	return &pluginUser{t: t, home: home, dir: t.TempDir(), env: env}
 }
 
