@@ -10,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/clientconfig"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 // clientFlags are the flags of toolhost install and uninstall.
@@ -21,6 +19,7 @@ type clientFlags struct {
 	name    string
 	project bool
 	print   bool
+	link    bool
 }
 
 func clientIDs() []string {
@@ -48,28 +47,18 @@ directory.`,
 		Example: `  toolhost install claude-code
   toolhost install vscode --project
   toolhost install claude-desktop --workspace ~/src/demo --toolset agent
-  toolhost install codex --print`,
+  toolhost install codex --print
+  toolhost install cursor --link`,
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: clientIDs(),
 		RunE:      func(_ *cobra.Command, args []string) error { return a.install(args[0], flags) },
 	}
 	a.registerClientFlags(c, &flags)
 	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
+	c.Flags().BoolVar(&flags.link, "link", false, "print a link that has the client take the server over, and write nothing (Cursor, VS Code)")
+	c.MarkFlagsMutuallyExclusive("print", "link")
 	a.toolsetFlag(c)
 	return c
-}
-
-// warnOfToolset tells of a toolset that there is not here. Another project, in
-// which the client starts the server as well, may have it.
-func (a *app) warnOfToolset() {
-	cfg, err := a.loadConfig()
-	if err != nil {
-		return // which serve and validate tell
-	}
-	if _, err := project.SelectToolset(cfg, a.flags.toolset); err != nil {
-		e := tool.AsError(err)
-		fmt.Fprintf(a.err, "%s %s, so the server does not start here.\n  %s\n", a.painter.yellow("!"), e.Message, e.Suggestion)
-	}
 }
 
 func (a *app) uninstallCommand() *cobra.Command {
@@ -105,14 +94,13 @@ func (a *app) install(id string, flags clientFlags) error {
 	if err != nil {
 		return err
 	}
-	a.warnOfToolset()
-	if flags.print {
-		change, err := client.Install(file, nil, server)
-		if err == nil {
-			fmt.Fprintf(a.err, "For %s:\n", file)
-			_, err = a.out.Write(change.After)
-		}
-		return err
+	found := a.examineFor(id)
+	defer func() { found.warn(a, client) }()
+	if client.FiltersEnv() {
+		server.Env = found.env()
+	}
+	if flags.print || flags.link {
+		return a.showEntry(client, file, server, flags.link)
 	}
 	change, err := client.Install(file, before, server)
 	if err != nil {
@@ -133,8 +121,29 @@ func (a *app) install(id string, flags clientFlags) error {
 		strings.Join(append([]string{server.Command}, server.Args...), " "))
 	a.tellBackup(change)
 	fmt.Fprintln(a.out, "  "+client.After)
-	a.fillCache()
+	if found.standing != nil && len(found.standing.Config.Servers) > 0 {
+		a.fillCache()
+	}
 	return nil
+}
+
+// showEntry prints what install would write, as a file of its own or as a link.
+func (a *app) showEntry(client *clientconfig.Client, file string, server clientconfig.Server, asLink bool) error {
+	if asLink {
+		link, err := client.Link(server)
+		if err != nil {
+			return usage(err)
+		}
+		fmt.Fprintln(a.out, link)
+		return nil
+	}
+	change, err := client.Install(file, nil, server)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "For %s:\n", file)
+	_, err = a.out.Write(change.After)
+	return err
 }
 
 func (a *app) uninstall(id string, flags clientFlags) error {
@@ -146,7 +155,11 @@ func (a *app) uninstall(id string, flags clientFlags) error {
 	if err != nil {
 		return err
 	}
-	change, err := client.Uninstall(file, before, flags.name)
+	original, err := clientconfig.ReadOriginal(file)
+	if err != nil {
+		return err
+	}
+	change, err := client.Uninstall(file, before, original, flags.name)
 	if err != nil {
 		return err
 	}

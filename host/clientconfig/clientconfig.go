@@ -19,14 +19,58 @@ type Server struct {
 	// Command and Args are the program and its arguments.
 	Command string
 	Args    []string
+	// Env are the environment variables that the server needs, by their names.
+	// Clients that pass the environment on are not told.
+	Env []string
 }
 
 // field is one value of an entry. Those that are not ours to change once they
-// are there, such as whether the server is switched on, are initial.
+// are there, such as whether the server is switched on, are initial; a list
+// that others may add to is shared.
 type field struct {
 	key     string
-	value   any // string, bool, int64 or []string
+	value   any // string, bool, int64, []string or members
 	initial bool
+	shared  bool
+	under   []string // the mappings in the entry that it lies in, once that is there
+}
+
+// members are the fields of a mapping, in their order.
+type members []field
+
+// flat gives the fields of an entry with those of its mappings.
+func flat(fields []field, under ...string) (all []field) {
+	for _, f := range fields {
+		if inner, ok := f.value.(members); ok {
+			all = append(all, flat(inner, append(under[:len(under):len(under)], f.key)...)...)
+			continue
+		}
+		f.under = under
+		all = append(all, f)
+	}
+	return all
+}
+
+// path is where the field is, from the entry on.
+func (f field) path() []string { return append(f.under[:len(f.under):len(f.under)], f.key) }
+
+// over gives the field's value for an entry that has old there.
+func (f field) over(old any) any {
+	list, ok := f.value.([]string)
+	if !ok || !f.shared {
+		return f.value
+	}
+	var merged []string
+	theirs, _ := old.([]any)
+	for _, item := range theirs {
+		merged = append(merged, fmt.Sprint(item))
+	}
+	for _, item := range list {
+		if !slices.Contains(merged, item) {
+			merged = append(merged, item)
+		}
+	}
+	return merged
 }
 
 // format is a language of configuration files.
@@ -61,25 +105,54 @@ func (c *Client) Install(file string, before []byte, s Server) (*Change, error) 
 		return nil, err
 	}
 	path, fields := c.path(data, s.Name), c.fields(data, s)
+	if c.env != nil && len(s.Env) > 0 {
+		fields = append(fields, c.env(s.Env))
+	}
 	old, existed := at(data, path)
 	change.Existed = existed
+	checked := flat(fields)
 	if existed {
-		fields = slices.DeleteFunc(fields, func(f field) bool { return f.initial || same(member(old, f.key), f.value) })
+		fields = repairs(old, checked)
+		checked = fields
 	}
 	if existed && len(fields) == 0 {
 		return change, nil
 	}
-	if change.After, err = c.format.set(before, path, fields); err != nil {
+	if change.After, err = c.format.set(c.begun(before), path, fields); err != nil {
 		return nil, c.refuse(file, err)
 	}
 	return change, c.verify(change, path, func(entry any, found bool) bool {
-		return found && !slices.ContainsFunc(fields, func(f field) bool { return !same(member(entry, f.key), f.value) })
+		return found && !slices.ContainsFunc(checked, func(f field) bool { return !same(member(entry, f), f.value) })
 	})
 }
 
-// Uninstall works out the change that takes the entry of that name out.
-// Nothing is written. The error is a *tool.Error.
-func (c *Client) Uninstall(file string, before []byte, name string) (*Change, error) {
+// begun is a file as it is before the first entry.
+func (c *Client) begun(text []byte) []byte {
+	if len(text) == 0 {
+		return []byte(c.fresh)
+	}
+	return text
+}
+
+// repairs are those fields that are not as they should be in an entry.
+func repairs(entry any, fields []field) (wrong []field) {
+	for _, f := range fields {
+		have := member(entry, f)
+		f.value = f.over(have)
+		if f.initial && have == nil && len(f.under) > 0 { // one of many, such as a variable
+			wrong = append(wrong, f)
+		} else if !f.initial && !same(have, f.value) {
+			wrong = append(wrong, f)
+		}
+	}
+	return wrong
+}
+
+// Uninstall works out the change that takes the entry of that name out, and
+// the mappings that hold nothing else, unless they were there without it in
+// original, the file before anything was installed (nil for no file). Nothing
+// is written. The error is a *tool.Error.
+func (c *Client) Uninstall(file string, before, original []byte, name string) (*Change, error) {
 	change, data, err := c.read(file, before)
 	if err != nil {
 		return nil, err
@@ -91,7 +164,37 @@ func (c *Client) Uninstall(file string, before []byte, name string) (*Change, er
 	if change.After, err = c.format.remove(before, path); err != nil {
 		return nil, c.refuse(file, err)
 	}
+	if err := c.prune(change, path, original); err != nil {
+		return nil, c.refuse(file, err)
+	}
 	return change, c.verify(change, path, func(_ any, found bool) bool { return !found })
+}
+
+// prune takes out the mappings on the way to an entry that hold nothing any
+// more.
+func (c *Client) prune(change *Change, path []string, original []byte) error {
+	was, err := c.format.decode(original)
+	if err != nil {
+		was = nil
+	}
+	_, had := at(was, path)
+	for i := len(path) - 1; i > 0; i-- {
+		is, err := c.format.decode(change.After)
+		if err != nil {
+			return err
+		}
+		holder, there := at(is, path[:i])
+		if inner, ok := holder.(map[string]any); there && (!ok && holder != nil || len(inner) > 0) {
+			return nil
+		}
+		if _, theirs := at(was, path[:i]); !there || theirs && !had {
+			return nil
+		}
+		if change.After, err = c.format.remove(change.After, path[:i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read decodes the file as it is.
@@ -99,7 +202,7 @@ func (c *Client) read(file string, before []byte) (*Change, any, error) {
 	data, err := c.format.decode(before)
 	if err != nil {
 		return nil, nil, tool.Errorf(tool.InvalidArgument, "%s cannot be read: %w", file, err).
-			Suggest("Mend the file; nothing was changed.")
+			Suggest("Fix the file; nothing was changed.")
 	}
 	return &Change{File: file, Before: before, After: before}, data, nil
 }
@@ -112,7 +215,7 @@ func (c *Client) refuse(file string, err error) *tool.Error {
 
 // verify makes sure that nothing but the entry has changed in meaning.
 func (c *Client) verify(change *Change, path []string, entryIsRight func(entry any, found bool) bool) error {
-	was, err := c.format.decode(change.Before)
+	was, err := c.format.decode(c.begun(change.Before))
 	if err != nil {
 		return err
 	}
@@ -141,8 +244,8 @@ func at(data any, path []string) (any, bool) {
 	return data, true
 }
 
-func member(data any, key string) any {
-	value, _ := at(data, []string{key})
+func member(entry any, f field) any {
+	value, _ := at(entry, f.path())
 	return value
 }
 

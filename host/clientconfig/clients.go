@@ -28,6 +28,9 @@ type Client struct {
 	project string                 // relative to the project, "" when there is none
 	path    func(data any, name string) []string
 	fields  func(data any, s Server) []field
+	env     func(names []string) field // nil where the environment is passed on
+	link    func(Server) string        // nil where there are no links
+	fresh   string                     // what a new file begins with
 }
 
 // Machine is where the user's files are.
@@ -109,132 +112,4 @@ func Find(id string) (*Client, error) {
 		return nil, err.Suggest("Did you mean %q? The clients are %s.", near, strings.Join(ids, ", "))
 	}
 	return nil, err.Suggest("The clients are %s.", strings.Join(ids, ", "))
-}
-
-// under is the path of an entry below one key.
-func under(key string) func(any, string) []string {
-	return func(_ any, name string) []string { return []string{key, name} }
-}
-
-// plain are the fields that most clients have.
-func plain(_ any, s Server) []field {
-	return []field{{key: "command", value: s.Command}, {key: "args", value: s.Args}}
-}
-
-// typed are the fields of clients that want to be told the transport.
-func typed(_ any, s Server) []field {
-	return append([]field{{key: "type", value: "stdio"}}, plain(nil, s)...)
-}
-
-// Clients lists all clients, by ID.
-func Clients() []*Client {
-	return []*Client{
-		{
-			ID: "claude-code", Title: "Claude Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: typed,
-			user: func(m Machine) []string { return []string{m.join(m.from("CLAUDE_CONFIG_DIR"), ".claude.json")} }, project: ".mcp.json",
-			After: "Start claude anew; /mcp shows the server.",
-		},
-		{
-			ID: "claude-desktop", Title: "Claude Desktop", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user: func(m Machine) []string {
-				return []string{m.join(m.application(), "Claude", "claude_desktop_config.json")}
-			},
-			After: "Quit Claude Desktop and start it anew.",
-		},
-		{
-			ID: "codex", Title: "Codex", StartsInProject: true, format: tomlFile{}, path: under("mcp_servers"), fields: plain,
-			user: func(m Machine) []string { return []string{m.join(m.from("CODEX_HOME", ".codex"), "config.toml")} }, project: ".codex/config.toml",
-			After: "Start codex anew. Codex reads the file of a project that it trusts.",
-		},
-		{
-			ID: "cursor", Title: "Cursor", ProjectArg: "${workspaceFolder}", format: jsonc{}, path: under("mcpServers"), fields: typed,
-			user: func(m Machine) []string { return []string{m.join(m.Home, ".cursor", "mcp.json")} }, project: ".cursor/mcp.json",
-			After: "Switch the server on in Cursor's settings, under MCP.",
-		},
-		{
-			ID: "gemini-cli", Title: "Gemini CLI", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user: func(m Machine) []string { return []string{m.join(m.Home, ".gemini", "settings.json")} }, project: ".gemini/settings.json",
-			After: "Start gemini anew; /mcp shows the server.",
-		},
-		{
-			ID: "goose", Title: "goose", StartsInProject: true, format: yamlFile{}, path: under("extensions"), fields: gooseFields,
-			user:  gooseFiles,
-			After: "Start goose anew.",
-		},
-		{
-			ID: "opencode", Title: "opencode", StartsInProject: true, format: jsonc{}, path: opencodePath, fields: opencodeFields,
-			user: func(m Machine) []string {
-				dir := m.join(m.config(), "opencode")
-				return []string{m.join(dir, "opencode.json"), m.join(dir, "opencode.jsonc")}
-			}, project: "opencode.json",
-			After: "Start opencode anew.",
-		},
-		{
-			ID: "vscode", Title: "VS Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true, format: jsonc{}, path: under("servers"), fields: typed,
-			user: func(m Machine) []string { return []string{m.join(m.application(), "Code", "User", "mcp.json")} }, project: ".vscode/mcp.json",
-			After: "VS Code asks whether to trust the server when it starts it.",
-		},
-		{
-			ID: "windsurf", Title: "Windsurf", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user:  func(m Machine) []string { return []string{m.join(m.Home, ".codeium", "windsurf", "mcp_config.json")} },
-			After: "Refresh the MCP servers in Cascade.",
-		},
-		{
-			ID: "zed", Title: "Zed", StartsInProject: true, format: jsonc{}, path: under("context_servers"), fields: zedFields,
-			user: zedFiles, project: ".zed/settings.json",
-			After: "Zed takes the change over at once; its agent settings show the server.",
-		},
-	}
-}
-
-func gooseFiles(m Machine) []string {
-	if m.OS == "windows" {
-		return []string{m.join(m.application(), "Block", "goose", "config", "config.yaml")}
-	}
-	return []string{m.join(m.config(), "goose", "config.yaml")}
-}
-
-func gooseFields(_ any, s Server) []field {
-	return []field{
-		{key: "enabled", value: true, initial: true}, {key: "type", value: "stdio"}, {key: "name", value: s.Name},
-		{key: "description", value: "The tools of the project, by toolhost", initial: true},
-		{key: "cmd", value: s.Command}, {key: "args", value: s.Args}, {key: "timeout", value: int64(300), initial: true},
-	}
-}
-
-func zedFiles(m Machine) []string {
-	if m.OS == "windows" {
-		return []string{m.join(m.application(), "Zed", "settings.json")}
-	}
-	return []string{m.join(m.config(), "zed", "settings.json")}
-}
-
-// zedFields has source for the versions of Zed that want to be told that the
-// server does not come from an extension.
-func zedFields(_ any, s Server) []field {
-	return append([]field{{key: "source", value: "custom"}}, plain(nil, s)...)
-}
-
-// opencodePath is mcp.NAME, or mcp.servers.NAME in a file that has the form of
-// opencode 2, which reads both.
-func opencodePath(data any, name string) []string {
-	if opencode2(data) {
-		return []string{"mcp", "servers", name}
-	}
-	return []string{"mcp", name}
-}
-
-func opencode2(data any) bool {
-	servers, ok := at(data, []string{"mcp", "servers"})
-	_, isMap := servers.(map[string]any)
-	_, isServer := at(servers, []string{"command"}) // one that is named so
-	return ok && isMap && !isServer
-}
-
-func opencodeFields(data any, s Server) []field {
-	fields := []field{{key: "type", value: "local"}, {key: "command", value: append([]string{s.Command}, s.Args...)}}
-	if opencode2(data) {
-		return fields
-	}
-	return append(fields, field{key: "enabled", value: true, initial: true})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -94,15 +95,11 @@ func (jsonc) set(text []byte, path []string, fields []field) ([]byte, error) {
 		return nil, err
 	}
 	if _, exists := at(data, path); !exists {
-		entry := make(members, len(fields))
-		for i, f := range fields {
-			entry[i] = field{key: f.key, value: f.value}
-		}
-		text, err = setJSON(text, path, entry)
+		text, err = setJSON(text, path, members(fields))
 		fields = nil
 	}
 	for i := 0; i < len(fields) && err == nil; i++ {
-		text, err = setJSON(text, append(path[:len(path):len(path)], fields[i].key), fields[i].value)
+		text, err = setJSON(text, slices.Concat(path, fields[i].path()), fields[i].value)
 	}
 	if err != nil {
 		return nil, err
@@ -148,9 +145,6 @@ func nest(keys []string, value any) any {
 	}
 	return value
 }
-
-// members is an object, in its order.
-type members []field
 
 func findMember(o *hujson.Object, key string) *hujson.ObjectMember {
 	for i := len(o.Members) - 1; i >= 0; i-- { // the last one counts

@@ -277,8 +277,11 @@ func cutInline(text []byte, start, end int) []byte {
 		return splice(text, start, len(text)-len(after), "")
 	}
 	before := bytes.TrimRight(text[:start], " \t\r\n")
-	if len(before) > 0 && before[len(before)-1] == ',' {
+	switch {
+	case len(before) > 0 && before[len(before)-1] == ',':
 		return splice(text, len(before)-1, end, "")
+	case len(before) > 0 && before[len(before)-1] == '{' && len(rest) > 0 && rest[0] == '}':
+		return splice(text, len(before), len(text)-len(rest), "")
 	}
 	return splice(text, start, end, "")
 }

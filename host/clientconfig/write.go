@@ -37,6 +37,16 @@ func Read(file string) ([]byte, error) {
 	return text, nil
 }
 
+// ReadOriginal gives the content that a file had before the last change that
+// Write made, nil when there was no file.
+func ReadOriginal(file string) ([]byte, error) {
+	real, err := target(file)
+	if err != nil {
+		return nil, failed("read", file, err)
+	}
+	return Read(real + BackupSuffix)
+}
+
 // Write carries out a change: whole or not at all, through symlinks to the
 // file itself, with the file's permissions. The old file is kept beside it,
 // under its name and BackupSuffix. Nothing is written when the file is no

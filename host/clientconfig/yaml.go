@@ -14,17 +14,41 @@ import (
 // yamlFile is YAML. Mappings are edited line by line, by their indentation, as
 // people and programs write them; a mapping in braces is not edited unless it
 // is empty.
-type yamlFile struct{}
+//
+// With list set, the entries are items of a list, and the field name tells
+// them apart.
+type yamlFile struct{ list bool }
 
-func (yamlFile) decode(text []byte) (any, error) {
+func (f yamlFile) decode(text []byte) (any, error) {
 	data := map[string]any{}
 	if err := yaml.Unmarshal(text, &data); err != nil {
 		return nil, err
 	}
+	if f.list {
+		for key, value := range data {
+			if items, ok := value.([]any); ok {
+				data[key] = named(items)
+			}
+		}
+	}
 	return data, nil
 }
 
-var errFlow = errors.New("the mapping is written in braces")
+// named gives the items of a list by their names, or else by their places.
+func named(items []any) map[string]any {
+	all := make(map[string]any)
+	for i, item := range items {
+		fields, _ := item.(map[string]any)
+		name, ok := fields["name"].(string)
+		if _, taken := all[name]; !ok || taken {
+			name = fmt.Sprintf("item %d", i)
+		}
+		all[name] = item
+	}
+	return all
+}
+
+var errFlow = errors.New("it is written in braces or brackets")
 
 // yamlLines is a file that is being edited.
 type yamlLines struct {
@@ -87,8 +111,11 @@ func lookup(text []byte, path []string) (found, parent *pair, err error) {
 			return nil, nil, fmt.Errorf("line %d: anchors and aliases are not edited", node.Line)
 		}
 		p := pairOf(node, key)
-		if p == nil {
-			return nil, parent, nil
+		if node.Kind == yaml.SequenceNode {
+			p, err = itemOf(text, node, key)
+		}
+		if p == nil || err != nil {
+			return nil, parent, err
 		}
 		if node.Style&yaml.FlowStyle != 0 {
 			return nil, nil, fmt.Errorf("line %d: %w", node.Line, errFlow)
@@ -108,6 +135,22 @@ func pairOf(node *yaml.Node, key string) *pair {
 		}
 	}
 	return nil
+}
+
+// itemOf finds the item of a list that has that name. It begins at its dash.
+func itemOf(text []byte, list *yaml.Node, name string) (*pair, error) {
+	for _, item := range list.Content {
+		p := pairOf(item, "name")
+		if p == nil || p.value.Value != name {
+			continue
+		}
+		found := &pair{item.Line - 1, list.Column - 1, item}
+		if line := openYAML(text).lines[found.line]; list.Style&yaml.FlowStyle == 0 && !strings.HasPrefix(line[min(found.indent, len(line)):], "-") {
+			return nil, fmt.Errorf("line %d: the item does not begin in the line of its dash", item.Line)
+		}
+		return found, nil
+	}
+	return nil, nil
 }
 
 // end is the line after a pair: lines that are indented deeper belong to it,
@@ -131,53 +174,84 @@ func (y *yamlLines) end(p *pair) int {
 	return end
 }
 
-func (yamlFile) set(text []byte, path []string, fields []field) ([]byte, error) {
+func (f yamlFile) set(text []byte, path []string, fields []field) ([]byte, error) {
 	entry, parent, err := lookup(text, path)
 	if err != nil {
 		return nil, err
 	}
 	if entry == nil {
-		return createYAML(text, path, parent, fields)
+		return f.create(text, path, parent, fields)
 	}
-	for _, f := range fields {
-		if text, err = setYAML(text, path, f); err != nil {
+	for _, field := range fields {
+		if text, err = setYAML(text, path, field); err != nil {
 			return nil, err
 		}
 	}
 	return text, nil
 }
 
-// createYAML adds an entry at the end of its mapping, which is made if need be.
-func createYAML(text []byte, path []string, parent *pair, fields []field) ([]byte, error) {
+// create adds an entry at the end of its mapping or list, which is made if need
+// be.
+func (f yamlFile) create(text []byte, path []string, parent *pair, fields []field) ([]byte, error) {
 	y := openYAML(text)
 	if parent == nil {
 		y.final = true
-		entry := render(path, 0, 2, fields)
-		y.insert(len(y.lines), entry...)
+		y.insert(len(y.lines), append([]string{yamlString(path[0]) + ":"}, f.entry(path, 2, 2, fields)...)...)
 		return y.bytes(), nil
+	}
+	kind, word := yaml.MappingNode, "mapping"
+	if f.list {
+		kind, word = yaml.SequenceNode, "list"
 	}
 	indent, at := parent.indent+2, y.end(parent)
 	switch v := parent.value; {
-	case v.Kind == yaml.MappingNode && len(v.Content) == 0 && v.Style&yaml.FlowStyle != 0, v.Tag == "!!null":
-		key, _, _ := strings.Cut(y.lines[parent.line], ":")
-		comment := ""
-		if v.LineComment != "" {
-			comment = " " + v.LineComment
-		}
+	case v.Kind == kind && len(v.Content) == 0 && v.Style&yaml.FlowStyle != 0, v.Tag == "!!null":
 		if v.Tag != "!!null" || v.Value != "" {
-			y.lines[parent.line] = key + ":" + comment
+			y.setEmpty(parent, "")
 		}
 		at = parent.line + 1
-	case v.Kind != yaml.MappingNode:
-		return nil, fmt.Errorf("line %d: %s is not a mapping", v.Line, path[0])
+	case v.Kind != kind:
+		return nil, fmt.Errorf("line %d: %s is not a %s", v.Line, path[0], word)
 	case v.Style&yaml.FlowStyle != 0:
 		return nil, fmt.Errorf("line %d: %w", v.Line, errFlow)
+	case f.list:
+		indent = v.Column - 1
 	default:
 		indent = v.Content[0].Column - 1
 	}
 	y.final = true
-	y.insert(at, render(path[len(path)-1:], indent, max(2, indent-parent.indent), fields)...)
+	y.insert(at, f.entry(path, indent, max(2, indent-parent.indent), fields)...)
 	return y.bytes(), nil
+}
+
+// setEmpty writes another value for a key that has nothing in it.
+func (y *yamlLines) setEmpty(p *pair, value string) {
+	key, rest, _ := strings.Cut(y.lines[p.line], ":")
+	y.lines[p.line] = key + ":" + value
+	comment := p.value.LineComment
+	if rest = strings.TrimSpace(rest); strings.HasPrefix(rest, "#") {
+		comment = rest
+	}
+	if comment != "" {
+		y.lines[p.line] += " " + comment
+	}
+}
+
+// entry writes an entry, a mapping below its name or an item of a list.
+func (f yamlFile) entry(path []string, indent, unit int, fields []field) (lines []string) {
+	lead := strings.Repeat(" ", indent)
+	if !f.list {
+		lines, indent = append(lines, lead+yamlString(path[len(path)-1])+":"), indent+unit
+	} else {
+		indent, unit = indent+2, 2
+	}
+	for _, field := range fields {
+		lines = append(lines, renderField(field, indent, unit)...)
+	}
+	if f.list {
+		lines[0] = lead + "- " + lines[0][indent:]
+	}
+	return lines
 }
 
 // setYAML sets one value of an entry that is there.
@@ -192,8 +266,8 @@ func setYAML(text []byte, path []string, f field) ([]byte, error) {
 		if comment := old.value.LineComment; comment != "" && len(lines) == 1 {
 			lines[0] += " " + comment
 		}
-		end := y.end(old)
-		y.cut(old.line, end)
+		lines[0] = y.lines[old.line][:old.indent] + lines[0][old.indent:] // a dash may be before it
+		y.cut(old.line, y.end(old))
 		y.insert(old.line, lines...)
 		return y.bytes(), nil
 	}
@@ -205,26 +279,20 @@ func setYAML(text []byte, path []string, f field) ([]byte, error) {
 	return y.bytes(), nil
 }
 
-func (yamlFile) remove(text []byte, path []string) ([]byte, error) {
-	entry, _, err := lookup(text, path)
+func (f yamlFile) remove(text []byte, path []string) ([]byte, error) {
+	entry, parent, err := lookup(text, path)
 	if err != nil {
 		return nil, err
 	}
 	y := openYAML(text)
 	y.cut(entry.line, y.end(entry))
+	switch {
+	case f.list && parent != nil && len(parent.value.Content) == 1:
+		y.setEmpty(parent, " []")
+	case !f.list && parent != nil && len(parent.value.Content) == 2:
+		y.setEmpty(parent, " {}")
+	}
 	return y.bytes(), nil
-}
-
-// render writes mappings within each other that end in the fields.
-func render(path []string, indent, unit int, fields []field) (lines []string) {
-	for _, key := range path {
-		lines = append(lines, strings.Repeat(" ", indent)+yamlString(key)+":")
-		indent += unit
-	}
-	for _, f := range fields {
-		lines = append(lines, renderField(f, indent, unit)...)
-	}
-	return lines
 }
 
 func renderField(f field, indent, unit int) []string {
