@@ -141,7 +141,7 @@ func (a *app) configurationFinding(cfg *config.Config) finding {
 
 // namedFindings tells what agent.hcl names and is not there.
 func (a *app) namedFindings(p *project.Project) (findings []finding) {
-	c := checker{project: p, cfg: p.Config(), inert: a.standing.Load().Declared != nil, toolset: a.flags.toolset}
+	c := checker{project: p, cfg: p.Config(), inert: len(a.standing.Load().Effects) > 0, toolset: a.flags.toolset}
 	c.programs()
 	c.grants()
 	c.files()

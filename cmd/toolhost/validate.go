@@ -103,7 +103,7 @@ func (a *app) checkUse(ctx context.Context, path string, cfg *config.Config) (di
 	}
 	defer p.Close()
 	diags = append(diags, config.CheckExamples(cfg, command.Paths(ctx, p.Workspace))...)
-	c := checker{project: p, cfg: cfg, inert: opening.standing.Load().Declared != nil, toolset: a.flags.toolset}
+	c := checker{project: p, cfg: cfg, inert: len(opening.standing.Load().Effects) > 0, toolset: a.flags.toolset}
 	return append(diags, c.check(ctx)...)
 }
 

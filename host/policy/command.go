@@ -139,28 +139,52 @@ func (l *line) parse(source string, depth int) {
 		l.visit(node, depth)
 		return true
 	})
-	l.parseAsPOSIX(source, depth)
+	l.parseAsPOSIX(file, source, depth)
 }
 
 // parseAsPOSIX adds what a shell that is not bash would run of the line
-// besides: to sh, [[ is a command like others and (( two subshells.
-func (l *line) parseAsPOSIX(source string, depth int) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(source), "")
-	if err != nil {
-		return // a syntax error for sh, too
-	}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		call, ok := node.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
+// besides: to sh, [[ is a command like others and (( two subshells. It runs what
+// comes before a syntax error, too.
+func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
+	var end uint
+	var failed error
+	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).StmtsSeq(strings.NewReader(source)) {
+		if failed = err; err != nil {
+			break
 		}
-		words := wordsOf(call.Args)
-		known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
-		if !known && words[0].text != "[[" {
-			l.call(words, depth)
+		end = stmt.End().Offset()
+		syntax.Walk(stmt, func(node syntax.Node) bool {
+			if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				l.callAsPOSIX(wordsOf(call.Args), depth)
+			}
+			return true
+		})
+	}
+	if failed != nil && joinsTestsBehind(file, end) {
+		l.cannotRead("sh takes what is in [[ ]] for commands")
+	}
+}
+
+func (l *line) callAsPOSIX(words []word, depth int) {
+	known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
+	if !known && words[0].text != "[[" {
+		l.call(words, depth)
+	}
+}
+
+// joinsTestsBehind reports a [[ ]] behind a place that sh would take for several
+// commands.
+func joinsTestsBehind(file *syntax.File, place uint) (found bool) {
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.BinaryTest:
+			found = found || (n.Op == syntax.AndTest || n.Op == syntax.OrTest) && n.Pos().Offset() >= place
+		case *syntax.ParenTest:
+			found = found || n.Pos().Offset() >= place
 		}
 		return true
 	})
+	return found
 }
 
 func wordsOf(args []*syntax.Word) []word {

@@ -79,6 +79,10 @@ func TestDeniedCommands(t *testing.T) {
 		{"ls | xargs -n 1 -I {} rm -rf {}", policy.Deny},
 		{`find . -name x -exec rm -rf {} \;`, policy.Deny},
 		{"find . -execdir rm -rf {} + -print", policy.Deny},
+		{"[[ a || rm -rf x ]]", policy.Deny},
+		{"[[ a || rm -rf ]]\ncase x in x) ls;;& esac", policy.Deny}, // sh has run the first line when it finds the mistake
+		{"case x in x) ls;;& esac\n[[ a && b ]]", policy.Deny},
+		{"case x in x) ls;;& esac\n[[ a == b ]]", policy.Allow},
 		{"sh -c 'rm -rf x'", policy.Deny},
 		{"bash -lc 'ls; rm -rf x'", policy.Deny},
 		{"/bin/bash -o pipefail -ec 'rm -rf x'", policy.Deny},
