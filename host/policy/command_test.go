@@ -85,6 +85,8 @@ func TestDeniedCommands(t *testing.T) {
 		{"case x in x) ls;;& esac\n[[ a == b ]]", policy.Allow},
 		{"sh -c 'rm -rf x'", policy.Deny},
 		{"bash -lc 'ls; rm -rf x'", policy.Deny},
+		{"bash +c 'rm -rf x'", policy.Deny},
+		{"sh +ec 'rm -rf x'", policy.Deny},
 		{"/bin/bash -o pipefail -ec 'rm -rf x'", policy.Deny},
 		{`sudo env A=b nice sh -c "timeout 5 rm -rf x"`, policy.Deny},
 		{"eval rm -rf x", policy.Deny},

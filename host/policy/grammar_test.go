@@ -314,6 +314,6 @@ func (g *grammar) wrapped() string {
 		return g.hidden()
 	}
 	return g.pick("env", "env -i PATH=$PATH N=$N", "env -", "env -u A", "env A=b", "nice", "nice -n 1", "nohup", "timeout 9", "timeout -s KILL 9", "xargs", "xargs -n 1", "xargs -I{}", "xargs --replace", "echo p2 q | xargs", "echo q | xargs -I a", "echo 'p2 q' | xargs -i sh -c {}", "echo q | xargs --replace=b",
-		"sh -c", "bash -c", "bash -ec", "sh -c --", "bash --norc -c", "setsid", "stdbuf -o0", "find . -maxdepth 0 -exec", "env BASH_ENV='$(m1)' bash -c") + " " +
+		"sh -c", "bash -c", "bash -ec", "bash +c", "sh +e -c", "sh -c --", "bash --norc -c", "setsid", "stdbuf -o0", "find . -maxdepth 0 -exec", "env BASH_ENV='$(m1)' bash -c") + " " +
 		g.pick("p1 a", "p2 -f b", "'m1 c'", "'p1 d; m2 e'", `"p1 $(m3)"`, g.hostile(), "'"+strings.ReplaceAll(g.stmt(), "'", `'\''`)+"'") + g.pick("", " a", " \\;", " {} +")
 }

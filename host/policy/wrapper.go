@@ -169,7 +169,8 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 		if arg.text == "--version" || arg.text == "--help" {
 			return
 		}
-		hasLine = hasLine || arg.text == "--command" || isCluster(arg.text) && strings.Contains(arg.text, "c")
+		cluster := strings.Replace(arg.text, "+", "-", 1) // +c is -c
+		hasLine = hasLine || arg.text == "--command" || isCluster(cluster) && strings.Contains(cluster, "c")
 	}
 	switch {
 	case len(rest) == 0 && l.input.text != nil:

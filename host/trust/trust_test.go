@@ -51,6 +51,17 @@ func TestApprovalIsForWherePathsLead(t *testing.T) {
 	assert.False(t, holds(s, "/p", "aa", nil))
 }
 
+// An approval that was copied to the place of another file's approves nothing.
+func TestAnApprovalUnderAnotherName(t *testing.T) {
+	s := trust.Open(t.TempDir())
+	require.NoError(t, s.Approve(trust.For("/p", []byte("aa"), nil)))
+	data, err := os.ReadFile(s.File("/p"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.File("/q"), data, 0o600))
+	assert.False(t, holds(s, "/q", "aa", nil))
+	assert.True(t, holds(s, "/p", "aa", nil))
+}
+
 func TestADamagedApprovalIsNone(t *testing.T) {
 	s := trust.Open(t.TempDir())
 	require.NoError(t, s.Approve(trust.For("/p", []byte("aa"), nil)))

@@ -97,3 +97,23 @@ func TestReadWriteRemove(t *testing.T) {
 	assert.ErrorIs(t, err, &tool.Error{Code: tool.NotFound})
 	requireNoTemp(t, dir)
 }
+
+// Where another process has opened the workspace first, no other directory is
+// taken for it.
+func TestAnotherDirectoryInItsPlace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ws")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	first, err := workspace.Open(dir, workspace.Options{})
+	require.NoError(t, err)
+	defer first.Close()
+	same, err := workspace.Open(dir, workspace.Options{Identity: first.Identity()})
+	require.NoError(t, err)
+	require.NoError(t, same.Close())
+	if first.Identity() == "" {
+		t.Skip("this system tells directories apart by their names only")
+	}
+	require.NoError(t, os.Rename(dir, dir+".old"))
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	_, err = workspace.Open(dir, workspace.Options{Identity: first.Identity()})
+	assert.Equal(t, tool.Conflict, tool.CodeOf(err))
+}

@@ -32,12 +32,19 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// The list has something to say about each mutation.
+// The list has something to say about each mutation, and each check stands in
+// the source as the list has it.
 func TestList(t *testing.T) {
 	all, err := parse(mutations)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, len(all), 40)
+	t.Chdir("../..")
+	names := make(map[string]bool)
 	for _, m := range all {
+		_, err := m.apply()
+		assert.NoError(t, err, "whoever changes a check says here what it looks like now")
+		assert.False(t, names[m.name], "%q stands twice", m.name)
+		names[m.name] = true
 		assert.NotEmpty(t, m.file, m.name)
 		assert.NotEmpty(t, m.packages, m.name)
 		assert.NotEmpty(t, m.test, m.name)

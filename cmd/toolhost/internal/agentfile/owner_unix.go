@@ -15,5 +15,7 @@ func foreign(path string) bool {
 		return false
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid()
+	return ok && stranger(int(stat.Uid), os.Geteuid())
 }
+
+func stranger(owner, user int) bool { return owner != 0 && owner != user }
