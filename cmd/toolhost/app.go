@@ -59,7 +59,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.InitDefaultCompletionCmd(args...)
 	explainUsage(root)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	a.telemetry.Close(ctx)
 	if err == nil {
 		err = out.err
@@ -67,10 +67,13 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
+	told := a.tellsJSON(ran, args) && a.printJSONError(err)
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 		return exit.code
 	}
-	a.printError(err)
+	if !told {
+		a.printError(err)
+	}
 	if _, ok := errors.AsType[*exitError](err); !ok && !isToolError(err) && !isIO(err) {
 		return exitUsage // cobra's own complaints are about usage
 	}

@@ -82,7 +82,7 @@ func (a *app) killCommand() *cobra.Command {
 			for _, id := range ids {
 				task, already, err := p.Tasks().Kill(c.Context(), id)
 				if err != nil {
-					return err
+					return unknownName(true, err)
 				}
 				if already {
 					fmt.Fprintf(a.out, "%s had ended already: %s\n", id, task.State)

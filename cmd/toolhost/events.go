@@ -110,7 +110,7 @@ func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	return err
+	return unknownName(true, err)
 }
 
 func (a *app) listSessions(r *record.Recorder, table bool) error {

@@ -42,6 +42,15 @@ func usagef(suggestion, format string, args ...any) error {
 	return usage(tool.Errorf(tool.InvalidArgument, format, args...).Suggest("%s", suggestion))
 }
 
+// unknownName marks the error of a name that the command line gave and that
+// nothing has as wrong usage.
+func unknownName(given bool, err error) error {
+	if given && tool.CodeOf(err) == tool.NotFound {
+		return usage(err)
+	}
+	return err
+}
+
 // exitCode is the code for how a call came out.
 func exitCode(ctx context.Context, o *host.Outcome) int {
 	if o.Err == nil {

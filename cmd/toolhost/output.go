@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
@@ -35,6 +38,24 @@ func (p painter) red(s string) string    { return p.paint(1, s) }
 func (p painter) yellow(s string) string { return p.paint(2, s) }
 func (p painter) dim(s string) string    { return p.paint(3, s) }
 func (p painter) bold(s string) string   { return p.paint(4, s) }
+
+// tellsJSON reports whether a command was asked for JSON, so that a program
+// reads what it prints.
+func (a *app) tellsJSON(ran *cobra.Command, args []string) bool {
+	return ran.Flags().Lookup("json") != nil && (ran.Flags().Changed("json") || slices.Contains(args, "--json"))
+}
+
+// printJSONError writes the error of a command for programs, unless the command
+// has written its result, which says all.
+func (a *app) printJSONError(err error) bool {
+	if mistakes, ok := errors.AsType[*mistakesError](err); ok {
+		err = tool.Errorf(tool.InvalidArgument, "agent.hcl has mistakes").
+			Suggest("Correct them; toolhost validate shows them all.").With("diagnostics", mistakes.mistakes)
+	} else if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
+		return false
+	}
+	return writeJSON(a.out, map[string]any{"success": false, "error": tool.AsError(err)}) == nil
+}
 
 // printError tells a person what went wrong and what to do.
 func (a *app) printError(err error) {
@@ -176,17 +197,37 @@ func (a *app) printSummary(o *host.Outcome, root string) {
 // printFailure tells a person how a call failed.
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
-		fmt.Fprintln(a.err, strings.TrimSuffix(o.Result.Text(), "\n"))
+		mark := ""
+		if a.flags.toolset == "ocode" && isTerminal(a.err) { // a program reads the contract's text alone
+			mark = a.painter.red("✗") + " "
+		}
+		fmt.Fprintln(a.err, mark+strings.TrimSuffix(o.Result.Text(), "\n"))
 		if a.flags.toolset == "ocode" || a.flags.toolset == "cliagent" { // whose text is the error alone
 			a.printNextStep(o.Err)
 		}
 		return nil
 	}
-	if text := ownText(o); text != "" {
+	text := ownText(o)
+	if strings.Contains(o.Err.Message, strings.TrimSpace(text)) {
+		text = "" // no output, but the tool's own words for the error
+	}
+	if text != "" {
 		fmt.Fprintln(a.out, strings.TrimSuffix(text, "\n"))
 	}
-	a.printError(o.Err)
+	a.printError(unsaid(o, text))
 	return nil
+}
+
+// unsaid is the error of a call without what the tool's own text says already.
+func unsaid(o *host.Outcome, text string) *tool.Error {
+	e := *o.Err
+	if e.Message != "" && strings.Contains(strings.ToLower(text), strings.ToLower(e.Message)) {
+		e.Message = o.Tool + " failed"
+	}
+	if text != "" && strings.Contains(text, e.Suggestion) {
+		e.Suggestion = "Its output says why, and what to do next."
+	}
+	return &e
 }
 
 // ownText is the text that the tool gave, though it may have failed: the

@@ -43,7 +43,7 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 			defer p.Close()
 			d, err := p.Plugins().Source(args[0]).Describe(c.Context())
 			if err != nil {
-				return err
+				return unknownName(!slices.ContainsFunc(p.Config().Plugins, func(declared config.Plugin) bool { return declared.Name == args[0] }), err)
 			}
 			out := grants(p, args[0], d)
 			if asJSON {

@@ -201,7 +201,7 @@ func (a *app) rulesRemoveCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withRules(c, func(r *policy.Remembered) error {
 				if err := r.Remove(args[0]); err != nil {
-					return err
+					return unknownName(true, err)
 				}
 				fmt.Fprintf(a.err, "Removed the rule %q.\n", args[0])
 				return nil

@@ -76,13 +76,13 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 	case flags.dryRun:
 		plan, err := p.Undo.Plan(ctx, p.Workspace, flags.selection)
 		if err != nil {
-			return err
+			return unknownName(flags.selection.Call != "", err)
 		}
 		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, "Would undo", flags.json)
 	}
 	outcome, err := p.Undo.Undo(ctx, p.Workspace, flags.selection)
 	if err != nil {
-		return err
+		return unknownName(flags.selection.Call != "", err)
 	}
 	return a.showUndo(outcome, outcome, "Undid", flags.json)
 }

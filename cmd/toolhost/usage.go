@@ -19,6 +19,9 @@ func explainUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		explainUsage(sub)
 	}
+	if c.HasParent() && c.Example == "" {
+		c.Example = examplesOf(c)
+	}
 	if c.HasSubCommands() && c.RunE == nil {
 		c.DisableFlagsInUseLine = true
 		c.Args, c.RunE = cobra.ArbitraryArgs, group
@@ -42,6 +45,28 @@ func explainUsage(c *cobra.Command) {
 		}
 		return usagef(next, "these arguments are not what %s takes: %s", c.CommandPath(), show.Argv(args))
 	}
+}
+
+// examplesOf gives a command without examples of its own the first one of each
+// of its subcommands, and those that cobra makes their own.
+func examplesOf(c *cobra.Command) string {
+	made := map[string]string{
+		"toolhost help":                  "  toolhost help call",
+		"toolhost completion bash":       "  source <(toolhost completion bash)",
+		"toolhost completion fish":       "  toolhost completion fish | source",
+		"toolhost completion powershell": "  toolhost completion powershell | Out-String | Invoke-Expression",
+		"toolhost completion zsh":        "  source <(toolhost completion zsh)",
+	}
+	if one := made[c.CommandPath()]; one != "" {
+		return one
+	}
+	var lines []string
+	for _, sub := range c.Commands() {
+		if first, _, _ := strings.Cut(sub.Example, "\n"); first != "" {
+			lines = append(lines, first)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // helpTopic refuses help on a command that there is not.
