@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/excerpt"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins/internal/handshake"
 )
 
@@ -216,5 +217,5 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 // shown is what a plugin printed as a message shows it.
 func shown(text string, limit int) string {
-	return excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit)
+	return show.SaidLine(excerpt.Shorten(strings.ToValidUTF8(text, "\uFFFD"), limit), 2*limit)
 }

@@ -65,7 +65,7 @@ func (a *app) mcpLogin(ctx context.Context, name string, flags loginFlags) error
 	if err := p.Servers().Check(ctx, name); err != nil {
 		return err
 	}
-	tools, err := p.Servers().Tools(ctx, name)
+	tools, _, err := p.Servers().Tools(ctx, name)
 	if err != nil {
 		return err
 	}

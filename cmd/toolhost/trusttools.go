@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/internal/show"
 )
@@ -21,8 +22,8 @@ func (a *app) trustToolsCommand() *cobra.Command {
 		Long: `Approve tools of plugins and MCP servers that have changed.
 
 What such a tool says of itself (description, parameters, effects) is pinned in
-agent.lock.hcl when it is first used. One that says something else later is left
-out. Without a name this shows the differences, and asks for each on a terminal;
+agent.lock.hcl, and for you, when its plugin or server is first used. One that
+says something else later, or is new, is left out. Without a name this shows the differences, and asks for each on a terminal;
 with names it approves those tools as they are now.`,
 		Example: `  toolhost trust tools
   toolhost trust tools gh_create_issue`,
@@ -46,16 +47,16 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 		fmt.Fprintln(a.out, "No tool of a plugin or an MCP server differs from what was approved.")
 		return nil
 	}
-	var approved []project.ChangedTool
+	var approved []pins.Change
 	answers := bufio.NewReader(a.in)
 	for _, c := range changed {
 		a.showChanged(c)
-		if slices.Contains(names, c.Name) || len(names) == 0 && isTerminal(a.in) && a.agreed(answers) {
+		if slices.ContainsFunc(names, func(name string) bool { return tells(p, c, name) }) || len(names) == 0 && isTerminal(a.in) && a.agreed(answers) {
 			approved = append(approved, c)
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(changed, func(c project.ChangedTool) bool { return c.Name == name }) {
+		if !slices.ContainsFunc(changed, func(c pins.Change) bool { return tells(p, c, name) }) {
 			return usagef("toolhost trust tools shows those that have.", "the tool %q has not changed", name)
 		}
 	}
@@ -63,7 +64,7 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 		return err
 	}
 	for _, c := range approved {
-		fmt.Fprintf(a.out, "Approved %s of %s.\n", c.Name, c.Source)
+		fmt.Fprintf(a.out, "Approved %s of %s.\n", show.Line(c.Name), c.Source)
 	}
 	if len(approved) == 0 && !isTerminal(a.in) {
 		fmt.Fprintln(a.out, "Nothing was approved. toolhost trust tools NAME approves one.")
@@ -71,10 +72,26 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 	return nil
 }
 
+// tells reports whether a tool is meant by name: the source's own, or the one
+// with the prefix that agent.hcl gives it.
+func tells(p *project.Project, c pins.Change, name string) bool {
+	for _, s := range p.Config().Servers {
+		if c.Source == "mcp "+s.Name && name == s.Prefix+c.Name {
+			return true
+		}
+	}
+	return name == c.Name
+}
+
 // showChanged shows the difference of two definitions.
-func (a *app) showChanged(c project.ChangedTool) {
+func (a *app) showChanged(c pins.Change) {
 	fmt.Fprintf(a.out, "%s of %s:\n", a.painter.bold(show.Line(c.Name)), show.Line(c.Source))
-	if c.Old == "" {
+	switch {
+	case c.Added:
+		fmt.Fprintln(a.out, "(it is new; this is what it says)")
+		a.printDiff(show.Text(c.New))
+		return
+	case c.Old == "":
 		fmt.Fprintln(a.out, "(what was approved is not kept on this machine; this is what it says now)")
 		a.printDiff(show.Text(c.New))
 		return

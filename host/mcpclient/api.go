@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Resource is something that a server lets be read.
@@ -81,28 +84,56 @@ func (c *Client) connected(ctx context.Context, name string) (*link, error) {
 
 // Tools describes the tools of a server under the server's own names,
 // connecting if they are not known. Include, exclude and prefix of the spec do
-// not apply to the names, include and exclude do to the choice.
-func (c *Client) Tools(ctx context.Context, name string) ([]*tool.Definition, error) {
+// not apply to the names, include and exclude do to the choice. LeftOut says why
+// others are not offered.
+func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definition, leftOut []*tool.Error, err error) {
 	s, err := c.find(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if _, known := s.known(); !known {
 		if _, err := s.acquire(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	s.mu.Lock()
-	found := s.listing
-	s.mu.Unlock()
-	defs := []*tool.Definition{}
+	defs = []*tool.Definition{}
+	found, refused := s.admitted()
 	for i := range found.Tools {
-		if t := &found.Tools[i]; s.spec.selects(t.Name) {
+		t := &found.Tools[i]
+		switch {
+		case !s.spec.selects(t.Name):
+		case refused[t.Name] != nil:
+			leftOut = append(leftOut, refused[t.Name])
+		default:
 			defs = append(defs, s.definition(t.Name, t))
 		}
 	}
-	return defs, nil
+	return defs, leftOut, nil
 }
+
+// admitted gives what the server says of itself, and why tools of it are not to
+// be used.
+func (s *server) admitted() (*listing, map[string]*tool.Error) {
+	s.mu.Lock()
+	found := s.listing
+	s.mu.Unlock()
+	store, refused := s.client.options.Pins, make(map[string]*tool.Error)
+	if store == nil {
+		return found, refused
+	}
+	for i := range found.Tools {
+		t := &found.Tools[i]
+		if err := store.Admit(s.source(), t.Name, pins.Definition(t)); err != nil {
+			refused[t.Name] = err
+		}
+	}
+	if _, err := store.Keep(); err != nil {
+		s.client.logger.Warn("what the tools of an MCP server say cannot be kept for the user", "server", s.spec.Name, "error", err)
+	}
+	return found, refused
+}
+
+func (s *server) source() string { return "mcp " + s.spec.Name }
 
 // Call calls a tool of a server by the server's own name for it, with
 // arguments as a JSON object. What the server asks meanwhile goes to the
@@ -113,7 +144,19 @@ func (c *Client) Call(ctx context.Context, name, toolName string, arguments json
 		return nil, err
 	}
 	if !s.spec.selects(toolName) {
-		return nil, tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", name, toolName).Suggest("List the tools of the server.")
+		return nil, s.offersNone(toolName)
+	}
+	if c.options.Pins != nil {
+		if _, err := s.acquire(ctx); err != nil {
+			return nil, err
+		}
+		found, refused := s.admitted()
+		if err := refused[toolName]; err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found.Tools, func(t upstreamTool) bool { return t.Name == toolName }) {
+			return nil, s.offersNone(toolName)
+		}
 	}
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
@@ -121,6 +164,10 @@ func (c *Client) Call(ctx context.Context, name, toolName string, arguments json
 	inner := *call
 	inner.Params = arguments
 	return s.call(ctx, toolName, &inner)
+}
+
+func (s *server) offersNone(toolName string) *tool.Error {
+	return tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", s.spec.Name, toolName).Suggest("List the tools of the server.")
 }
 
 // Resources lists what a server lets be read: resources, then templates.
@@ -137,7 +184,7 @@ func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error)
 		if err != nil {
 			return nil, l.callError(ctx, "the list of resources", err)
 		}
-		all = append(all, Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
+		all = append(all, saidResource(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}))
 	}
 	for r, err := range l.session.ResourceTemplates(ctx, nil) {
 		if err != nil {
@@ -146,7 +193,7 @@ func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error)
 			}
 			return nil, l.callError(ctx, "the list of resource templates", err)
 		}
-		all = append(all, Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Template: true})
+		all = append(all, saidResource(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Template: true}))
 	}
 	return all, nil
 }
@@ -183,11 +230,7 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 		if err != nil {
 			return nil, l.callError(ctx, "the list of prompts", err)
 		}
-		prompt := Prompt{Name: p.Name, Description: p.Description}
-		for _, a := range p.Arguments {
-			prompt.Arguments = append(prompt.Arguments, PromptArgument{a.Name, a.Description, a.Required})
-		}
-		all = append(all, prompt)
+		all = append(all, saidPromptOf(p))
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all, nil
@@ -206,7 +249,9 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	l.server.succeeded()
 	messages := []PromptMessage{}
 	for _, m := range result.Messages {
-		messages = append(messages, PromptMessage{string(m.Role), content(m.Content)})
+		c := content(m.Content)
+		c.Text = show.Said(c.Text, saidPrompt)
+		messages = append(messages, PromptMessage{string(m.Role), c})
 	}
 	return messages, nil
 }

@@ -16,20 +16,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // elicit puts a server's form, or the page that it names, to the user of the
 // call that it belongs to.
 func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name, request.Params.Message)}
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name, show.Said(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
 		if form, err = l.server.visit(request.Params); err != nil {
 			return nil, err
 		}
 	}
-	if request.Params.RequestedSchema != nil {
-		form.Schema = tool.MustMarshal(request.Params.RequestedSchema)
+	var err error
+	if form.Schema, err = formOf(request.Params.RequestedSchema); err != nil {
+		return nil, err
 	}
 	f := l.server.calls.asking(ctx, l)
 	if f == nil {
@@ -174,7 +176,7 @@ func conversation(messages []*mcp.SamplingMessage) []tool.Content {
 func (l *link) progress(_ context.Context, request *mcp.ProgressNotificationClientRequest) {
 	p := request.Params
 	if f := l.server.calls.byToken(p.ProgressToken); f != nil {
-		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: p.Message})
+		f.report(tool.Progress{Done: p.Progress, Total: p.Total, Message: show.Said(p.Message, show.MostMessage)})
 	}
 }
 
@@ -198,5 +200,5 @@ func (l *link) log(_ context.Context, request *mcp.LoggingMessageRequest) {
 		text = string(tool.MustMarshal(request.Params.Data))
 	}
 	name := request.Params.Logger
-	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", name[:min(len(name), maxWord)])
+	l.say(level(request.Params.Level), l.server.client.hide(text), "logger", show.SaidLine(name, show.MostName))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // cacheFormat is raised when cacheEntry changes its meaning.
-const cacheFormat = 1
+const cacheFormat = 2
 
 // listingCache keeps what servers said of their tools, one file for each
 // declaration.

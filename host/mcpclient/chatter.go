@@ -3,9 +3,10 @@ package mcpclient
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // What a server may put into the host's log: lines in each period, and bytes of
@@ -45,8 +46,5 @@ func (l *link) say(level slog.Level, text string, more ...any) {
 	if !ok {
 		return
 	}
-	if len(text) > maxLogLength {
-		text = strings.ToValidUTF8(text[:maxLogLength], "") + " ..."
-	}
-	logger.Log(context.Background(), level, text, append([]any{"server", name}, more...)...)
+	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength), append([]any{"server", name}, more...)...)
 }

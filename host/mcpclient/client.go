@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/roster"
 	"github.com/toolhost/toolhost/host/tool"
@@ -59,6 +60,9 @@ type Options struct {
 	// Prepare changes the command of a server before it starts, such as to
 	// confine it. An error keeps the server from starting. Nil leaves it be.
 	Prepare func(cmd *exec.Cmd, spec Spec) error
+	// Pins admit the tools that Tools and Call are about. Those of a Source are
+	// its host's to admit. Nil admits all.
+	Pins *pins.Store
 	// OnChange is called with the name of a server that turns out to have other
 	// tools than those that Source.Tools gave last. It must not block. Nil is
 	// not called.
@@ -240,11 +244,25 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// Listed are all tools that the server is known to have, as it describes them,
+// by its own names, whatever include and exclude say.
+func (s *Source) Listed() map[string]any {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	all := make(map[string]any)
+	if found := s.server.listing; found != nil {
+		for i := range found.Tools {
+			all[found.Tools[i].Name] = &found.Tools[i]
+		}
+	}
+	return all
+}
+
 // Source is the tools of one server, as a host wants them.
 type Source struct{ server *server }
 
 // Name is "mcp" and the server's name.
-func (s *Source) Name() string { return "mcp " + s.server.spec.Name }
+func (s *Source) Name() string { return s.server.source() }
 
 // Tools lists the tools: from the connection where there is one, from the
 // cache where it holds what this server said, and otherwise by connecting; see

@@ -283,10 +283,10 @@ func TestResourcesAndPrompts(t *testing.T) {
 		messages, err := client.GetPrompt(t.Context(), "up", "greet", map[string]string{"who": "Ada"})
 		require.NoError(t, err)
 		require.Equal(t, "Hi Ada", messages[0].Content.Text)
-		tools, err := client.Tools(t.Context(), "up")
+		tools, _, err := client.Tools(t.Context(), "up")
 		require.NoError(t, err)
 		require.NotEmpty(t, tools)
-		_, err = client.Tools(t.Context(), "upp")
+		_, _, err = client.Tools(t.Context(), "upp")
 		require.ErrorContains(t, err, "no MCP server named")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // result turns the server's result into toolhost's form. Raw is the result as
@@ -57,7 +58,7 @@ func content(part mcp.Content) tool.Content {
 	case *mcp.AudioContent:
 		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ResourceLink:
-		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: p.Title, Description: p.Description, Size: p.Size, Icons: p.Icons}
+		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SaidLine(p.Title, show.MostName), Description: show.Said(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
 		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, MCP: more.raw()}
 	case *mcp.EmbeddedResource:
 		if p.Resource != nil {

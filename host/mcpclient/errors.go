@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // rejectedBySDK is the code of errors that the SDK makes itself where a request
@@ -37,7 +38,7 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 	if len(lines) > 0 {
 		message += "; its last words:\n" + strings.Join(lines, "\n")
 	}
-	e := tool.Errorf(code, "%s", l.server.client.hide(message)).Suggest("%s", next).With("server", l.server.spec.Name)
+	e := tool.Errorf(code, "%s", show.Said(l.server.client.hide(message), show.MostText)).Suggest("%s", next).With("server", l.server.spec.Name)
 	if l.process != nil && len(lines) > 0 {
 		e = e.With("stderr", l.server.client.hide(strings.Join(lines, "\n")))
 	}
@@ -95,7 +96,7 @@ func (l *link) exitStatus() string {
 // hidden is an error of the server's authorization without secrets.
 func (l *link) hidden(e *tool.Error) *tool.Error {
 	clean := *e
-	clean.Message = l.server.client.hide(e.Message)
+	clean.Message = show.Said(l.server.client.hide(e.Message), show.MostText)
 	return &clean
 }
 
@@ -113,7 +114,7 @@ func (l *link) answered(what string, err error) *tool.Error {
 	case jsonrpc.CodeMethodNotFound:
 		code, next = tool.Unsupported, "The server does not offer this."
 	}
-	message := fmt.Sprintf("the MCP server %s refused %s: %s", l.server.spec.Name, what, wire.Message)
+	message := fmt.Sprintf("the MCP server %s refused %s: %s", l.server.spec.Name, what, show.Said(wire.Message, show.MostMessage))
 	e := tool.Errorf(code, "%s", l.server.client.hide(message)).Suggest("%s", next)
 	return e.With("server", l.server.spec.Name).With("rpc_code", wire.Code)
 }

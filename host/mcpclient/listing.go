@@ -79,6 +79,7 @@ func (l *link) list(ctx context.Context) (*listing, error) {
 			return nil, fmt.Errorf("the server lists more than %d tools", maxTools)
 		}
 		if next == "" || next == cursor {
+			found.said()
 			return found, nil
 		}
 		cursor = next

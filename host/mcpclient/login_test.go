@@ -397,7 +397,7 @@ func TestWhatIsNotLoggedInTo(t *testing.T) {
 		err := client.Login(t.Context(), name, nil, agree)
 		require.ErrorContains(t, err, message)
 	}
-	_, err := client.Tools(t.Context(), "header")
+	_, _, err := client.Tools(t.Context(), "header")
 	require.ErrorContains(t, err, "refused the connection: 401 Unauthorized")
 }
 

@@ -29,9 +29,9 @@ type remoteTool struct {
 	declared   *upstreamTool
 }
 
-// Declared is the tool as the server describes it, before what agent.hcl says
-// of it.
-func (t *remoteTool) Declared() any { return t.declared }
+// Declared is the server's own name for the tool, and the tool as the server
+// describes it, before what agent.hcl says of it.
+func (t *remoteTool) Declared() (string, any) { return t.name, t.declared }
 
 // Definition implements tool.Tool.
 func (t *remoteTool) Definition() *tool.Definition { return t.definition }

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // writeWait is how long a write may go on after its caller has given up. A
@@ -73,7 +74,7 @@ func program(spec Spec) string {
 // hear takes a line of the program's standard error.
 func (l *link) hear(line string) {
 	line = l.server.client.hide(strings.ToValidUTF8(line, "\uFFFD"))
-	l.words.add(line)
+	l.words.add(show.SaidLine(line, maxLogLength))
 	l.say(slog.LevelInfo, line)
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 	if err != nil {
 		return tool.Form{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the user is not asked to visit this URL: " + err.Error()}
 	}
-	return tool.Form{URL: page, Message: fmt.Sprintf("The MCP server %s asks you to visit a page of %s: %s", s.spec.Name, domain, p.Message)}, nil
+	return tool.Form{URL: page, Message: fmt.Sprintf("The MCP server %s asks you to visit a page of %s: %s", s.spec.Name, domain, show.Said(p.Message, show.MostMessage))}, nil
 }
 
 // pageOf gives an address that can be shown without deceiving anybody, and the

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/plugins/internal/fromproto"
 	"github.com/toolhost/toolhost/plugins/internal/handshake"
 	"github.com/toolhost/toolhost/plugins/internal/toproto"
@@ -145,7 +146,7 @@ func (c *Client) description(d *toolpb.Description) *Description {
 	}
 	for _, t := range d.GetTools() {
 		out.Tools = append(out.Tools, Tool{
-			Definition:    fromproto.Definition(t),
+			Definition:    c.said(fromproto.Definition(t)),
 			Plans:         t.GetPlans(),
 			RendersErrors: t.GetRendersErrors(),
 			Normalizes:    t.GetNormalizes(),
@@ -153,6 +154,17 @@ func (c *Client) description(d *toolpb.Description) *Description {
 		})
 	}
 	return out
+}
+
+// said makes what a plugin of others says of a tool fit to be read.
+func (c *Client) said(d *tool.Definition) *tool.Definition {
+	if c.trusted {
+		return d
+	}
+	d.Title, d.Category = show.SaidLine(d.Title, show.MostName), show.SaidLine(d.Category, show.MostName)
+	d.Description = show.Said(d.Description, show.MostText)
+	d.Parameters, d.Returns = show.SaidSchema(d.Parameters), show.SaidSchema(d.Returns)
+	return d
 }
 
 // Plan asks what a call would change.

@@ -15,6 +15,7 @@ type listedServer struct {
 	Tools     []listedTool         `json:"tools"`
 	Resources []mcpclient.Resource `json:"resources"`
 	Prompts   []mcpclient.Prompt   `json:"prompts"`
+	LeftOut   []string             `json:"left_out,omitempty"`
 	Error     string               `json:"error,omitempty"`
 }
 
@@ -44,6 +45,9 @@ func (p mcpParams) list(ctx context.Context, deps Deps) (*outcome, error) {
 			s.Error = err.Error()
 			o.warn(fmt.Sprintf("%s cannot be reached: %v", name, err))
 		}
+		for _, why := range s.LeftOut {
+			o.warn(why)
+		}
 		servers, parts = append(servers, s), append(parts, s.text())
 	}
 	if p.Server == "" && allBroken(servers) {
@@ -67,9 +71,12 @@ func allBroken(servers []listedServer) bool {
 // lookAt asks a server for what it has.
 func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s listedServer, err error) {
 	s = listedServer{Name: name, Tools: []listedTool{}, Resources: []mcpclient.Resource{}, Prompts: []mcpclient.Prompt{}}
-	tools, err := client.Tools(ctx, name)
+	tools, leftOut, err := client.Tools(ctx, name)
 	if err != nil {
 		return s, err
+	}
+	for _, why := range leftOut {
+		s.LeftOut = append(s.LeftOut, why.Message)
 	}
 	for _, d := range tools {
 		s.Tools = append(s.Tools, listedTool{d.Name, d.Description, d.Parameters})

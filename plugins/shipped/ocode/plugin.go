@@ -9,6 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
@@ -34,6 +35,8 @@ type Config struct {
 	Secrets []string         `json:"secrets,omitempty" jsonschema:"Values that no error shows; the host fills it in."`
 	// CacheDir is that of mcpclient.Options.
 	CacheDir string `json:"cache_dir,omitempty" jsonschema:"Where the listings of MCP servers are kept; the host fills it in."`
+	// Pins say where what the servers' tools said is remembered.
+	Pins *pins.Place `json:"pins,omitempty" jsonschema:"Where what the tools of MCP servers said is remembered; the host fills it in."`
 	// LoginDir is where the logins to them are kept, empty for nowhere.
 	LoginDir string `json:"login_dir,omitempty" jsonschema:"Where the logins to MCP servers are kept; the host fills it in."`
 }
@@ -91,8 +94,12 @@ func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 			return nil, err
 		}
 	}
+	var remembered *pins.Store
+	if c.Pins != nil {
+		remembered = pins.Open(*c.Pins)
+	}
 	client := mcpclient.New(mcpclient.Options{
-		Logins: logins, Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
+		Logins: logins, Pins: remembered, Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
 		Prepare: func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 			return c.granting(spec).Confine(root, env.Workspace.Allow...)(cmd)
 		},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/versions"
 	"github.com/toolhost/toolhost/plugins"
@@ -24,6 +25,7 @@ type Lock struct {
 	configPath string
 	file       *config.Lock
 	store      *install.Store // nil where the user has no place for one
+	chosen     []string       // sources that got another program
 }
 
 // For opens the lock of a configuration. Where that declares no plugins it
@@ -235,6 +237,7 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 func (l *Lock) put(p config.LockedPlugin) {
 	if old := l.file.Find(p.Name); old == nil || !maps.Equal(old.SHA256, p.SHA256) {
 		l.file.Unpin("plugin " + p.Name)
+		l.chosen = append(l.chosen, "plugin "+p.Name)
 	}
 	l.file.Set(p)
 }
@@ -250,6 +253,11 @@ func (l *Lock) Keep(declared []config.Plugin) {
 
 // Write writes the lock file, if that changes it.
 func (l *Lock) Write() error {
+	if dir, err := pins.Dir(l.configPath); err == nil {
+		for _, source := range l.chosen {
+			_ = pins.Forget(dir, source) // what is left asks once more than it needs to
+		}
+	}
 	path := config.LockPath(l.configPath)
 	data := l.file.Bytes()
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {

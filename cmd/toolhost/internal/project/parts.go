@@ -22,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/model"
 	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/policy"
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/seal"
@@ -49,7 +50,7 @@ type parts struct {
 
 	upstream *mcpclient.Client // nil without mcp blocks
 	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
-	pins     *pins             // of the tools that others define; nil for none
+	pins     *pins.Store       // of the tools that others define; nil for none
 }
 
 func (p *parts) close() {

@@ -50,6 +50,11 @@ func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any
 	}
 	if name == ownPermissions && len(cfg.Servers) > 0 {
 		settings["servers"], settings["secrets"], settings["cache_dir"] = p.upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
+		place := p.pinsPlace(cfg)
+		if place.Dir != "" {
+			place.Seed = nil // it has been adopted there
+		}
+		settings["pins"] = place
 		if dir, err := oauth.Dir(); err == nil && p.usableLogins(cfg) != nil {
 			settings["login_dir"] = dir
 		}

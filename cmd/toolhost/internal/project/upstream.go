@@ -138,10 +138,12 @@ func (p *Project) confineUpstream(cfg *config.Config) func(*exec.Cmd, mcpclient.
 }
 
 // LoadFor connects to the MCP servers whose tools are not known when the tool
-// that is wanted is nowhere else.
+// that is wanted is nowhere else, or is left out because of what was known.
 func (p *Project) LoadFor(ctx context.Context, name string) {
 	upstream := p.Servers()
-	if _, err := p.Host.Catalog().Lookup(name); upstream == nil || !errors.Is(err, &tool.Error{Code: tool.NotFound}) {
+	_, err := p.Host.Catalog().Lookup(name)
+	missing := errors.Is(err, &tool.Error{Code: tool.NotFound}) || errors.Is(err, &tool.Error{Code: tool.NeedsConfirmation})
+	if upstream == nil || !missing {
 		return
 	}
 	if upstream.Load(ctx) {

@@ -1,0 +1,132 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// How long what others say may be, in bytes.
+const (
+	MostName    = 200      // names, titles
+	MostMessage = 4 << 10  // questions, errors, progress
+	MostText    = 16 << 10 // descriptions, instructions
+	MostSchema  = 256 << 10
+)
+
+// Said is what a plugin or another server says, for models and people: Text of
+// at most limit bytes of it. What is longer says how much is left out.
+func Said(s string, limit int) string {
+	if len(s) > limit {
+		n := limit
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = fmt.Sprintf("%s [... %d bytes left out]", s[:n], len(s)-n)
+	}
+	return Text(usual.Replace(s))
+}
+
+// usual stands for characters that are everywhere in prose and mean nothing:
+// line ends of Windows, a fixed space, the sign that an emoji is in colour.
+var usual = strings.NewReplacer("\r\n", "\n", "\u00a0", " ", "\ufe0f", "")
+
+// SaidLine is Said in one line.
+func SaidLine(s string, limit int) string {
+	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(Said(s, limit))
+}
+
+// SaidSchema is a schema that somebody else wrote, as it can be read; nil for one
+// that is too long or no JSON.
+func SaidSchema(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 || len(schema) > MostSchema {
+		return nil
+	}
+	said, _ := Schema(schema, MostText)
+	return said
+}
+
+// Schema gives a JSON schema with all titles and descriptions as Said; the rest
+// is as it was written. It reports whether all other texts in it are seen for
+// what they are. What is no JSON gives nil.
+func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool) {
+	if !json.Valid(schema) {
+		return nil, false
+	}
+	if plain(string(schema), layout) && !bytes.Contains(schema, []byte(`\u`)) && len(schema) <= limit {
+		return schema, true
+	}
+	w := schemaWriter{decoder: json.NewDecoder(bytes.NewReader(schema)), limit: limit, clear: true}
+	w.decoder.UseNumber()
+	if w.value("") != nil {
+		return nil, false
+	}
+	return w.out.Bytes(), w.clear
+}
+
+// schemaWriter copies JSON, in its order.
+type schemaWriter struct {
+	decoder *json.Decoder
+	out     bytes.Buffer
+	limit   int
+	clear   bool
+}
+
+// value copies one value, which key has; elements of a list have the list's.
+func (w *schemaWriter) value(key string) error {
+	token, err := w.decoder.Token()
+	if err != nil {
+		return err
+	}
+	switch t := token.(type) {
+	case json.Delim:
+		return w.group(t, key)
+	case string:
+		if key == "title" || key == "description" || key == "enumNames" {
+			t = Said(t, w.limit)
+		}
+		w.text(t)
+	default:
+		data, _ := json.Marshal(t)
+		w.out.Write(data)
+	}
+	return nil
+}
+
+// group copies the members of an object or a list.
+func (w *schemaWriter) group(open json.Delim, key string) error {
+	w.out.WriteString(open.String())
+	for n := 0; w.decoder.More(); n++ {
+		if n > 0 {
+			w.out.WriteByte(',')
+		}
+		of := key
+		if open == '{' {
+			name, err := w.decoder.Token()
+			if err != nil {
+				return err
+			}
+			of = name.(string)
+			w.text(of)
+			w.out.WriteByte(':')
+		}
+		if err := w.value(of); err != nil {
+			return err
+		}
+	}
+	end, err := w.decoder.Token()
+	if err == nil {
+		w.out.WriteString(end.(json.Delim).String())
+	}
+	return err
+}
+
+func (w *schemaWriter) text(s string) {
+	w.clear = w.clear && Text(s) == s
+	encoder := json.NewEncoder(&w.out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s)
+	w.out.Truncate(w.out.Len() - 1) // the line feed
+}
