@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	if err := client.Add(spec); err != nil {
 		return err
 	}
-	tools, err := client.Tools(ctx, server)
+	tools, _, err := client.Tools(ctx, server)
 	if err != nil {
 		return err
 	}
