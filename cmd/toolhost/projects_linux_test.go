@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -131,19 +132,20 @@ func (p *exampleProject) calls(calls []projectCall) {
 	}
 }
 
-// readme runs the commands of the project's README, which fits on a screen, and
-// gives what they print.
-func (p *exampleProject) readme() string {
+// commands are those of the project's README, which fits on a screen.
+func (p *exampleProject) commands() []string {
 	p.t.Helper()
 	page := p.read("README.md")
 	assert.LessOrEqual(p.t, strings.Count(page, "\n"), 45, "a README of one screen")
-	var printed strings.Builder
-	for _, block := range fenced(page, "sh") {
-		stdout, stderr, code := p.run("sh", "-euc", block)
-		require.Zero(p.t, code, "%s\n%s%s", block, stdout, stderr)
-		printed.WriteString(stdout)
-	}
-	return printed.String()
+	return fenced(page, "sh")
+}
+
+// shell runs commands as one types them, and gives what they print.
+func (p *exampleProject) shell(script string) (stdout string) {
+	p.t.Helper()
+	stdout, stderr, code := p.run("sh", "-euc", script)
+	require.Zero(p.t, code, "%s\n%s%s", script, stdout, stderr)
+	return stdout
 }
 
 func TestNodeProject(t *testing.T) {
@@ -176,7 +178,7 @@ func TestNodeProject(t *testing.T) {
 	listed, stderr, code := p.toolhost("list", "--toolset", "review")
 	require.Zero(t, code, stderr)
 	assert.NotContains(t, listed, "dangerous")
-	assert.Contains(t, p.readme(), `{"tag":"sql","n":2}]`)
+	assert.Contains(t, p.shell(strings.Join(p.commands(), "\n")), `{"tag":"sql","n":2}]`)
 }
 
 func TestPythonProject(t *testing.T) {
@@ -203,5 +205,63 @@ func TestPythonProject(t *testing.T) {
 		{"product":"lamp","quantity":18,"revenue":"423.20"}]`, p.read("out/by-product.json"))
 	home, _, _ := p.run(".venv/bin/python", "-c", "import sys; print(sys.prefix)")
 	assert.Equal(t, filepath.Join(p.dir, ".venv")+"\n", home, "the interpreter of the project is used")
-	assert.Contains(t, p.readme(), "six,89.00,quantity is not a number")
+	assert.Contains(t, p.shell(strings.Join(p.commands(), "\n")), "six,89.00,quantity is not a number")
+}
+
+// TestGoProject builds the project's programs as its README says. In the
+// repository they belong to toolhost's module; a copy elsewhere gets one.
+func TestGoProject(t *testing.T) {
+	var own struct{ GOCACHE, GOMODCACHE, GOPROXY, GOSUMDB string }
+	out, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &own))
+	p := copyExample(t, "go-monorepo", "GOCACHE="+own.GOCACHE, "GOMODCACHE="+own.GOMODCACHE, "GOPROXY="+own.GOPROXY, "GOSUMDB="+own.GOSUMDB)
+	commands := p.commands()
+	require.Len(t, commands, 2)
+	p.build(commands[0])
+
+	p.approve("go_test", "affected_modules", "decisions_list", "decisions_add")
+	p.calls([]projectCall{
+		{[]string{"list_commands"}, `"name":"test".*"name":"money:test".*"name":"orders:run".*"name":"orders:vet"`, false},
+		{[]string{"run_command", "command=orders:run", "args=12.50 3 0.99"}, `(?m)^16\.49$`, false},
+		{[]string{"run_command", "command=invoices:run", "args=free"}, `"free" is no amount`, true},
+		{[]string{"go_test", "module=libs/money", "run=Parse"}, `ok\s+example\.org/shop/money`, false},
+		{[]string{"go_test", "module=tools"}, `libs/money`, true},
+		{[]string{"affected_modules", `files=["libs/money/money.go"]`}, `^\{"modules":\["libs/money","services/invoices","services/orders"\]\}\n$`, false},
+		{[]string{"affected_modules", `files=["services/orders/main.go","README.md"]`}, `^\{"modules":\["services/orders"\]\}\n$`, false},
+		{[]string{"affected_modules", `files=["README.md"]`}, `^\{"modules":\[\]\}\n$`, false},
+		{[]string{"affected_modules"}, `files`, true},
+		{[]string{"decisions_list"}, `"number":"0002","title":"Every service is a module of its own"`, false},
+		{[]string{"decisions_add", "title=Dates are UTC", "reasons=They sort.", "--yes"}, `"number":"0003"`, false},
+		{[]string{"decisions_add", "title=!", "reasons=x", "--yes"}, `is not one line with letters`, true},
+		{[]string{"edit_file", "path=libs/money/money.go", "old_str=/100", "new_str=/10"}, ``, false},
+		{[]string{"run_command", "command=test"}, `(?s)FAIL: TestString`, true},
+		{[]string{"write_file", "path=taskfiles/go.yml", "content=x"}, `protected`, true},
+	})
+	assert.Equal(t, "# Dates are UTC\n\nThey sort.\n", p.read("docs/decisions/0003-dates-are-utc.md"))
+	_, _, code := p.toolhost("call", "decisions_add", "title=Prices are gross", "reasons=x")
+	assert.Equal(t, exitDenied, code, "a decision waits for a person")
+	listed, stderr, code := p.toolhost("list", "--toolset", "review")
+	require.Zero(t, code, stderr)
+	assert.NotContains(t, listed, "decisions_add")
+	_, stderr, code = p.toolhost("undo")
+	require.Zero(t, code, stderr)
+	p.calls([]projectCall{{[]string{"run_command", "command=test"}, `(?s)ok\s+example\.org/shop/money.*ok\s+example\.org/shop/invoices`, false}})
+	assert.Contains(t, p.shell(commands[1]), `{"number":"0004","title":"Prices are net"}`)
+}
+
+// build runs the command that builds the project's programs, in a module that
+// takes toolhost from this checkout.
+func (p *exampleProject) build(command string) {
+	p.t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(p.t, err)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(p.t, err)
+		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), data, 0o644))
+	}
+	p.shell("export GOFLAGS=-mod=mod\n" +
+		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 -replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
+	require.NoError(p.t, errors.Join(os.Remove(filepath.Join(p.dir, "go.mod")), os.Remove(filepath.Join(p.dir, "go.sum"))))
 }

@@ -1,0 +1,3 @@
+module example.org/shop/money
+
+go 1.26
