@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -74,7 +75,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	defer p.Close()
 	defer p.Tidy(ctx)
 	p.LoadFor(ctx, name)
-	params, err := a.readParams(p.Host, flags, name, pairs)
+	params, err := a.readParams(ctx, p.Host, flags, name, pairs)
 	if err != nil {
 		return err
 	}
@@ -115,12 +116,12 @@ func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error 
 }
 
 // readParams builds the parameter object from what the command line gives.
-func (a *app) readParams(h *host.Host, flags callFlags, name string, pairs []string) (json.RawMessage, error) {
+func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, name string, pairs []string) (json.RawMessage, error) {
 	if flags.params != "" {
 		if len(pairs) > 0 {
 			return nil, usagef("Give either key=value pairs or --params.", "both --params and key=value pairs are given")
 		}
-		return a.readParamsFlag(flags.params)
+		return a.readParamsFlag(ctx, flags.params)
 	}
 	s := new(schema.Schema)
 	if entry, err := h.Catalog().Lookup(name); err == nil {
@@ -156,16 +157,16 @@ func takesArgs(h *host.Host, name string) bool {
 	return ok && len(parameters.Properties) == 1
 }
 
-func (a *app) readParamsFlag(value string) (json.RawMessage, error) {
-	var data []byte
-	var err error
+func (a *app) readParamsFlag(ctx context.Context, value string) (json.RawMessage, error) {
+	data, err := []byte(value), error(nil)
 	switch {
 	case value == "-":
-		data, err = io.ReadAll(io.LimitReader(a.in, maxParams+1))
+		data, err = readUnlessEnded(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxParams+1)) })
 	case strings.HasPrefix(value, "@"):
-		data, err = readLimited(value[1:])
-	default:
-		data = []byte(value)
+		data, err = readUnlessEnded(ctx, func() ([]byte, error) { return readLimited(value[1:]) })
+	}
+	if ctx.Err() != nil {
+		return nil, tool.Errorf(tool.Cancelled, "interrupted while --params %s was read", value).Suggest("Nothing was run.")
 	}
 	if err != nil {
 		return nil, usagef("Check the file's name; - reads standard input.", "--params %s: %v", value, err)
@@ -174,6 +175,26 @@ func (a *app) readParamsFlag(value string) (json.RawMessage, error) {
 		return nil, usagef("Give a smaller object.", "--params is larger than %d bytes", maxParams)
 	}
 	return data, nil
+}
+
+// readUnlessEnded reads what may never come, such as from a pipe that nobody writes
+// to, unless ctx ends first.
+func readUnlessEnded(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type reading struct {
+		data []byte
+		err  error
+	}
+	done := make(chan reading, 1)
+	go func() {
+		data, err := read()
+		done <- reading{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // maxParams bounds a parameter object, in bytes.

@@ -37,7 +37,7 @@ whoever is asked for approval would see it. Nothing is run.`,
 			}
 			defer p.Close()
 			p.LoadFor(c.Context(), args[0])
-			params, err := a.readParams(p.Host, flags, args[0], args[1:])
+			params, err := a.readParams(c.Context(), p.Host, flags, args[0], args[1:])
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"slices"
@@ -48,10 +47,15 @@ func (a *app) trustTools(ctx context.Context, names []string) error {
 		return nil
 	}
 	var approved []pins.Change
-	answers := bufio.NewReader(a.in)
 	for _, c := range changed {
 		a.showChanged(c)
-		if slices.ContainsFunc(names, func(name string) bool { return tells(p, c, name) }) || len(names) == 0 && isTerminal(a.in) && a.agreed(answers) {
+		yes := slices.ContainsFunc(names, func(name string) bool { return tells(p, c, name) })
+		if len(names) == 0 && isTerminal(a.in) {
+			if yes, err = a.agreed(ctx); err != nil {
+				return err
+			}
+		}
+		if yes {
 			approved = append(approved, c)
 		}
 	}
@@ -99,8 +103,7 @@ func (a *app) showChanged(c pins.Change) {
 	a.printDiff(show.Text(textedit.Unified("approved", "now", []byte(c.Old), []byte(c.New), 3)))
 }
 
-func (a *app) agreed(answers *bufio.Reader) bool {
-	fmt.Fprint(a.out, "Approve it as it is now? (y/n) ")
-	line, err := answers.ReadString('\n')
-	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line)))
+func (a *app) agreed(ctx context.Context) (bool, error) {
+	line, _, err := a.readLine(ctx, "Approve it as it is now? (y/n) ")
+	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(line))), err
 }

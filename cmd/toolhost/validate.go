@@ -117,13 +117,13 @@ func (a *app) fmtCommand() *cobra.Command {
   toolhost fmt --check
   toolhost fmt - < agent.hcl`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, check) },
+		RunE: func(c *cobra.Command, args []string) error { return a.format(c.Context(), args, check) },
 	}
 	c.Flags().BoolVar(&check, "check", false, "change nothing; exit 1 when the file is not in the canonical layout")
 	return c
 }
 
-func (a *app) format(args []string, check bool) error {
+func (a *app) format(ctx context.Context, args []string, check bool) error {
 	path := ""
 	if len(args) > 0 {
 		path = args[0]
@@ -137,7 +137,7 @@ func (a *app) format(args []string, check bool) error {
 	if path == "" {
 		return usagef("Name a file, or write one with toolhost init.", "there is no agent.hcl here or above")
 	}
-	src, err := a.readConfig(path)
+	src, err := a.readConfig(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -166,9 +166,9 @@ func (a *app) format(args []string, check bool) error {
 	return nil
 }
 
-func (a *app) readConfig(path string) ([]byte, error) {
+func (a *app) readConfig(ctx context.Context, path string) ([]byte, error) {
 	if path == "-" {
-		return a.readParamsFlag("-")
+		return a.readParamsFlag(ctx, "-")
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {

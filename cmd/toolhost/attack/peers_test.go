@@ -347,3 +347,20 @@ func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 	r := a.cli([]string{"TOOLHOST_UNDO=optional"}, "", "delete_file", `{"path":"ok.txt"}`)
 	control(t, "faults", "undo is optional", checkWhole, a.inspect(r.said...))
 }
+
+// A plugin of several files sees its neighbours, also where it lies below a
+// directory that commands have as their own.
+func TestPluginOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, map[string]string{
+		"two/toolhost-plugin.json": `{"name":"two","version":"1.0.0","program":"run.sh"}`,
+		"two/lib/word":             "a neighbour\n",
+	})
+	a.write(a.ws, "two/run.sh", "#!/bin/sh\ncat \"$(dirname \"$0\")/lib/word\" >&2\ncat "+filepath.Join(a.home, ".ssh/id_ed25519")+" >&2\nexit 7\n", 0o755)
+	a.arm()
+	tally.note(tally.cases, "plugins", "a plugin of several files")
+	out, err := a.run([]string{"XDG_DATA_HOME=" + filepath.Join(a.home, "data")}, "plugin", "install", "--no-add", "./two")
+	assert.Error(t, err)
+	assert.Contains(t, out, "a neighbour")
+	assert.Empty(t, a.inspect(out), "and nothing else of the home")
+}
