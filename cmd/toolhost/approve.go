@@ -196,7 +196,7 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 		if err != nil {
 			return err
 		}
-		if err := remembered.Add(policy.Exactly(pending.Tool, pending.Params)); err != nil {
+		if err := remembered.Add(policy.Exactly(pending.Toolset, pending.Tool, pending.Params)); err != nil {
 			return err
 		}
 	case host.ApproveOnce:

@@ -131,6 +131,36 @@ func TestApprovingAlwaysInATerminal(t *testing.T) {
 	}
 }
 
+// "Always" is for exactly this call in this workspace and toolset, also where the
+// client's form says it.
+func TestAlwaysIsForThisCallHere(t *testing.T) {
+	agent := askFirst + "toolset \"edits\" {\n  tools = [\"edit_file\"]\n}\n"
+	dir, other := t.TempDir(), t.TempDir()
+	for _, d := range []string{dir, other} {
+		plant(t, d, texts{"agent.hcl": agent, "a.txt": "old", "b.txt": "old"})
+	}
+	s := serve(t, dir)
+	edit := `{"path":"a.txt","old_str":"old","new_str":"new"}`
+	_, code := onTerminal(t, dir, "always\n", homeOf(s), "approve", waiting(t, s, edit))
+	require.Zero(t, code)
+	assert.False(t, s.call("edit_file", edit).IsError, "control: it runs")
+	assert.True(t, s.call("edit_file", `{"path":"b.txt","old_str":"old","new_str":"new"}`).IsError, "another call")
+	plant(t, dir, texts{"a.txt": "old"})
+
+	edits := cloned(s)
+	edits.Args = append(edits.Args, "--toolset", "edits")
+	elsewhere := serveCommand(t, edits)
+	elsewhere.hello()
+	assert.True(t, elsewhere.call("edit_file", edit).IsError, "another toolset")
+	there := cloned(s)
+	there.Dir = other
+	next := serveCommand(t, there)
+	next.hello()
+	assert.True(t, next.call("edit_file", edit).IsError, "another workspace")
+	assert.Equal(t, "old", content(t, dir, "a.txt"))
+	assert.Equal(t, "old", content(t, other, "a.txt"))
+}
+
 func TestApprovingNeedsATerminal(t *testing.T) {
 	_, stderr, code := runIn(t, t.TempDir(), "approve", "abcdefgh")
 	assert.Equal(t, 2, code)

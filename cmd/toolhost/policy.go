@@ -130,8 +130,11 @@ func listRules(out io.Writer, rules []policy.Rule) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
 	for _, rule := range rules {
-		matches := firstOf(rule.Params, rule.Command, "every call")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(rule.Name), rule.Action, show.Line(firstOf(rule.Tool, "*")), show.Line(matches), lasting(rule.Expires))
+		named, matches := firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call")
+		if rule.Toolset != nil && *rule.Toolset != "" {
+			named += " of " + *rule.Toolset
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(rule.Name), rule.Action, show.Line(named), show.Line(matches), lasting(rule.Expires))
 	}
 	_ = w.Flush()
 }

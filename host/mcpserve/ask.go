@@ -119,11 +119,15 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 func (s *Server) unanswered(waiting context.Context, err error) string {
 	switch {
 	case waiting.Err() != nil:
-		return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
+		return s.tooLate()
 	case tool.CodeOf(err) == tool.InvalidArgument:
 		return "the answer chose nothing"
 	}
 	return fmt.Sprintf("the client could not ask the user (%v)", err)
+}
+
+func (s *Server) tooLate() string {
+	return fmt.Sprintf("the user did not answer within %s", s.options.AskTimeout)
 }
 
 // checkElicited checks what a client answers to a form before the SDK does, whose
@@ -202,11 +206,18 @@ func (s *Server) resume(link *link, in *inquiry) (asked, error) {
 		return asked{answers: answers(in.responses, 0, func(key string) bool { return key != host.ApprovalKey })}, nil
 	}
 	state, ok := s.verify(in.state)
-	if !ok || state.Call != digest(link, in) || time.Now().Unix() > state.Expires {
+	if !ok || state.Call != digest(link, in) {
 		return asked{}, notOpen()
 	}
 	state.answers = make(map[string]tool.Answer)
 	maps.Copy(state.answers, state.Before)
+	if time.Now().Unix() > state.Expires {
+		if _, open := state.Open[host.ApprovalKey]; !open {
+			return asked{}, notOpen()
+		}
+		state.answers[host.ApprovalKey] = host.Undecided(s.tooLate())
+		return state, nil
+	}
 	took := time.Since(time.UnixMilli(state.Put))
 	maps.Copy(state.answers, answers(in.responses, took, func(key string) bool {
 		_, open := state.Open[key]

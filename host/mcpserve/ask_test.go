@@ -137,15 +137,32 @@ func flip(two string) string {
 	return "A" + two[1:]
 }
 
+// An answer that comes too late decides nothing: the call waits for approval
+// elsewhere. That to the question of a tool is refused.
 func TestAQuestionExpires(t *testing.T) {
-	h, runs := dangerous(t)
+	h, runs, d := withDesk(t)
 	w := serveServer(t, mcpserve.New(h, mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
 	q, key := w.ask("write", `{}`)
+	late := func(key, answer string) string {
+		result, _ := w.reply("write", `{}`, key, q.RequestState, answer)["result"].(map[string]any)
+		return fmt.Sprint(result["content"])
+	}
 	require.Eventually(t, func() bool {
-		return strings.Contains(protocolError(w.reply("write", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
+		return strings.Contains(late("none", `{"action":"accept"}`), "did not answer within 1s")
 	}, time.Minute, 50*time.Millisecond)
-	w.reply("write", `{}`, key, q.RequestState, yes)
+	for _, answer := range []string{yes, always} {
+		text := late(key, answer)
+		assert.Contains(t, text, "did not answer within 1s")
+		assert.Contains(t, text, "approve 4711")
+	}
 	assert.Zero(t, *runs)
+	assert.NotEmpty(t, d.waiting)
+
+	tools := serveServer(t, mcpserve.New(newHost(t, host.Options{}, twice()), mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
+	q, _ = tools.ask("twice", `{}`)
+	require.Eventually(t, func() bool {
+		return strings.Contains(protocolError(tools.reply("twice", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
+	}, time.Minute, 50*time.Millisecond)
 }
 
 // twice asks two questions and tells the answers.
@@ -235,6 +252,32 @@ func TestAUserWhoDoesNotAnswer(t *testing.T) {
 	}
 	assert.Contains(t, textOf(t, m), "did not answer within")
 	assert.Zero(t, *runs)
+}
+
+// A question that nobody answers in time leaves the call waiting, under the ID
+// that the agent reads, and an answer that comes after that runs nothing.
+func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
+	h, runs, d := withDesk(t)
+	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 100 * time.Millisecond})
+	inOut.send(fmt.Sprintf(hello, "2025-11-25", elicitation))
+	inOut.receive()
+	inOut.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	inOut.send(callMessage(1, "write", "{}"))
+	question := inOut.receive()
+	require.Equal(t, "elicitation/create", question["method"])
+	var m map[string]any
+	for m = inOut.receive(); m["method"] != nil; m = inOut.receive() { // it is told that the question is withdrawn
+	}
+	assert.Contains(t, textOf(t, m), "the user did not answer within 100ms")
+	assert.Contains(t, textOf(t, m), "approve 4711")
+	assert.Equal(t, []string{"/write"}, d.waiting)
+	inOut.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(question["id"]), yes))
+	assert.Zero(t, *runs)
+
+	d.said = host.ApproveOnce // in a terminal
+	inOut.send(callMessage(2, "write", "{}"))
+	assert.Equal(t, "done", textOf(t, inOut.receive()), "control: what was approved elsewhere runs")
+	assert.Equal(t, 1, *runs)
 }
 
 func TestSecretsAreNotAskedInForms(t *testing.T) {

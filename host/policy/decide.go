@@ -14,7 +14,9 @@ import (
 
 // Request is a call to decide about.
 type Request struct {
-	Tool        string
+	Tool string
+	// Toolset is that of the caller, empty for all tools.
+	Toolset     string
 	Risk        tool.Risk
 	Permissions []tool.Permission
 	// Params are the parameters, any JSON object.

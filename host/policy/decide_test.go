@@ -194,7 +194,7 @@ func TestAlwaysDenied(t *testing.T) {
 // An answer for good settles a question about exactly that call, never a deny.
 func TestRememberedRule(t *testing.T) {
 	params := json.RawMessage(`{"path":"a.*[b]","content":"x\\n$1"}`)
-	rule := policy.Exactly("write_file", params)
+	rule := policy.Exactly("", "write_file", params)
 	rule.Remembered = true
 	ask := policy.Rule{Name: "ask", Tool: "write_file", Action: policy.Ask}
 	deny := policy.Rule{Name: "deny", Tool: "write_file", Action: policy.Deny}
@@ -210,6 +210,14 @@ func TestRememberedRule(t *testing.T) {
 		assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Params: json.RawMessage(other)}).Action, other)
 	}
 	assert.Equal(t, policy.Ask, base.Decide(policy.Request{Tool: "write_file", Params: params}).Action, "With leaves the policy as it was")
+
+	assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Toolset: "ocode", Params: params}).Action, "in another toolset it is another tool")
+	there := policy.Exactly("ocode", "write_file", params)
+	assert.NotEqual(t, rule.Name, there.Name, "one does not take the place of the other")
+	there.Remembered = true
+	p, err = p.With(there)
+	require.NoError(t, err)
+	assert.Equal(t, policy.Allow, p.Decide(policy.Request{Tool: "write_file", Toolset: "ocode", Params: params}).Action)
 
 	p, err = p.With(deny)
 	require.NoError(t, err)

@@ -18,15 +18,16 @@ import (
 	"github.com/toolhost/toolhost/host/userdir"
 )
 
-// Exactly gives the rule that "always" stores: it allows this very call and no
-// other.
-func Exactly(toolName string, params json.RawMessage) Rule {
+// Exactly gives the rule that "always" stores: it allows this very call in that
+// toolset and no other. A tool of the same name can be another one elsewhere.
+func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 	text := CanonicalJSON(params)
 	return Rule{
-		Name:   fmt.Sprintf("always %s %s", toolName, digest(toolName + "\x00" + text)[:8]),
-		Tool:   toolName,
-		Params: "^" + regexp.QuoteMeta(text) + "$",
-		Action: Allow,
+		Name:    fmt.Sprintf("always %s %s", toolName, digest(toolset + "\x00" + toolName + "\x00" + text)[:8]),
+		Tool:    toolName,
+		Toolset: &toolset,
+		Params:  "^" + regexp.QuoteMeta(text) + "$",
+		Action:  Allow,
 	}
 }
 

@@ -29,7 +29,7 @@ func TestRememberListRemove(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, rules)
 
-	first := policy.Exactly("create_file", json.RawMessage(`{"path":"a"}`))
+	first := policy.Exactly("", "create_file", json.RawMessage(`{"path":"a"}`))
 	second := policy.Rule{Name: "no network", Permission: tool.Network, Action: policy.Deny}
 	require.NoError(t, r.Add(first))
 	require.NoError(t, r.Add(second))
@@ -70,7 +70,7 @@ func TestRememberRefuses(t *testing.T) {
 // One damaged file does not hide the other rules, and is not silent either.
 func TestDamagedRememberedRule(t *testing.T) {
 	r, dir := remembered(t)
-	require.NoError(t, r.Add(policy.Exactly("x", nil)))
+	require.NoError(t, r.Add(policy.Exactly("", "x", nil)))
 	dirs, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, dirs[0].Name(), "bad.json"), []byte("{"), 0o600))
@@ -84,7 +84,7 @@ func TestRememberedFilesAreTheUsersOwn(t *testing.T) {
 		t.Skip("windows has no permission bits")
 	}
 	r, dir := remembered(t)
-	require.NoError(t, r.Add(policy.Exactly("x", nil)))
+	require.NoError(t, r.Add(policy.Exactly("", "x", nil)))
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		require.NoError(t, err)
 		if path != dir {
@@ -101,7 +101,7 @@ func TestRememberAtTheSameTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			assert.NoError(t, r.Add(policy.Exactly("x", json.RawMessage(`{"n":`+string(rune('0'+i%10))+`}`))))
+			assert.NoError(t, r.Add(policy.Exactly("", "x", json.RawMessage(`{"n":`+string(rune('0'+i%10))+`}`))))
 		})
 	}
 	wg.Wait()

@@ -44,6 +44,9 @@ type Rule struct {
 	Name string `json:"name"`
 	// Tool is a tool's name; "*" in it stands for any characters.
 	Tool string `json:"tool,omitempty"`
+	// Toolset restricts the rule to calls in that toolset, the empty name being
+	// that of all tools; nil is for calls in any.
+	Toolset *string `json:"toolset,omitempty"`
 	// Params is a regular expression (RE2) that the parameters must match as
 	// compact JSON with sorted keys; see [CanonicalJSON]. It matches
 	// anywhere unless it is anchored.
@@ -188,6 +191,7 @@ func (c *compiledRule) concerns(r *Request) bool {
 	return !c.Disabled &&
 		(c.Expires.IsZero() || r.now().Before(c.Expires)) &&
 		matchesTool(c.Tool, r.Tool) &&
+		(c.Toolset == nil || *c.Toolset == r.Toolset) &&
 		(c.Risk == "" || c.Risk == r.Risk) &&
 		(c.Permission == "" || r.needs(c.Permission))
 }

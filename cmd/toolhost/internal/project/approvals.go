@@ -50,7 +50,7 @@ func (e pendingApprovals) Take(_ context.Context, session string, proposal host.
 // process since this one read the rules.
 func (e pendingApprovals) remembered(proposal host.Proposal) (bool, error) {
 	rules, err := e.p.openPolicy(e.p.Config())
-	if err != nil || rules.Decide(policyRequest(proposal)).Action != policy.Allow {
+	if err != nil || rules.Decide(e.p.policyRequest(proposal)).Action != policy.Allow {
 		return false, err
 	}
 	e.p.policy.Store(rules)

@@ -79,12 +79,12 @@ func (p *Project) Decide(proposal host.Proposal) policy.Decision {
 	if d, refused := p.refused(proposal); refused {
 		return policy.Decision{Action: policy.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
 	}
-	return p.policy.Load().Decide(policyRequest(proposal))
+	return p.policy.Load().Decide(p.policyRequest(proposal))
 }
 
-func policyRequest(proposal host.Proposal) policy.Request {
+func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 	request := policy.Request{
-		Tool: proposal.Tool, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
+		Tool: proposal.Tool, Toolset: p.options.Toolset, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
 		Params: proposal.Params, Argv: proposal.Argv,
 	}
 	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
@@ -109,7 +109,7 @@ func (p *Project) remember(_ context.Context, proposal host.Proposal) error {
 	if err != nil {
 		return err
 	}
-	rule := policy.Exactly(proposal.Tool, proposal.Params)
+	rule := policy.Exactly(p.options.Toolset, proposal.Tool, proposal.Params)
 	if err := remembered.Add(rule); err != nil {
 		return err
 	}
