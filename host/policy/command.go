@@ -127,7 +127,7 @@ func (l *line) parse(source string, depth int) {
 		l.cannotRead("it is too long or too deeply nested")
 		return
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(source), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(source), "")
 	if err != nil {
 		l.cannotRead("%v", err)
 		return

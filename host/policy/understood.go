@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/host/excerpt"
 )
 
 // grammar checks that the reader knows what every part of a line does. It is
@@ -21,7 +23,7 @@ type grammar struct {
 
 // node is what is known of one type of node: the fields that may be set, each
 // with a check of its value, nil for any. The nodes in a field are checked by
-// themselves. Positions and comments are never looked at.
+// themselves. Positions are never looked at.
 type node struct {
 	fields map[string]func(*grammar, any) bool
 	// whole checks what no field shows by itself; nil checks nothing.
@@ -73,7 +75,13 @@ func (g *grammar) check(v reflect.Value, at place) {
 
 func (g *grammar) checkNode(v reflect.Value, at place) {
 	t := v.Type()
-	if t == positions || t == reflect.TypeFor[syntax.Comment]() {
+	if t == positions {
+		return
+	}
+	if comment, ok := v.Interface().(syntax.Comment); ok {
+		if !g.isComment(comment) {
+			g.reason = fmt.Sprintf("%q may be a word and no comment", excerpt.Shorten("#"+comment.Text, 60))
+		}
 		return
 	}
 	known, ok := understood[t]
@@ -98,6 +106,14 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 		}
 		g.check(value, inner)
 	}
+}
+
+// isComment reports a comment that begins where every shell begins one: the
+// parser takes # for one behind a quote or an expansion in parentheses, too.
+func (g *grammar) isComment(c syntax.Comment) bool {
+	before := g.source[:min(int(c.Hash.Offset()), len(g.source))]
+	escapes := len(before) - 1 - len(strings.TrimRight(before[:max(0, len(before)-1)], `\`))
+	return before == "" || strings.HasSuffix(before, ";") || escapes%2 == 0 && strings.ContainsAny(before[len(before)-1:], " \t\n")
 }
 
 // within gives the place of what a node holds. A substitution is a line of its

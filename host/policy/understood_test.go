@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,5 +121,26 @@ func TestVariablesOfBash(t *testing.T) {
 		if policy.Read(name+"=x").Unreadable == "" {
 			assert.Contains(t, harmless, name)
 		}
+	}
+}
+
+// The parser takes # for the beginning of a comment behind a quote or an
+// expansion in parentheses; to shells it is a part of the word. Nothing behind
+// it is hidden by that.
+func TestWhatIsNoComment(t *testing.T) {
+	for _, word := range []string{`$x`, `${x}`, `"$x"`, `''`, `$'a'`, `'a'`, `$(ls)`, "`ls`", `$1`, `$$`, `$?`, `$((1))`, "$x\\\n", "a''\\\n", `a$x`, `$x\ `, `\ `, `$#`, `$##`} {
+		for _, context := range []string{
+			"(echo @; m2 a\n)", "(echo @ ; m2 a)", "echo $(echo @; m2 a\n)", "echo \"$(echo @; m2 a\n)\"", "if (echo @; m2 a\n); then ls; fi", "x=$(y=@; m2 a\n)",
+			"case $(echo @; m2 a\n) in x) ls;; esac", "(case @ in x) ls;; *) m2 a\n;; esac)", "(for i in @ b; do m2 a; done\n)", "(ls > @; m2 a\n)", "(f() { echo @; m2 a\n}; f\n)",
+			"([[ -n @ ]]; m2 a\n)", "(x=(a @); m2 a\n)", "(echo @ | m2 a\n)", "{ (echo @ && m2 a\n); }", "(while echo @; m2 a\ndo ls; done\n)", "echo $( (echo @; m2 a\n) )", "(echo <<E @; m2 a\nE\n)",
+		} {
+			line := strings.Replace(context, "@", word+"#b", 1)
+			r := policy.Read(line)
+			ran := slices.ContainsFunc(r.Commands, func(c policy.Command) bool { return c.Program() == "m2" })
+			assert.True(t, ran || r.Unreadable != "", "%q: %+v", line, r)
+		}
+	}
+	for _, line := range []string{"ls # a", "# a\nls", "ls; # a", "(ls # a\n)", "ls;# a", "echo a#b", "curl http://a/#b", "if true; then # a\nls # b\nfi", "x=$(ls # a\n)", `echo "#a" '#b' \#c`, "\t# a\nls"} {
+		assert.Empty(t, policy.Read(line).Unreadable, line)
 	}
 }

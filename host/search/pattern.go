@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"errors"
+	"io"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -162,6 +163,67 @@ func (p *pattern) matches(line []byte) bool {
 		i += size
 	}
 	return p.match.Match(line)
+}
+
+// longLine is the length from which matching a line can be stopped half-way.
+const longLine = 64 << 10
+
+// matchesLong is matches for a line that may take long. Once stop is closed
+// nothing matches.
+func (p *pattern) matchesLong(line []byte, stop <-chan struct{}) bool {
+	r := p.reader(line, stop)
+	return p.match.MatchReader(r) && !r.ended
+}
+
+// find gives where a line matches, nil for nowhere.
+func (p *pattern) find(line []byte, stop <-chan struct{}) []int {
+	if len(line) <= longLine || stop == nil {
+		return p.match.FindIndex(line)
+	}
+	r := p.reader(line, stop)
+	if at := p.match.FindReaderIndex(r); !r.ended {
+		return at
+	}
+	return nil
+}
+
+func (p *pattern) reader(line []byte, stop <-chan struct{}) *stoppable {
+	if p.raw {
+		return &stoppable{text: line, never: '\n', stop: stop}
+	}
+	return &stoppable{text: line, never: '\r', stop: stop}
+}
+
+// stoppable reads a line's characters until it is stopped.
+type stoppable struct {
+	text  []byte
+	never rune // for a byte that is not valid UTF-8
+	stop  <-chan struct{}
+	read  int
+	ended bool
+}
+
+func (s *stoppable) ReadRune() (r rune, size int, err error) {
+	if s.read++; s.read%4096 == 0 && isClosed(s.stop) {
+		s.ended = true
+	}
+	if s.ended || len(s.text) == 0 {
+		return 0, 0, io.EOF
+	}
+	if r, size = utf8.DecodeRune(s.text); r == utf8.RuneError && size == 1 {
+		r = s.never
+	}
+	s.text = s.text[size:]
+	return r, size, nil
+}
+
+func isClosed(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // rust is the pattern in the syntax of ripgrep. The two agree on all that Go

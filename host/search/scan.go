@@ -21,8 +21,9 @@ type input struct {
 	line, counted int
 
 	// stop ends the search when it is closed; nil never does.
-	stop  <-chan struct{}
-	looks int // at lines
+	stop    <-chan struct{}
+	looks   int // at lines, since stop was looked at
+	matched int // bytes, since then
 
 	valid   bool // all of text is UTF-8
 	checked bool // valid is known
@@ -108,17 +109,15 @@ func (in *input) likelyLines(yield func(start, end int) bool) {
 	}
 }
 
-// stopped looks at stop from time to time.
+// stopped looks at stop from time to time: a pattern may take microseconds for
+// each byte.
 func (in *input) stopped() bool {
-	if in.looks++; in.looks%256 != 0 {
+	const mostLines, mostBytes = 256, 16 << 10
+	if in.looks++; in.looks < mostLines && in.matched < mostBytes {
 		return false
 	}
-	select {
-	case <-in.stop:
-		return true
-	default:
-		return false
-	}
+	in.looks, in.matched = 0, 0
+	return isClosed(in.stop)
 }
 
 func (in *input) matches(start, end int) bool {
@@ -126,7 +125,11 @@ func (in *input) matches(start, end int) bool {
 	if !in.checked {
 		in.valid, in.checked = utf8.Valid(in.text), true
 	}
-	if in.valid {
+	in.matched += len(line)
+	switch {
+	case len(line) > longLine && in.stop != nil:
+		return in.pattern.matchesLong(line, in.stop)
+	case in.valid:
 		return in.pattern.match.Match(line)
 	}
 	return in.pattern.matches(line)

@@ -119,6 +119,8 @@ type Query struct {
 	MaxLine int
 	// Timeout ends the search with what was found until then; 0 is no bound.
 	Timeout time.Duration
+
+	stop <-chan struct{} // closed when the search ends
 }
 
 // Match is one matching line.
@@ -193,6 +195,7 @@ func (s *Searcher) Grep(ctx context.Context, q Query) (*Matches, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, q.Timeout, errTimeUp)
 		defer cancel()
 	}
+	q.stop = ctx.Done()
 	find := s.search
 	if q.MaxBytes > 0 && q.Offset > 0 && q.Mode == Lines {
 		find = s.page

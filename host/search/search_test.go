@@ -267,6 +267,30 @@ func TestSlowPatternEndsInTime(t *testing.T) {
 	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
+// TestSlowPatternEndsWithinALine has one line that the pattern takes minutes for.
+func TestSlowPatternEndsWithinALine(t *testing.T) {
+	ws := open(t, map[string]string{"a": strings.Repeat("ab", 8<<20) + "\n"})
+	s := search.New(ws, search.Options{Engine: search.Builtin})
+	start := time.Now()
+	m := grep(t, s, search.Query{Pattern: `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`, Timeout: 50 * time.Millisecond})
+	assert.True(t, m.TimedOut)
+	assert.Empty(t, m.Lines)
+	assert.Less(t, time.Since(start), 30*time.Second)
+}
+
+// TestLongLines compares what long lines and short ones give.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("é\xff-", 40_000)
+	each(t, map[string]string{"a": long + "needle\r\n", "b": "needle" + long + "\n"}, func(t *testing.T, s *search.Searcher) {
+		for pattern, want := range map[string]int{"needle$": 1, "^needle": 1, "n[e]+dle": 2, "needle\\b": 2, "-\ufffd": 0, "^é.-": 0, "x$": 0} {
+			assert.Equal(t, want, grep(t, s, search.Query{Pattern: pattern}).Total, pattern)
+		}
+		m := grep(t, s, search.Query{Pattern: "n[e]+dle", MaxLine: 60})
+		require.Len(t, m.Lines, 2)
+		assert.Contains(t, m.Lines[0].Text, "needle")
+	})
+}
+
 func TestCancelled(t *testing.T) {
 	each(t, map[string]string{"a": "x"}, func(t *testing.T, s *search.Searcher) {
 		ctx, cancel := context.WithCancel(t.Context())

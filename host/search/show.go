@@ -25,7 +25,7 @@ func (q *Query) shownMatch(line []byte, p *pattern) string {
 	if q.MaxLine <= 0 || len(line) <= q.MaxLine {
 		return show(line)
 	}
-	at := p.match.FindIndex(whole)
+	at := p.find(whole, q.stop)
 	if at == nil || at[1] <= q.MaxLine {
 		return q.part(line, 0)
 	}

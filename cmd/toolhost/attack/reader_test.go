@@ -30,6 +30,10 @@ var evaluated = []string{
 	`eval -- rm kept`,
 	`env - rm kept`,
 	`echo a | xargs --replace rm kept`,
+	"(echo ''#; rm kept\n)", // to a parser a comment, to no shell
+	`echo rm kept | xargs -I{} sh -c '{}'`,
+	`echo rm kept | . /dev/stdin`,
+	`bash +c 'rm kept'`,
 }
 
 // lenient asks for what is dangerous and lets through the programs that the
