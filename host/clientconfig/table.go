@@ -21,7 +21,7 @@ func Clients() []*Client {
 		{
 			ID: "cline", Title: "Cline CLI", format: jsonc{}, path: under("mcpServers"), fields: clineFields,
 			user:  inHome(".cline/data/settings/cline_mcp_settings.json"),
-			After: "Start cline anew. It goes on with servers that it has started: cline hub stop ends them.",
+			After: "Start cline anew. It goes on with servers that it has started: cline doctor fix ends them.",
 		},
 		{
 			ID: "codex", Title: "Codex", StartsInProject: true, format: tomlFile{}, path: under("mcp_servers"), fields: plain,
