@@ -1,7 +1,19 @@
 package clientconfig
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Clients lists all clients, by ID.
 func Clients() []*Client {
+	all := append(terminalClients(), desktopClients()...)
+	slices.SortFunc(all, func(a, b *Client) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// terminalClients are those that people start in a project.
+func terminalClients() []*Client {
 	return []*Client{
 		{
 			ID: "amp", Title: "Amp", StartsInProject: true, format: jsonc{}, path: under("amp.mcpServers"), fields: plain,
@@ -12,11 +24,6 @@ func Clients() []*Client {
 			ID: "claude-code", Title: "Claude Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: typed,
 			user: func(m Machine) []string { return []string{m.join(m.from("CLAUDE_CONFIG_DIR"), ".claude.json")} }, project: ".mcp.json",
 			After: "Start claude anew; /mcp shows the server.",
-		},
-		{
-			ID: "claude-desktop", Title: "Claude Desktop", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user:  inApplication("Claude", "claude_desktop_config.json"),
-			After: "Quit Claude Desktop and start it anew.",
 		},
 		{
 			ID: "cline", Title: "Cline CLI", format: jsonc{}, path: under("mcpServers"), fields: clineFields,
@@ -47,11 +54,6 @@ func Clients() []*Client {
 			After: "Start crush anew.",
 		},
 		{
-			ID: "cursor", Title: "Cursor", ProjectArg: "${workspaceFolder}", format: jsonc{}, path: under("mcpServers"), fields: typed,
-			user: inHome(".cursor/mcp.json"), project: ".cursor/mcp.json", link: cursorLink,
-			After: "Switch the server on in Cursor's settings, under MCP.",
-		},
-		{
 			ID: "gemini-cli", Title: "Gemini CLI", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: plain,
 			user: inHome(".gemini/settings.json"), project: ".gemini/settings.json", env: references("${", ":-}"),
 			After: "Start gemini anew, in a folder that it trusts; /mcp shows the server.",
@@ -62,24 +64,9 @@ func Clients() []*Client {
 			After: "Start goose anew.",
 		},
 		{
-			ID: "junie", Title: "Junie", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user:  inHome(".junie/mcp/mcp.json"),
-			After: "Start Junie anew.",
-		},
-		{
 			ID: "kilo", Title: "Kilo Code", StartsInProject: true, format: jsonc{}, path: under("mcp"), fields: localFields,
 			user: inConfig("kilo", "kilo.json", "kilo.jsonc"), project: "kilo.json",
 			After: "Start kilo anew, or reload the window of the editor.",
-		},
-		{
-			ID: "kiro", Title: "Kiro", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user:  inHome(".kiro/settings/mcp.json"),
-			After: "Kiro takes the change over at once; kiro-cli is started anew.",
-		},
-		{
-			ID: "lm-studio", Title: "LM Studio", format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user:  inHome(".lmstudio/mcp.json"),
-			After: "Switch the server on in LM Studio, under Program.",
 		},
 		{
 			ID: "opencode", Title: "opencode", StartsInProject: true, format: jsonc{}, path: opencodePath, fields: opencodeFields,
@@ -90,6 +77,37 @@ func Clients() []*Client {
 			ID: "qwen-code", Title: "Qwen Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: plain,
 			user: inHome(".qwen/settings.json"), project: ".qwen/settings.json",
 			After: "Start qwen anew; /mcp shows the server.",
+		},
+	}
+}
+
+// desktopClients are editors and other programs with windows.
+func desktopClients() []*Client {
+	return []*Client{
+		{
+			ID: "claude-desktop", Title: "Claude Desktop", format: jsonc{}, path: under("mcpServers"), fields: plain,
+			user:  inApplication("Claude", "claude_desktop_config.json"),
+			After: "Quit Claude Desktop and start it anew.",
+		},
+		{
+			ID: "cursor", Title: "Cursor", ProjectArg: "${workspaceFolder}", format: jsonc{}, path: under("mcpServers"), fields: typed,
+			user: inHome(".cursor/mcp.json"), project: ".cursor/mcp.json", link: cursorLink,
+			After: "Switch the server on in Cursor's settings, under MCP.",
+		},
+		{
+			ID: "junie", Title: "Junie", format: jsonc{}, path: under("mcpServers"), fields: plain,
+			user:  inHome(".junie/mcp/mcp.json"),
+			After: "Start Junie anew.",
+		},
+		{
+			ID: "kiro", Title: "Kiro", format: jsonc{}, path: under("mcpServers"), fields: plain,
+			user:  inHome(".kiro/settings/mcp.json"),
+			After: "Kiro takes the change over at once; kiro-cli is started anew.",
+		},
+		{
+			ID: "lm-studio", Title: "LM Studio", format: jsonc{}, path: under("mcpServers"), fields: plain,
+			user:  inHome(".lmstudio/mcp.json"),
+			After: "Switch the server on in LM Studio, under Program.",
 		},
 		{
 			ID: "roo-code", Title: "Roo Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true, format: jsonc{}, path: under("mcpServers"), fields: patientFields,
