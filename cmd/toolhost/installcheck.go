@@ -23,6 +23,7 @@ type examined struct {
 	client   string
 	standing *agentfile.Standing // nil for a file with mistakes
 	mistakes config.Diagnostics
+	err      error // why it could not be read at all
 	path     string
 }
 
@@ -31,7 +32,7 @@ func (a *app) examineFor(client string) *examined {
 	found := &examined{client: client}
 	quiet := *a
 	quiet.reported = &found.mistakes
-	found.standing, _ = quiet.findStanding()
+	found.standing, found.err = quiet.findStanding()
 	found.path, _ = a.configPath()
 	return found
 }
@@ -56,9 +57,13 @@ func (e *examined) env() []string {
 // agent.hcl says.
 func (e *examined) warn(a *app, client *clientconfig.Client) {
 	say := func(what, next string) { fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), what, next) }
-	if e.mistakes.HasErrors() {
+	switch {
+	case e.mistakes.HasErrors():
 		say(fmt.Sprintf("%s has mistakes (%s), so the server offers only a tool that tells them.", filepath.Base(e.path), summarize(&mistakesError{mistakes: e.mistakes})),
 			"toolhost validate shows them. The tools come once the file is corrected.")
+	case e.err != nil:
+		failed := tool.AsError(e.err)
+		say(failed.Message+", so the server does not start here.", failed.Suggestion)
 	}
 	if e.standing == nil {
 		return
