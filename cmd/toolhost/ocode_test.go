@@ -125,9 +125,11 @@ func TestOcodeMemorySurvivesKills(t *testing.T) {
 	var confirmed []string
 	for round := range 8 {
 		s := serveKilled(t, dir)
-		stop := time.Now().Add(time.Duration(50+rand.IntN(250)) * time.Millisecond)
-		time.AfterFunc(time.Until(stop), func() { _ = s.cmd.Process.Kill() })
+		last := 3 + rand.IntN(20)
 		for n := 0; ; n++ {
+			if n == last {
+				time.AfterFunc(time.Duration(rand.IntN(20))*time.Millisecond, func() { _ = s.cmd.Process.Kill() })
+			}
 			key := fmt.Sprintf("round %d, write %d", round, n)
 			data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1000 + n, "method": "tools/call", "params": map[string]any{
 				"name": "memory_write", "arguments": map[string]any{"key": key, "value": key + value}}})
