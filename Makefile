@@ -78,6 +78,14 @@ READERSEED ?= $(shell date +%s)
 reader:
 	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
 
+# trustfuzz compares what is in force with and without TRUSTFILES random
+# agent.hcl that nobody has approved.
+TRUSTFILES ?= 100000
+TRUSTSEED ?= $(shell date +%s)
+.PHONY: trustfuzz
+trustfuzz:
+	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./cmd/toolhost/internal/project -run TestTrustDecision -v -timeout 3h
+
 # bench prints ratios measured in one run.
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)

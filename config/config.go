@@ -48,6 +48,11 @@ type Config struct {
 	// is denied or asked for; a file itself has none, see Restrict.
 	Further []*Policy
 
+	// Keep are absolute paths of files that may not be changed, beside those that
+	// the file itself says: those that one that was approved before runs with a
+	// grant, and may run again. A file itself has none.
+	Keep []string
+
 	// Leads says where symlinks led in the paths of the file when it was judged,
 	// see Judge.
 	Leads map[string]string

@@ -55,6 +55,19 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 	return blocks
 }
 
+// Keeps lists what commands may not change while the file is in force: what
+// blocks with a grant name below root, the absolute path of the workspace, and
+// what is there to be read.
+func (c *Config) Keeps(root string) (paths []string) {
+	for _, block := range c.Granting(root) {
+		paths = append(paths, block.Files...)
+	}
+	if c.Sandbox != nil {
+		paths = append(paths, c.Sandbox.Read...)
+	}
+	return paths
+}
+
 // grants reports whether a block's processes get what those of other blocks
 // do not.
 func (c *Config) grants(a Access, env map[string]string) bool {

@@ -85,16 +85,20 @@ func below[N int64 | time.Duration](value, standard N) N {
 	return 0
 }
 
-// inert keeps what denies and what asks, and rules that match nothing.
+// inert keeps what denies and what asks, and rules that match nothing. With a
+// rule about commands goes that lines that nobody can read are asked about; one
+// that allows is kept for that, and allows nothing.
 func (p *Policy) inert() *Policy {
 	if p == nil {
 		return nil
 	}
 	kept := &Policy{Risks: restricting(p.Risks), Permissions: restricting(p.Permissions), Pos: p.Pos}
 	for _, r := range p.Rules {
-		if restricts(r.Action) || r.Disabled {
-			kept.Rules = append(kept.Rules, r)
+		if !restricts(r.Action) && r.Command == "" && !r.Disabled {
+			continue
 		}
+		r.Disabled = r.Disabled || !restricts(r.Action)
+		kept.Rules = append(kept.Rules, r)
 	}
 	return kept
 }
@@ -115,14 +119,15 @@ func restricting[K tool.Risk | tool.Permission](actions map[K]Action) (kept map[
 }
 
 // inert keeps what hides, and the level that refuses to run anything at a
-// weaker one.
+// weaker one. It also stands in for a container, whose image would have to be
+// run.
 func (s *Sandbox) inert() *Sandbox {
 	if s == nil {
 		return nil
 	}
 	kept := &Sandbox{Level: "auto", Mask: s.Mask, Pos: s.Pos}
-	if s.Level == "full" {
-		kept.Level = s.Level
+	if s.Level == "full" || s.Level == "docker" {
+		kept.Level = "full"
 	}
 	return kept
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"slices"
 	"time"
-
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 // Restrict has the restrictions of another file hold beside those of this one:
@@ -35,11 +33,28 @@ func (c *Config) Restrict(other *Config, protect []string) {
 		}
 		c.Sandbox.Mask = append(slices.Clip(c.Sandbox.Mask), s.Mask...)
 	}
+	c.Toolsets = slices.Clone(c.Toolsets)
 	for _, t := range other.Toolsets {
-		if !slices.ContainsFunc(c.Toolsets, func(own Toolset) bool { return own.Name == t.Name }) {
-			c.Toolsets = append(slices.Clip(c.Toolsets), t)
+		i := slices.IndexFunc(c.Toolsets, func(own Toolset) bool { return own.Name == t.Name })
+		if i < 0 {
+			c.Toolsets = append(c.Toolsets, t)
+			continue
+		}
+		c.Toolsets[i] = c.Toolsets[i].among(t)
+	}
+}
+
+// among is what of a toolset another one of that name has, too.
+func (t Toolset) among(other Toolset) Toolset {
+	tools, places := t.Tools, t.ToolPos
+	t.Tools, t.ToolPos = []string{}, nil
+	for i, name := range tools {
+		if slices.Contains(other.Tools, name) {
+			t.Tools, t.ToolPos = append(t.Tools, name), append(t.ToolPos, places[i])
 		}
 	}
+	t.Resources, t.Prompts = both(t.Resources, other.Resources), both(t.Prompts, other.Prompts)
+	return t
 }
 
 // Restrictive reports whether a configuration restricts anything.
@@ -48,15 +63,18 @@ func (c *Config) Restrictive() bool {
 	policy := c.Policy != nil && len(c.Policy.Risks)+len(c.Policy.Permissions)+len(c.Policy.Rules) > 0
 	sandbox := c.Sandbox != nil && (c.Sandbox.Level == "full" || len(c.Sandbox.Mask) > 0)
 	limits := c.Limits.Output != 0 || c.Limits.Timeout != 0 || c.Limits.Processes != 0 || c.Web.Timeout != 0 || c.Web.MaxSize != 0
-	return policy || sandbox || limits || c.Granted != nil || len(c.Workspace.Protect) > 0 || len(c.Further) > 0
+	return policy || sandbox || limits || len(c.Toolsets) > 0 || c.Granted != nil || len(c.Workspace.Protect) > 0 || len(c.Further) > 0
 }
 
-// both are the permissions that are in both lists. Nil is all of them.
-func both(a, b []tool.Permission) []tool.Permission {
-	if a == nil || b == nil {
-		return append(slices.Clone(a), b...)
+// both is what is in both lists. Nil is all that there is.
+func both[T comparable](a, b []T) []T {
+	switch {
+	case a == nil:
+		return slices.Clone(b) // an empty list grants nothing, and stays one
+	case b == nil:
+		return slices.Clone(a)
 	}
-	return slices.DeleteFunc(slices.Clone(a), func(p tool.Permission) bool { return !slices.Contains(b, p) })
+	return slices.DeleteFunc(slices.Clone(a), func(item T) bool { return !slices.Contains(b, item) })
 }
 
 // stricter is the lower of two limits. Zero is none.

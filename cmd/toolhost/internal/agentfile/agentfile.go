@@ -8,14 +8,17 @@
 package agentfile
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/taskfile"
 )
 
 // Options say where to look, and what to believe.
@@ -113,14 +116,16 @@ type search struct {
 	standing Standing
 	files    map[string]string // those that are believed to be there, by their keys
 	layers   []layer
+	keep     []string // paths that commands may not change
 	whole    *config.Config
 	diags    config.Diagnostics
 }
 
 // layer is a configuration whose restrictions hold.
 type layer struct {
-	cfg  *config.Config
-	root string // to which its protected paths are relative
+	cfg      *config.Config
+	root     string // to which its protected paths are relative
+	approved bool   // it was, and so was its root
 }
 
 // look takes in what there is in a directory, and reports that it is the last.
@@ -176,7 +181,7 @@ func (s *search) file(path, key string, approval trust.Approval, known bool) (wh
 			s.standing.State = Unapproved
 		}
 	}
-	s.add(s.withoutEnvironment(path, cfg))
+	s.add(s.withoutEnvironment(path, cfg), "")
 	return false
 }
 
@@ -201,18 +206,41 @@ func (s *search) former(key string, approval trust.Approval, there bool) {
 		return // an older toolhost kept only the hash
 	}
 	cfg, _ := config.Parse(key, approval.Content, config.LoadOptions{Vars: s.Vars})
-	if !cfg.Restrictive() {
+	keep, root := keeps(cfg), cfg.Workspace.Root
+	if !maps.Equal(approval.Leads, cfg.Judge()) {
+		root = "" // a link of it leads elsewhere
+	}
+	if !cfg.Restrictive() && len(keep) == 0 && root == cfg.Dir {
 		return
 	}
-	s.add(cfg)
+	s.keep = append(s.keep, keep...)
+	s.add(cfg, root)
 	if _, err := os.Lstat(key); !there && errors.Is(err, fs.ErrNotExist) && s.standing.State == None {
 		s.standing.State, s.standing.Path = Missing, key
 	}
 }
 
-func (s *search) add(cfg *config.Config) {
+// keeps lists the files that a configuration runs with a grant, or as Taskfile:
+// it may be in force again.
+func keeps(cfg *config.Config) []string {
+	root := cfg.Workspace.Root
+	files := cfg.Keeps(root)
+	if cfg.Taskfile == nil {
+		return files
+	}
+	for _, glob := range append(taskfile.Sources(root, cfg.Taskfile.Path), cfg.Taskfile.Path) {
+		path := filepath.Join(root, filepath.FromSlash(glob))
+		found, _ := filepath.Glob(path)
+		files = append(append(files, path), found...)
+	}
+	return files
+}
+
+// add has the restrictions of a file hold. The root of one that was approved is
+// given, and "" for any other.
+func (s *search) add(cfg *config.Config, approved string) {
 	inert := cfg.Inert()
-	s.layers = append(s.layers, layer{inert, inert.Workspace.Root})
+	s.layers = append(s.layers, layer{inert, cmp.Or(approved, inert.Workspace.Root), approved != ""})
 }
 
 // result makes one configuration of what was found.
@@ -225,20 +253,28 @@ func (s *search) result() *Standing {
 	if err != nil {
 		start = s.Dir
 	}
-	root := start
-	made := new(config.Config)
+	root := s.root(start)
+	made := &config.Config{Workspace: config.Workspace{Root: root}, Keep: s.keep}
 	if d := s.standing.Declared; d != nil {
 		made.Path, made.Dir, made.SHA256 = d.Path, d.Dir, d.SHA256
-		if own := s.layers[0].root; realpath.Within(own, start) {
-			root = own
-		}
 	}
-	made.Workspace.Root = root
 	for _, l := range s.layers {
 		made.Restrict(l.cfg, rebase(l.cfg.Workspace.Protect, l.root, root))
 	}
 	s.standing.Config = made
 	return &s.standing
+}
+
+// root is the workspace for a start: that or a directory in it, the innermost
+// that the files name; or the one that was approved, if that lies elsewhere.
+func (s *search) root(start string) string {
+	root := start
+	for _, l := range s.layers {
+		if realpath.Within(l.root, root) || l.approved && !realpath.Within(root, l.root) {
+			root = l.root
+		}
+	}
+	return root
 }
 
 // upwards lists a directory and those above it, with symlinks resolved.

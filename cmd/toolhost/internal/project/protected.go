@@ -1,6 +1,7 @@
 package project
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +21,18 @@ func deciding(root string, cfg *config.Config) []string {
 		tasks = cfg.Taskfile.Path
 	}
 	globs := taskfile.Sources(root, tasks)
+	for i, glob := range globs {
+		if glob == path.Clean(filepath.ToSlash(tasks)) {
+			globs[i] = literalGlob.Replace(glob) // a name, whatever is in it
+		}
+	}
+	files := slices.Clone(cfg.Keep)
 	for _, block := range cfg.Granting(root) {
-		for _, file := range block.Files {
-			if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
-				globs = append(globs, literalGlob.Replace(filepath.ToSlash(rel)))
-			}
+		files = append(files, block.Files...)
+	}
+	for _, file := range files {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && rel != "." {
+			globs = append(globs, literalGlob.Replace(filepath.ToSlash(rel)))
 		}
 	}
 	return globs
@@ -59,6 +67,7 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 		found, _ := filepath.Glob(filepath.Join(literalGlob.Replace(root), filepath.FromSlash(glob)))
 		files = append(files, found...)
 	}
+	files = append(files, cfg.Keep...)
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		files = append(files, filepath.Join(root, cfg.Taskfile.Path))
 	}
