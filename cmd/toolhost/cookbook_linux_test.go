@@ -39,17 +39,9 @@ func (p *exampleProject) standIn(name, script string) {
 	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// needs skips where one of the programs is missing.
-func needs(t *testing.T, programs ...string) {
-	t.Helper()
-	for _, program := range programs {
-		testneed.Program(t, program)
-	}
-}
-
 func TestCookbookNetwork(t *testing.T) {
 	const recipe = `variable "packages" { default = "https://packages.example.com" }`
-	needs(t, "curl")
+	installed(t, "curl")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s\n", r.URL.Path) }))
 	defer server.Close()
 	p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_packages="+server.URL)
@@ -65,7 +57,7 @@ func TestCookbookNetwork(t *testing.T) {
 func TestCookbookNodeModules(t *testing.T) {
 	t.Run("npm ci", func(t *testing.T) {
 		const recipe = `tool "install_dependencies" {`
-		needs(t, "npm", "node")
+		installed(t, "npm", "node")
 		p := kitchen(t, recipe, texts{
 			"package.json":       `{"name":"app","version":"1.0.0","dependencies":{"hello":"file:hello"}}`,
 			"hello/package.json": `{"name":"hello","version":"1.0.0","bin":"hello.js","scripts":{"install":"touch ../ran"}}`,
@@ -81,7 +73,7 @@ func TestCookbookNodeModules(t *testing.T) {
 	})
 	t.Run("npx", func(t *testing.T) {
 		const recipe = `tool "eslint" {`
-		needs(t, "npx", "node")
+		installed(t, "npx", "node")
 		p := kitchen(t, recipe, texts{
 			"package.json":                     `{"name":"app","version":"1.0.0"}`,
 			"node_modules/eslint/package.json": `{"name":"eslint","version":"9.0.0","bin":"cli.js"}`,
@@ -98,7 +90,7 @@ func TestCookbookNodeModules(t *testing.T) {
 	})
 	t.Run("script", func(t *testing.T) {
 		const recipe = `tool "typecheck" {`
-		needs(t, "node")
+		installed(t, "node")
 		p := kitchen(t, recipe, texts{"node_modules/typescript/bin/tsc": "console.log(process.argv.slice(2).join(' ')); process.exit(2)\n"})
 		p.calls([]projectCall{{[]string{"typecheck"}, `^--noEmit -p tsconfig\.json\n$`, false}})
 	})
@@ -116,7 +108,7 @@ func TestCookbookVenv(t *testing.T) {
 func TestCookbookDatabases(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		const recipe = `tool "query_db" {`
-		needs(t, "sqlite3")
+		installed(t, "sqlite3")
 		p := kitchen(t, recipe, texts{})
 		_, stderr, code := p.run("sqlite3", "app.db", "CREATE TABLE users (name); INSERT INTO users VALUES ('ann')")
 		require.Zero(t, code, stderr)
@@ -140,7 +132,7 @@ func TestCookbookDatabases(t *testing.T) {
 	})
 	t.Run("socket", func(t *testing.T) {
 		const recipe = `variable "sockets" { default = "/run/postgresql" }`
-		needs(t, "curl")
+		installed(t, "curl")
 		dir := testneed.VisibleDir(t)
 		listener, err := net.Listen("unix", filepath.Join(dir, "db.sock"))
 		require.NoError(t, err)
@@ -202,7 +194,7 @@ func TestCookbookHTTP(t *testing.T) {
 	})
 	t.Run("token", func(t *testing.T) {
 		const recipe = `variable "tracker" { default = "https://tracker.example.com/api" }`
-		needs(t, "curl")
+		installed(t, "curl")
 		var asked []string
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer s3cret-token" {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,21 @@ func fenced(page, language string) (blocks []string) {
 		blocks = append(blocks, match[1])
 	}
 	return blocks
+}
+
+// installed skips where one of the programs is missing. The test then finds no
+// program in the user's home: confined processes see none there, because the
+// test has another home.
+func installed(t *testing.T, programs ...string) {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	dirs := slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		return len(home) > 1 && strings.HasPrefix(dir, home+string(filepath.Separator))
+	})
+	t.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator)))
+	for _, program := range programs {
+		testneed.Program(t, program)
+	}
 }
 
 // TestCookbook has validate check every recipe, with its examples and rejects.
@@ -123,7 +139,7 @@ func TestCookbookRuns(t *testing.T) {
 	for recipe, tt := range tests {
 		name := strings.Split(recipe, `"`)[1]
 		t.Run(name, func(t *testing.T) {
-			testneed.Program(t, name)
+			installed(t, name)
 			dir := t.TempDir()
 			tt.files["agent.hcl"] = all[recipe]
 			plant(t, dir, tt.files)

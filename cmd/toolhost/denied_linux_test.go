@@ -55,6 +55,7 @@ func TestDenialsAreNamed(t *testing.T) {
 			assert.Contains(t, call("plain", "line=echo x > agent.hcl; echo x > $PWD/agent.hcl"), "agent.hcl decides what agents may do")
 			assert.Contains(t, call("reads", "line=echo x > new"), `risk = "safe_write" in tool "reads"`)
 			assert.Contains(t, call("plain", "line=cat "+home+"/.ssh/id"), `The sandbox hides `+home+`/.ssh/id`)
+			assert.NotContains(t, call("plain", "line=echo 'fork/exec out/x: permission denied'; exit 1"), "in the sandbox", "relative paths are not taken for absolute ones")
 			assert.NotContains(t, call("plain", "line=cat /nowhere /etc/passwd/x; chmod 0 f; false"), "in the sandbox")
 			assert.Contains(t, call("run_command", "command=try", "args='"+strings.ReplaceAll(network, "'", `'\''`)+"'"), noNetwork+"a taskfile block of agent.hcl")
 			for toolset, tool := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash", "agentbench": "run"} {

@@ -14,8 +14,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolhost/toolhost/host/testneed"
 )
 
 // exampleProject is a copy of a project in examples/, as a user with a home of
@@ -149,9 +147,7 @@ func (p *exampleProject) shell(script string) (stdout string) {
 }
 
 func TestNodeProject(t *testing.T) {
-	for _, program := range []string{"node", "sqlite3"} {
-		testneed.Program(t, program)
-	}
+	installed(t, "node", "sqlite3")
 	p := copyExample(t, "node-web")
 	p.approve("query_db", "db_schema", "run_tests", "lint")
 	p.calls([]projectCall{
@@ -182,7 +178,7 @@ func TestNodeProject(t *testing.T) {
 }
 
 func TestPythonProject(t *testing.T) {
-	testneed.Program(t, "python3")
+	installed(t, "python3")
 	p := copyExample(t, "python-data")
 	p.approve("summarize", "check_csv", "run_tests")
 	p.calls([]projectCall{
@@ -211,6 +207,7 @@ func TestPythonProject(t *testing.T) {
 // TestGoProject builds the project's programs as its README says. In the
 // repository they belong to toolhost's module; a copy elsewhere gets one.
 func TestGoProject(t *testing.T) {
+	installed(t, "go")
 	var own struct{ GOCACHE, GOMODCACHE, GOPROXY, GOSUMDB string }
 	out, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()
 	require.NoError(t, err)

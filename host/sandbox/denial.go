@@ -30,7 +30,9 @@ const (
 	mostPaths   = 32
 )
 
-var absolutePath = regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]<>]+`)
+// absolutePath matches a path that begins where a word does: not the end of a
+// relative one, nor of fork/exec.
+var absolutePath = regexp.MustCompile(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
 // Denied says what of a failure the sandbox is behind, by what the command
 // printed and what the policy grants, and what would grant it; "" where nothing
@@ -86,11 +88,11 @@ func (p Policy) deniedPlace(block, printed string) string {
 		if !write && !access && !hasWord(lower, absentWords[:]) {
 			continue
 		}
-		for _, path := range absolutePath.FindAllString(line, 4) {
+		for _, match := range absolutePath.FindAllStringSubmatch(line, 4) {
 			if left--; left < 0 {
 				break
 			}
-			if said := p.deniedPath(g, block, filepath.Clean(strings.TrimRight(path, ".")), write, access); said != "" {
+			if said := p.deniedPath(g, block, filepath.Clean(strings.TrimRight(match[1], ".")), write, access); said != "" {
 				return said
 			}
 		}
