@@ -88,13 +88,20 @@ type approvalContent struct {
 
 // approvalForm is the form of the question for approval. Nothing is chosen
 // beforehand, and where a client chooses the first for itself, that refuses.
-var approvalForm = json.RawMessage(`{"type":"object","properties":{` +
-	`"decision":{"type":"string","title":"Decision","oneOf":[` +
-	`{"const":"deny","title":"Do not allow"},` +
-	`{"const":"once","title":"Allow this once"},` +
-	`{"const":"always","title":"Always allow exactly this call"}]},` +
+var approvalForm = json.RawMessage(`{"type":"object","properties":{` + decisionField + `,` +
 	`"reason":{"type":"string","title":"Message to the agent (optional), such as why not","maxLength":2000}` +
 	`},"required":["decision"]}`)
+
+const decisionField = `"decision":{"type":"string","title":"Decision","oneOf":[` +
+	`{"const":"deny","title":"Do not allow"},` +
+	`{"const":"once","title":"Allow this once"},` +
+	`{"const":"always","title":"Always allow exactly this call"}]}`
+
+// The two halves of the form, for clients that cannot put it whole.
+var (
+	DecisionForm = json.RawMessage(`{"type":"object","properties":{` + decisionField + `},"required":["decision"]}`)
+	ReasonForm   = json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string","title":"Message to the agent","maxLength":2000}},"required":["reason"]}`)
+)
 
 // mostReason bounds what a person has to say, in bytes.
 const mostReason = 8000
@@ -103,6 +110,13 @@ const mostReason = 8000
 // reason of a refusal; it may be empty.
 func Approval(v Verdict, reason string) tool.Answer {
 	return tool.Answer{Action: "accept", Content: tool.MustMarshal(approvalContent{v, reason})}
+}
+
+// Refuses reports an answer to a question for approval by which a person says no,
+// with nothing to say to the agent yet.
+func Refuses(answer tool.Answer) bool {
+	v, reason := verdict(answer)
+	return v == Refuse && reason == "" && answer.Accepted()
 }
 
 // Undecided is the answer to a question for approval that no person has

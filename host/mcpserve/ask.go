@@ -57,7 +57,7 @@ func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcom
 	}
 	requests := make(mcp.InputRequestMap)
 	for _, q := range questions(outcome.Input) {
-		requests[q.Key] = s.requestOf(outcome, q)
+		requests[q.Key] = s.requestOf(in, outcome, q)
 		state.Open[q.Key] = tool.Form{Message: excerpt.Shorten(q.Form.Message, mostNamed), Schema: q.Form.Schema}
 	}
 	return &open{requests, s.sign(state)}
@@ -79,14 +79,14 @@ func questions(input *tool.InputRequired) []*tool.InputRequired {
 	return append([]*tool.InputRequired{input}, input.Also...)
 }
 
-func (s *Server) requestOf(outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
+func (s *Server) requestOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) mcp.InputRequest {
 	switch {
 	case q.Form.Sample != nil:
 		return sampling(*q.Form.Sample)
 	case q.Form.Roots:
 		return &mcp.ListRootsParams{}
 	}
-	return s.formOf(outcome, q)
+	return s.formOf(in, outcome, q)
 }
 
 // putNow puts the questions of an outcome to a client of an older revision,
@@ -110,6 +110,9 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 			return asked{}, unasked(q, err)
 		default:
 			next.answers[q.Key] = answer(q.Key, response, time.Since(began))
+			if host.IsApproval(q) && in.needsText() && host.Refuses(next.answers[q.Key]) {
+				next.answers[q.Key] = host.Approval(host.Refuse, s.askWhy(waiting, in, outcome))
+			}
 		}
 	}
 	return next, nil
@@ -165,21 +168,36 @@ func unasked(q *tool.InputRequired, err error) *tool.Error {
 		Suggest("Nothing was run. Tell the user what was asked, and call again when the client can ask.")
 }
 
+// askWhy asks a person who has said no what the agent is told; nothing is an
+// answer, too.
+func (s *Server) askWhy(ctx context.Context, in *inquiry, outcome *host.Outcome) string {
+	message := outcome.Question().Headline() + "\nIt will not run. What is the agent told? Cancel to say nothing."
+	response, err := in.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: host.ReasonForm})
+	if err != nil || response.Action != "accept" {
+		return ""
+	}
+	reason, _ := response.Content["reason"].(string)
+	return reason
+}
+
 // put sends one question to a client that can be sent requests.
 func (s *Server) put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse, error) {
 	if q.Form.Roots {
 		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})
 	}
-	return in.session.Elicit(ctx, s.formOf(outcome, q))
+	return in.session.Elicit(ctx, s.formOf(in, outcome, q))
 }
 
 // formOf is a question of an outcome as MCP's elicitation.
-func (s *Server) formOf(outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
+func (s *Server) formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
 	if q.Form.URL != "" {
 		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL, ElicitationID: rand.Text()}
 	}
 	schema := q.Form.Schema
-	if len(schema) == 0 {
+	switch {
+	case host.IsApproval(q) && in.needsText():
+		schema = host.DecisionForm
+	case len(schema) == 0:
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return &mcp.ElicitParams{Mode: "form", Message: s.question(outcome, q), RequestedSchema: schema}

@@ -265,18 +265,23 @@ func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 	inOut.send(callMessage(1, "write", "{}"))
 	question := inOut.receive()
 	require.Equal(t, "elicitation/create", question["method"])
-	var m map[string]any
-	for m = inOut.receive(); m["method"] != nil; m = inOut.receive() { // it is told that the question is withdrawn
+	result := func() string {
+		for {
+			if m := inOut.receive(); m["method"] == nil { // it is also told that the question is withdrawn
+				return textOf(t, m)
+			}
+		}
 	}
-	assert.Contains(t, textOf(t, m), "the user did not answer within 100ms")
-	assert.Contains(t, textOf(t, m), "approve 4711")
+	text := result()
+	assert.Contains(t, text, "the user did not answer within 100ms")
+	assert.Contains(t, text, "approve 4711")
 	assert.Equal(t, []string{"/write"}, d.waiting)
 	inOut.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(question["id"]), yes))
 	assert.Zero(t, *runs)
 
 	d.said = host.ApproveOnce // in a terminal
 	inOut.send(callMessage(2, "write", "{}"))
-	assert.Equal(t, "done", textOf(t, inOut.receive()), "control: what was approved elsewhere runs")
+	assert.Equal(t, "done", result(), "control: what was approved elsewhere runs")
 	assert.Equal(t, 1, *runs)
 }
 
@@ -558,4 +563,42 @@ func TestWhatASessionsNameBinds(t *testing.T) {
 	inOut.send(callMessage(1, "write", "{}"))
 	assert.Contains(t, textOf(t, inOut.receive()), "approve 4711")
 	assert.Equal(t, []string{"/write", "http-else/write", "/write"}, d.waiting)
+}
+
+// Codex cannot send a form while a text in it is empty: it is asked for the
+// decision alone, and for the reason of a refusal after that.
+func TestAClientThatNeedsEveryText(t *testing.T) {
+	const asCodex = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"codex-mcp-client","version":"0.169.0"}}}`
+	for name, tt := range map[string]struct {
+		decision, reason, want string
+		runs                   int
+	}{
+		"once":               {decision: "once", want: "done", runs: 1},
+		"deny with a reason": {decision: "deny", reason: `{"action":"accept","content":{"reason":"keep it"}}`, want: "says: keep it"},
+		"deny":               {decision: "deny", reason: `{"action":"cancel"}`, want: "did not approve the call of write"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, runs, d := withDesk(t)
+			w := dial(t, h)
+			w.send(asCodex)
+			w.receive()
+			w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			w.send(callMessage(1, "write", "{}"))
+			m := w.receive()
+			form, err := json.Marshal(m["params"].(map[string]any)["requestedSchema"])
+			require.NoError(t, err)
+			assert.NotContains(t, string(form), `"reason"`)
+			assert.ElementsMatch(t, []string{"once", "always", "deny"}, choices(t, m["params"].(map[string]any)["requestedSchema"]))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"decision":%q}}}`, quoteID(m["id"]), tt.decision))
+			if tt.reason != "" {
+				m = w.receive()
+				require.Equal(t, "elicitation/create", m["method"])
+				assert.Contains(t, m["params"].(map[string]any)["message"], "It will not run.")
+				w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(m["id"]), tt.reason))
+			}
+			assert.Contains(t, textOf(t, w.receive()), tt.want)
+			assert.Equal(t, tt.runs, *runs)
+			assert.Empty(t, d.waiting)
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -83,4 +84,11 @@ func (q quirk) is(value json.RawMessage) bool {
 		}
 	}
 	return false
+}
+
+// needsText reports a client whose forms cannot be sent while a text in them is
+// empty, also one that need not be given: Codex, up to 0.169 at least.
+func (in *inquiry) needsText() bool {
+	params := in.session.InitializeParams()
+	return params != nil && params.ClientInfo != nil && strings.HasPrefix(params.ClientInfo.Name, "codex")
 }
