@@ -52,6 +52,8 @@ async function check(what, client, transport, revision) {
   const long = (await client.callTool({ name: 'long', arguments: {} })).content[0].text;
   assert.match(long, /\n100000\n\[\d+ of 588895 bytes are shown; the whole output is in \S+\]\n$/, what);
   assert.match(long, /left out; [^\n]*\]\n\d+\n/, `${what}: the end begins with a whole line`);
+  const broken = await client.callTool({ name: 'promised', arguments: {} });
+  assert.ok(broken.isError && broken.structuredContent === undefined, `${what}: a promised result that is missing is an error, and is taken`);
   assert.ok((await client.callTool({ name: 'object', arguments: { word: '7' } })).isError, 'the pattern is checked');
   assert.equal((await client.callTool({ name: 'object', arguments: { word: 'ABC' } })).structuredContent.name, 'ABC');
   await client.close();

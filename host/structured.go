@@ -9,12 +9,11 @@ import (
 )
 
 // checked gives a result whose structured part is valid text and what the tool
-// has promised: strict clients lose the whole result otherwise. One that is not
-// fails, with everything else that it says.
+// has promised: strict clients lose the whole result otherwise. One that is not,
+// or that is not there, fails, with everything else that it says: "If an output
+// schema is provided, servers MUST provide structured results that conform to
+// this schema" (MCP, server/tools).
 func checked(entry *Entry, result *tool.Result) *tool.Result {
-	if len(result.Structured) == 0 {
-		return result
-	}
 	if !utf8.Valid(result.Structured) {
 		clean := *result
 		clean.Structured = bytes.ToValidUTF8(result.Structured, []byte("\ufffd"))
@@ -24,19 +23,30 @@ func checked(entry *Entry, result *tool.Result) *tool.Result {
 	if promised == nil || err != nil {
 		return result
 	}
+	if len(result.Structured) == 0 {
+		if result.Failed != nil {
+			return result
+		}
+		return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s has no structured part, which its output schema promises", entry.Name))
+	}
 	violations := promised.Check(result.Structured)
 	if len(violations) == 0 {
 		return result
 	}
+	texts := make([]string, 0, len(violations))
+	for _, v := range violations[:min(len(violations), 5)] {
+		texts = append(texts, v.String())
+	}
+	return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s is not what its output schema says: %s", entry.Name, strings.Join(texts, "; ")))
+}
+
+// broken gives a result without its structured part, as a failure unless it is
+// one.
+func broken(result *tool.Result, why *tool.Error) *tool.Result {
 	without := *result
 	without.Structured = nil
 	if without.Failed == nil {
-		texts := make([]string, 0, len(violations))
-		for _, v := range violations[:min(len(violations), 5)] {
-			texts = append(texts, v.String())
-		}
-		without.Failed = tool.Errorf(tool.CommandFailed, "the result of %s is not what its output schema says: %s", entry.Name, strings.Join(texts, "; ")).
-			Suggest("What it gave is above. Tell the tool's author to correct it or the schema.")
+		without.Failed = why.Suggest("What it gave is above. Tell the tool's author to correct it or the schema.")
 		without.Contents = append(without.Contents[:len(without.Contents):len(without.Contents)],
 			tool.Content{Kind: tool.KindText, Text: without.Failed.Message + "\n" + without.Failed.Suggestion})
 	}

@@ -20,6 +20,8 @@ func TestStructuredResultsAreWhatWasPromised(t *testing.T) {
 		"array":           {`{"type":"array","items":{"type":"integer"}}`, `[1]`, `[1]`, ""},
 		"missing":         {`{"type":"object","required":["a"]}`, `{"b":1}`, ``, "a: is required"},
 		"another kind":    {`{"type":"object"}`, `[1]`, ``, "must be an object, not array"},
+		"not there":       {`{"type":"object"}`, ``, ``, "has no structured part, which its output schema promises"},
+		"none promised":   {``, ``, ``, ""},
 		"nothing said":    {``, `[1]`, `[1]`, ""},
 		"schema unusable": {`{"type":"strng"}`, `[1]`, `[1]`, ""},
 		"not UTF-8":       {``, "{\"a\":\"caf\xe9\"}", "{\"a\":\"caf\ufffd\"}", ""},

@@ -36,6 +36,16 @@ tool "object" {
   }
 }
 
+tool "promised" {
+  description = "Print nothing where the schema promises an object. Returns: an error."
+  risk        = "read_only"
+  command { argv = ["true"] }
+  output {
+    type   = "json"
+    schema = { type = "object" }
+  }
+}
+
 tool "json_not_utf8" {
   description = "Give JSON in Latin-1. Returns: it."
   risk        = "read_only"

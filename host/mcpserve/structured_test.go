@@ -95,6 +95,22 @@ func TestStructuredResultsOfAllKinds(t *testing.T) {
 	}
 }
 
+// A tool whose schema promises a structured result and that gives none is an
+// error with what it gave: clients refuse any other answer whole.
+func TestPromisedStructuredResultsThatAreMissing(t *testing.T) {
+	h := newHost(t, host.Options{}, withSchemas(newTool("made", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
+		return tool.Text("the text"), nil
+	}), "", `{"type":"object"}`))
+	for _, revision := range everyRevision() {
+		r, err := sdkClient(t, h, revision).CallTool(t.Context(), &mcp.CallToolParams{Name: "made"})
+		require.NoError(t, err, revision)
+		assert.True(t, r.IsError, revision)
+		assert.Nil(t, r.StructuredContent, revision)
+		assert.Equal(t, "the text", r.Content[0].(*mcp.TextContent).Text, revision)
+		assert.Contains(t, r.Content[len(r.Content)-1].(*mcp.TextContent).Text, "no structured part", revision)
+	}
+}
+
 // assertFits fails unless a value is what a schema of that revision says.
 func assertFits(t *testing.T, outputSchema, value any, revision string) {
 	t.Helper()
