@@ -262,6 +262,9 @@ func (in *instance) explain(code tool.Code, message, next string) *tool.Error {
 	lines := in.runner.lastLines()
 	if len(lines) > 0 {
 		message += "; its last words:\n" + strings.Join(lines, "\n")
+		if denied := in.plugin.manager.options.Denied; denied != nil && !in.plugin.spec.Shipped {
+			next = strings.TrimSpace(denied(in.plugin.spec.Name, strings.Join(lines, "\n")) + " " + next)
+		}
 	}
 	e := tool.Errorf(code, "%s", message).Suggest("%s", next).With("plugin", in.plugin.spec.Name)
 	if len(lines) > 0 {

@@ -85,6 +85,9 @@ type Options struct {
 	Prepare func(Launch) error
 	// Anew starts plugins whatever failures earlier hosts had with them.
 	Anew bool
+	// Denied says what of a plugin's failure its confinement is behind, by what
+	// the plugin printed; "" for nothing. Nil says nothing.
+	Denied func(plugin, printed string) string
 	// CancelGrace is how long a call whose context has ended may take to
 	// answer before its plugin is ended. Zero means 5 seconds.
 	CancelGrace time.Duration

@@ -35,7 +35,7 @@ func TestDenialsAreNamed(t *testing.T) {
 			plant(t, base, map[string]string{
 				"home/.ssh/id": "key\n",
 				"project/agent.hcl": line("plain", "") + line("granted", "network = \"allow\"\nwrite = [\""+outside+"\"]\n") + line("reads", "risk = \"read_only\"\n") +
-					"sandbox { level = \"" + string(level) + "\" }\n",
+					"sandbox { level = \"" + string(level) + "\" }\npolicy {\n  dangerous = \"allow\"\n}\n",
 				"project/.agent/Taskfile.yml": "version: '3'\ntasks:\n  try:\n    desc: try\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
 			})
 			call := func(args ...string) string {
@@ -58,9 +58,46 @@ func TestDenialsAreNamed(t *testing.T) {
 			assert.NotContains(t, call("plain", "line=echo 'fork/exec out/x: permission denied'; exit 1"), "in the sandbox", "relative paths are not taken for absolute ones")
 			assert.NotContains(t, call("plain", "line=cat /nowhere /etc/passwd/x; chmod 0 f; false"), "in the sandbox")
 			assert.Contains(t, call("run_command", "command=try", "args='"+strings.ReplaceAll(network, "'", `'\''`)+"'"), noNetwork+"a taskfile block of agent.hcl")
+			cmd := program(t, filepath.Join(base, "project"), "serve")
+			cmd.Env = append(environment(home), "TOOLHOST_TRUST=1")
+			server := serveCommand(t, cmd)
+			server.hello()
+			over := server.call("plain", `{"line":"`+network+`"}`)
+			assert.True(t, over.IsError)
+			assert.Contains(t, over.text(), noNetwork+`tool "plain" (agent.hcl:1)`, "over MCP")
+			assert.Zero(t, server.end())
 			for toolset, tool := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash", "agentbench": "run"} {
 				assert.Contains(t, call("--toolset", toolset, tool, "command="+network), "the sandbox block of agent.hcl", toolset)
 			}
 		})
 	}
+}
+
+// TestDenialsAtStartsAreNamed has a plugin and an MCP server fail at their start
+// for want of the network, and reads what to do in the list of tools.
+func TestDenialsAtStartsAreNamed(t *testing.T) {
+	const complaint = "echo 'fetch failed: getaddrinfo EAI_AGAIN api.example' >&2; exit 1"
+	report := sandbox.Detect(t.Context())
+	if !report.Full.Works && !report.Landlock.Works {
+		testneed.Missing(t, "no sandbox works here: "+report.Landlock.Reason)
+	}
+	dir := testneed.VisibleDir(t)
+	config := func(network string) string {
+		return "plugin \"fetch\" {\n  source = \"./fetch\"\n  network = \"" + network + "\"\n}\n" +
+			"mcp \"remote\" {\n  command = [\"sh\", \"-c\", \"" + complaint + "\"]\n  network = \"" + network + "\"\n}\n"
+	}
+	plant(t, dir, map[string]string{"fetch": "#!/bin/sh\n" + complaint + "\n"})
+	require.NoError(t, os.Chmod(filepath.Join(dir, "fetch"), 0o755))
+	list := func(network string) string {
+		plant(t, dir, map[string]string{"agent.hcl": config(network)})
+		out, err := program(t, dir, "list").CombinedOutput()
+		require.NoError(t, err, string(out))
+		return strings.Join(strings.Fields(string(out)), " ")
+	}
+	denied := list("deny")
+	assert.Contains(t, denied, `network = "allow" in plugin "fetch" of agent.hcl grants it`)
+	assert.Contains(t, denied, `network = "allow" in mcp "remote" of agent.hcl grants it`)
+	granted := list("allow")
+	assert.Contains(t, granted, "EAI_AGAIN")
+	assert.NotContains(t, granted, "in the sandbox")
 }

@@ -63,6 +63,9 @@ type Options struct {
 	// Pins admit the tools that Tools and Call are about. Those of a Source are
 	// its host's to admit. Nil admits all.
 	Pins *pins.Store
+	// Denied says what of a server's failure its confinement is behind, by what
+	// the server printed; "" for nothing. Nil says nothing.
+	Denied func(spec Spec, printed string) string
 	// OnChange is called with the name of a server that turns out to have other
 	// tools than those that Source.Tools gave last. It must not block. Nil is
 	// not called.

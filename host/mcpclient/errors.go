@@ -37,6 +37,9 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 	lines := l.words.lines()
 	if len(lines) > 0 {
 		message += "; its last words:\n" + strings.Join(lines, "\n")
+		if denied := l.server.client.options.Denied; denied != nil && l.process != nil {
+			next = strings.TrimSpace(denied(l.server.spec, strings.Join(lines, "\n")) + " " + next)
+		}
 	}
 	e := tool.Errorf(code, "%s", show.Said(l.server.client.hide(message), show.MostText)).Suggest("%s", next).With("server", l.server.spec.Name)
 	if l.process != nil && len(lines) > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,7 +165,7 @@ func taskBlock(cfg *config.Config) string {
 // confined. The shipped ones are toolhost's code, and confine what they start.
 // No image holds a plugin: at level docker, plugins get the strongest level
 // that works without one.
-func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
+func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error, denied func(plugin, printed string) string) {
 	access := make(map[string]argv.Access)
 	for _, plugin := range cfg.Plugins {
 		access[plugin.Name] = plugin.Access
@@ -173,11 +174,14 @@ func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 	if settings.Level == sandbox.Docker {
 		settings.Level = sandbox.Auto
 	}
-	return func(l plugins.Launch) error {
+	policyFor := func(plugin string, further ...string) sandbox.Policy {
+		return granting(settings, access[plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), further...)...)
+	}
+	prepare = func(l plugins.Launch) error {
 		if l.Spec.Shipped {
 			return nil
 		}
-		policy := granting(settings, access[l.Plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), l.SocketDir)...)
+		policy := policyFor(l.Plugin, l.SocketDir)
 		policy.UnixSockets = true
 		policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
 		if err := verified(cfg, access[l.Plugin]); err != nil {
@@ -185,6 +189,10 @@ func (p *Project) confinePlugin(cfg *config.Config) func(plugins.Launch) error {
 		}
 		return policy.Confine(l.Cmd)
 	}
+	denied = func(plugin, printed string) string {
+		return policyFor(plugin).Denied(fmt.Sprintf("plugin %q of agent.hcl", plugin), printed)
+	}
+	return prepare, denied
 }
 
 // pluginFiles is the directory of the installed plugin that a program belongs

@@ -282,6 +282,7 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	prepare, denied := p.confinePlugin(cfg)
 	options := plugins.Options{
 		Attach:      attach,
 		Logger:      p.options.Logger,
@@ -293,7 +294,8 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Sensitive:   p.keepPluginSecrets,
 		Shipped:     shipped.Lookup,
 		Life:        p.pluginLife,
-		Prepare:     p.confinePlugin(cfg),
+		Prepare:     prepare,
+		Denied:      denied,
 		Anew:        p.options.Anew,
 	}
 	if p.parts != nil {

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"slices"
 
@@ -23,9 +24,11 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	if patience == 0 {
 		patience = -1
 	}
+	prepare, denied := p.confineUpstream(cfg)
 	options := mcpclient.Options{
+		Prepare: prepare, Denied: denied,
 		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: cacheDir("mcp"),
-		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Prepare: p.confineUpstream(cfg), Logins: p.usableLogins(cfg),
+		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
 		OnChange: func(string) { p.noteUpstream() },
 	}
 	if p.parts != nil && p.parts.upstream != nil {
@@ -123,18 +126,24 @@ func (p *Project) LoggedIn(ctx context.Context) {
 
 // confineUpstream is how the processes of MCP servers are confined: as other
 // children, with what the server's block grants. No image holds a server.
-func (p *Project) confineUpstream(cfg *config.Config) func(*exec.Cmd, mcpclient.Spec) error {
+func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error, denied func(mcpclient.Spec, string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
 	if settings.Level == sandbox.Docker {
 		settings.Level = sandbox.Auto
 	}
-	return func(cmd *exec.Cmd, spec mcpclient.Spec) error {
+	policyFor := func(access argv.Access) sandbox.Policy { return granting(settings, access).Policy(root, trees...) }
+	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
 		if err := verified(cfg, access); err != nil {
 			return err
 		}
-		return granting(settings, access).Policy(root, trees...).Confine(cmd)
+		return policyFor(access).Confine(cmd)
 	}
+	denied = func(spec mcpclient.Spec, printed string) string {
+		block := fmt.Sprintf("mcp %q of agent.hcl", spec.Name)
+		return policyFor(argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}).Denied(block, printed)
+	}
+	return prepare, denied
 }
 
 // LoadFor connects to the MCP servers whose tools are not known when the tool
