@@ -102,7 +102,7 @@ func desktopClients() []*Client {
 		{
 			ID: "kiro", Title: "Kiro", format: jsonc{}, path: under("mcpServers"), fields: plain,
 			user:  inHome(".kiro/settings/mcp.json"),
-			After: "Kiro takes the change over at once; kiro-cli is started anew.",
+			After: "Reconnect the server in the MCP panel of Kiro, or start kiro-cli anew.",
 		},
 		{
 			ID: "lm-studio", Title: "LM Studio", format: jsonc{}, path: under("mcpServers"), fields: plain,
