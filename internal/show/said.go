@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -55,7 +56,7 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 	if !json.Valid(schema) {
 		return nil, false
 	}
-	if plain(string(schema), layout) && !bytes.Contains(schema, []byte(`\u`)) && len(schema) <= limit {
+	if plain(string(schema), layout) && !escapes.Match(schema) && len(schema) <= limit {
 		return schema, true
 	}
 	w := schemaWriter{decoder: json.NewDecoder(bytes.NewReader(schema)), limit: limit, clear: true}
@@ -65,6 +66,9 @@ func Schema(schema json.RawMessage, limit int) (said json.RawMessage, clear bool
 	}
 	return w.out.Bytes(), w.clear
 }
+
+// escapes are those of JSON that may stand for what is not seen.
+var escapes = regexp.MustCompile(`\\[ubfr]`)
 
 // schemaWriter copies JSON, in its order.
 type schemaWriter struct {
