@@ -40,12 +40,15 @@ func SaidLine(s string, limit int) string {
 }
 
 // SaidSchema is a schema that somebody else wrote, as it can be read; nil for one
-// that is too long or no JSON.
+// that is too long, no JSON, or hides something in its names and values.
 func SaidSchema(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || len(schema) > MostSchema {
 		return nil
 	}
-	said, _ := Schema(schema, MostText)
+	said, clear := Schema(schema, MostText)
+	if !clear {
+		return nil
+	}
 	return said
 }
 
@@ -128,7 +131,8 @@ func (w *schemaWriter) group(open json.Delim, key string) error {
 }
 
 func (w *schemaWriter) text(s string) {
-	w.clear = w.clear && Text(s) == s
+	seen := usual.Replace(s)
+	w.clear = w.clear && Text(seen) == seen
 	encoder := json.NewEncoder(&w.out)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(s)

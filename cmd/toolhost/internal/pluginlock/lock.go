@@ -4,6 +4,7 @@ package pluginlock
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/pins"
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/versions"
 	"github.com/toolhost/toolhost/plugins"
@@ -258,12 +260,23 @@ func (l *Lock) Write() error {
 			_ = pins.Forget(dir, source) // what is left asks once more than it needs to
 		}
 	}
-	path := config.LockPath(l.configPath)
-	data := l.file.Bytes()
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+	return Save(config.LockPath(l.configPath), l.file)
+}
+
+// Save writes a lock file, if that changes it. It comes with the repository, so
+// one that is a link is refused: it may lead to any file of the user's.
+func Save(path string, lock *config.Lock) error {
+	mode, data := fs.FileMode(0o644), lock.Bytes()
+	if info, err := os.Lstat(path); err == nil {
+		if !info.Mode().IsRegular() {
+			return tool.Errorf(tool.Blocked, "%s is a symbolic link or no file, and is not written", path).Suggest("Remove it, if you know who put it there.")
+		}
+		mode = info.Mode().Perm()
+	}
+	if old, err := plainfile.Read(path, int64(len(data))); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
-	if err := atomicfile.Update(path, data); err != nil {
+	if err := atomicfile.Write(path, data, mode); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable.")
 	}
 	return nil

@@ -3,9 +3,9 @@ package project
 import (
 	"context"
 
+	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/pins"
 	"github.com/toolhost/toolhost/host/tool"
@@ -85,7 +85,7 @@ func addPins(path string, list []pins.Pin) error {
 	for _, p := range list {
 		lock.Pin(p.Source, p.Name, p.SHA256)
 	}
-	return atomicfile.Update(path, lock.Bytes())
+	return pluginlock.Save(path, lock)
 }
 
 // ChangedTools are the tools that are left out because of what they say of
