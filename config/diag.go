@@ -9,11 +9,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/toolhost/toolhost/host/redact"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // maxDiagnostics bounds what is reported of one file.
@@ -79,12 +81,16 @@ func (d Diagnostics) HasErrors() bool {
 // with colours if asked.
 func (d Diagnostics) Write(w io.Writer, color bool) error {
 	for i, one := range d {
-		files := map[string]*hcl.File{one.File: one.file}
-		if !one.quotable(i) {
-			files = nil
+		var files map[string]*hcl.File
+		if one.quotable(i) && one.file != nil {
+			shown := *one.file
+			shown.Bytes = harmless(shown.Bytes)
+			files = map[string]*hcl.File{one.File: &shown}
 		}
+		said := *one.diag
+		said.Summary, said.Detail = show.Text(said.Summary), show.Text(said.Detail)
 		var text bytes.Buffer
-		if err := hcl.NewDiagnosticTextWriter(&text, files, 0, color).WriteDiagnostic(one.diag); err != nil {
+		if err := hcl.NewDiagnosticTextWriter(&text, files, 0, color).WriteDiagnostic(&said); err != nil {
 			return err
 		}
 		if _, err := w.Write(one.withColumn(text.Bytes())); err != nil {
@@ -92,6 +98,36 @@ func (d Diagnostics) Write(w io.Writer, color bool) error {
 		}
 	}
 	return nil
+}
+
+// harmless replaces what could move a cursor or hide text by marks of the same
+// length, so that places stay where they are.
+func harmless(source []byte) []byte {
+	if text := string(source); show.Output(text) == text {
+		return source
+	}
+	marks := map[int]string{1: "?", 2: "\u00bf", 3: "\ufffd", 4: "\ufffd?"}
+	made := make([]byte, 0, len(source))
+	for len(source) > 0 {
+		r, size := utf8.DecodeRune(source)
+		c := string(source[:size])
+		byteOfText := r == utf8.RuneError && size == 1 && source[0] >= 0xa0 // a letter in another encoding
+		if r != '\r' && !byteOfText && show.Text(c) != c {
+			made = append(made, marks[size]...)
+		} else {
+			made = append(made, c...)
+		}
+		source = source[size:]
+	}
+	return made
+}
+
+// unquoted takes the source out of diagnostics.
+func (d Diagnostics) unquoted() Diagnostics {
+	for i := range d {
+		d[i].Snippet = ""
+	}
+	return d
 }
 
 // withColumn has the text name the place as editors and terminals know it. A

@@ -20,6 +20,55 @@ const (
 	maxItems   = 100     // of one list, where there is too much
 )
 
+// mostAnswer is what a foreign tool may say where the operator allows no more,
+// in bytes.
+const mostAnswer = 1 << 20
+
+// boundedResult cuts what somebody else's tool says beyond most bytes. Data
+// cannot be cut, so that too much of it is an error; images and the like stay as
+// they are.
+func boundedResult(r *tool.Result, most int64) *tool.Result {
+	const next = "Ask for less in one call, or have the operator raise output in the limits block of agent.hcl."
+	var size int64
+	for _, c := range r.Contents {
+		size += int64(len(c.Text))
+	}
+	if size <= most && int64(len(r.Structured)) <= most {
+		return r
+	}
+	short := *r
+	short.Truncated = true
+	if size > most {
+		short.Contents = cutContents(r.Contents, most)
+		short.Contents = append(short.Contents, tool.Content{
+			Kind: tool.KindText, Text: fmt.Sprintf("[%d of %d bytes are shown, which is the most that a tool may say. %s]", most, size, next),
+		})
+	}
+	if n := len(r.Structured); int64(n) > most {
+		short.Structured = nil
+		if short.Failed == nil {
+			short.Failed = tool.Errorf(tool.TooLarge, "the result has %d bytes of data, and a tool may give %d", n, most).Suggest(next)
+			short.Contents = append(slices.Clip(short.Contents), tool.Content{Kind: tool.KindText, Text: short.Failed.Message + "\n" + next})
+		}
+	}
+	return &short
+}
+
+// cutContents keeps the first texts, most bytes together.
+func cutContents(all []tool.Content, most int64) (kept []tool.Content) {
+	for _, c := range all {
+		text := c.Text
+		c.Text = excerpt.Head(text, int(most))
+		if most -= int64(len(c.Text)); text == "" || c.Text != "" {
+			kept = append(kept, c)
+		}
+		if len(c.Text) < len(text) {
+			most = 0
+		}
+	}
+	return kept
+}
+
 // bounded gives e so short that it can be shown: an error repeats what it is
 // about, and a caller may send megabytes.
 func bounded(e *tool.Error) *tool.Error {

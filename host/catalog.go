@@ -51,6 +51,8 @@ type Entry struct {
 	Source string
 	Tool   tool.Tool
 
+	foreign bool // somebody else's, see Foreign
+
 	compiling sync.Once
 	schema    *schema.Schema
 	invalid   error
@@ -244,7 +246,7 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 		c.leaveOut(name, from, err)
 		return nil
 	}
-	e := &Entry{Name: name, Source: source, Tool: t}
+	e := &Entry{Name: name, Source: source, Tool: t, foreign: isForeign(from)}
 	c.entries = append(c.entries, e)
 	c.byName[name] = e
 	return nil

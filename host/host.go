@@ -37,6 +37,9 @@ type Source interface {
 
 // Limits bound what calls may use. Zero values mean the defaults.
 type Limits struct {
+	// Output bounds in bytes the text, and the data, that a foreign tool gives
+	// back. Less than a mebibyte means a mebibyte; see Foreign.
+	Output int64
 	// Timeout bounds a call of a tool that names no timeout of its own.
 	Timeout time.Duration
 	// InFlight bounds the calls that run at one time; more wait.
@@ -97,6 +100,7 @@ type Host struct {
 	redact  secrets
 
 	timeout    atomic.Int64 // of Limits
+	output     atomic.Int64 // of Limits
 	unrecorded atomic.Bool  // and it was told
 }
 
@@ -111,6 +115,7 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	}
 	h := &Host{options: options, logger: options.Logger, slots: make(chan struct{}, options.Limits.InFlight)}
 	h.SetTimeout(options.Limits.Timeout)
+	h.SetOutput(options.Limits.Output)
 	h.Redact(options.Secrets)
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
@@ -129,6 +134,9 @@ func (h *Host) SetTimeout(timeout time.Duration) {
 	}
 	h.timeout.Store(int64(timeout))
 }
+
+// SetOutput changes Limits.Output for the calls that begin from now on.
+func (h *Host) SetOutput(most int64) { h.output.Store(max(most, mostAnswer)) }
 
 // Reload replaces the catalog by one of other sources or another selection,
 // in one step. Running calls go on with the tools they have. On an error the

@@ -32,6 +32,9 @@ func (c *call) run(ctx context.Context) error {
 		return tool.Errorf(tool.Internal, "the tool %s gave neither a result nor an error", c.entry.Name).
 			Suggest("Tell its author.")
 	}
+	if c.entry.foreign {
+		result = boundedResult(result, c.host.output.Load())
+	}
 	c.outcome.Result = placed(checked(c.entry, result), c.host.options.Root)
 	return nil
 }

@@ -85,6 +85,19 @@ func TestUnreadableLines(t *testing.T) {
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
+// Where rules are about commands a line that cannot be read asks, also where
+// everything else is allowed.
+func TestUnreadableLinesAsk(t *testing.T) {
+	rules := commandRules(policy.Allow, "ls *")
+	rules.Default = policy.Allow
+	p, err := policy.New(rules)
+	require.NoError(t, err)
+	assert.Equal(t, policy.Allow, p.Decide(policy.Request{Shell: "pwd"}).Action)
+	for _, line := range hidden {
+		assert.Equal(t, policy.Ask, p.Decide(policy.Request{Shell: line}).Action, line)
+	}
+}
+
 // What agents write every day is readable.
 func TestReadableLines(t *testing.T) {
 	for _, line := range []string{

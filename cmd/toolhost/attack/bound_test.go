@@ -40,6 +40,26 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
+// What another server says is no larger, unless the operator allows it.
+func TestAnswersOfPeersAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{"", "limits {\n  output = \"8MiB\"\n}\n"} {
+		a := newArena(t, map[string]string{"agent.hcl": limit + upstream(""), "tools.json": offering("Says much.", "flood")})
+		a.arm()
+		r := onCommandLine(t, a, nil, "", attack{group: "bounds", name: "a server's long answer " + limit, tool: "flood", params: `{}`, want: []string{""}})
+		if limit == "" {
+			assert.Less(t, len(r.text), mostAnswer+1000)
+			assert.Contains(t, r.text, "Ask for less")
+			continue
+		}
+		var found []violation
+		if len(r.text) > mostAnswer {
+			found = append(found, violation{checkResult, "a long answer"})
+		}
+		control(t, "bounds", "a long answer that is allowed", checkResult, found)
+	}
+}
+
 // What the operator lets tools print is not cut: the bound is on errors.
 func TestAnswerBoundControls(t *testing.T) {
 	t.Parallel()

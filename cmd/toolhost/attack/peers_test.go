@@ -65,7 +65,11 @@ func serveEvilMCP() {
 					read()
 				}
 			}
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"served"}]}}`+"\n", call)
+			text := "served"
+			if m.Params.Name == "flood" {
+				text = strings.Repeat("flood ", 1<<19)
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`+"\n", call, text)
 		default:
 			if m.ID != nil && m.Method != "" {
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID)

@@ -250,7 +250,7 @@ func (p *Project) openHost(ctx context.Context) error {
 		Root:        p.Workspace.Root(),
 		Sources:     p.parts.sources,
 		Toolset:     p.parts.toolset,
-		Limits:      host.Limits{Timeout: p.config.Limits.Timeout},
+		Limits:      host.Limits{Timeout: p.config.Limits.Timeout, Output: p.config.Limits.Output},
 		Logger:      p.options.Logger,
 		Recorder:    p.Recorder,
 		State:       p.store.Scope,

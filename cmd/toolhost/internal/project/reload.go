@@ -61,6 +61,7 @@ func (p *Project) reload(ctx context.Context) error {
 	}
 	p.enforce(rules, cfg)
 	p.Host.SetTimeout(cfg.Limits.Timeout)
+	p.Host.SetOutput(cfg.Limits.Output)
 	p.mu.Lock()
 	old := p.parts
 	p.config, p.parts = cfg, next
