@@ -65,3 +65,32 @@ func TestEscapedSecretControls(t *testing.T) {
 	r := a.cli(nil, "", "say", `{}`)
 	control(t, "secrets", "escaped", checkSecret, tells(strings.Join(r.said, "")))
 }
+
+// saysLonger is a server that fails with a secret that begins like another one.
+const saysLonger = `
+mcp "up" {
+  command = ["sh", "-c", "echo failed with $LONGER >&2; exit 1"]
+  env     = { SHORT = VALUE_SHORT, LONGER = VALUE_LONGER }
+}
+`
+
+// Of a secret that begins like another one nothing is left.
+func TestOverlappingSecrets(t *testing.T) {
+	t.Parallel()
+	const short, rest = "hunter2", "-and-the-rest-of-a-longer-token"
+	env := []string{"SHORT=" + short, "LONGER=" + short + rest}
+	run := func(values ...string) string {
+		a := newArena(t, map[string]string{"agent.hcl": strings.NewReplacer(values...).Replace(saysLonger)})
+		a.arm()
+		out, _ := a.run(env, "list")
+		return out
+	}
+	out := run("VALUE_SHORT", `env("SHORT")`, "VALUE_LONGER", `env("LONGER")`)
+	assert.Contains(t, out, "failed with [redacted]")
+	assert.NotContains(t, out, rest)
+	var found []violation
+	if strings.Contains(run("VALUE_SHORT", `"no secret"`, "VALUE_LONGER", `"`+short+rest+`"`), rest) {
+		found = append(found, violation{checkSecret, rest})
+	}
+	control(t, "secrets", "what a server fails with", checkSecret, found)
+}
