@@ -46,6 +46,7 @@ var hidden = []string{
 	`echo touch p | xargs -I{} sh -c '{}'`, `xargs -i sh -c 'ls; {}' < f`, `xargs -0IX sh -c 'X p' < f`, `xargs -I X X p < f`, `xargs --replace=Y sh -c Y`,
 	`xargs -I "$x" sh -c '{}'`, `xargs -I '' sh -c x`,
 	`. /dev/stdin < f`, `echo touch p | source /dev/stdin`, `. /proc/self/fd/0`, `. "$x" <<< 'touch p'`,
+	`nice --new-option touch p`, `env -Z touch p`, `timeout --odd 5 touch p`, `xargs --frobnicate touch p < f`, `sudo -Y touch p`, `stdbuf -q0 touch p`,
 	// Settings of git that run what they say, or what a file says.
 	`git -c core.hooksPath=x commit`, `git -c include.path=x st`, `git -c 'filter.x.clean=touch p' add a`, `git -c "$x" status`, `git --config-env=alias.x=X x`,
 	`git --exec-path=. x`, `git -c alias.x="!$x" x`, `git -c credential.helper='!touch p' fetch`, `git -c diff.x.textconv=p diff`, `git $x status`,
