@@ -29,7 +29,7 @@ type asking struct {
 	mu      sync.Mutex
 	given   map[string]tool.Answer         // by a model, during this call
 	pending map[string]*tool.InputRequired // as they were put
-	failed  map[string]error               // for want of an answer from a model
+	failed  map[string]error               // for lack of an answer from a model
 }
 
 // Ask answers a question from what the request brings, or from the model of

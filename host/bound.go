@@ -12,7 +12,7 @@ import (
 )
 
 // Bounds of an error that leaves the host. What is told about one call is told
-// twice, as text and as data, and escaped: hence far below a mebibyte.
+// twice, as text and as data, and escaped, which is why it is far below a mebibyte.
 const (
 	maxMessage = 64 << 10 // bytes of a message, and of a suggestion
 	maxDetails = 128 << 10

@@ -159,7 +159,7 @@ func (c *call) decode(context.Context) error {
 	schema, err := c.entry.Schema()
 	if err != nil {
 		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.entry.Name, err).
-			Suggest("Tell its author; %s cannot be called until it is mended.", c.entry.Name)
+			Suggest("Tell its author; %s cannot be called until it is fixed.", c.entry.Name)
 	}
 	params := c.request.Params
 	if n, ok := c.entry.Tool.(tool.Normalizer); ok && len(params) > 0 {
@@ -178,7 +178,7 @@ func (c *call) decode(context.Context) error {
 			texts[i] = v.String()
 		}
 		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name, strings.Join(texts, "; ")).
-			Suggest("Mend every parameter named and call again.").
+			Suggest("Fix every parameter named and call again.").
 			With("violations", violations)
 	}
 	c.tool.Params = params

@@ -97,9 +97,9 @@ func TestCallErrors(t *testing.T) {
 		suggestion   string
 	}{
 		"unknown tool":       {"ecko", `{}`, tool.NotFound, `no tool named "ecko"`, `Did you mean "echo"?`},
-		"all wrong at once":  {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required", "Mend every parameter"},
+		"all wrong at once":  {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required", "Fix every parameter"},
 		"broken JSON":        {"echo", `{"text":`, tool.InvalidArgument, "not valid JSON", ""},
-		"panic":              {"crash", ``, tool.Internal, "crash broke down: boom", "Other tools work on"},
+		"panic":              {"crash", ``, tool.Internal, "crash panicked: boom", "Other tools work on"},
 		"neither nor":        {"silent", ``, tool.Internal, "neither a result nor an error", ""},
 		"foreign error":      {"plain", ``, tool.Internal, "odd", ""},
 		"broken schema":      {"broken", `{}`, tool.Unavailable, "broken parameter schema", ""},
@@ -297,7 +297,7 @@ func TestCatalog(t *testing.T) {
 		list{name: "two", tools: []tool.Tool{echo("c")}},
 	}
 	clash := append(two, list{name: "three", tools: []tool.Tool{echo("a")}})
-	dead := append(two, list{name: "plugin dead", err: tool.Errorf(tool.Unavailable, "it does not start").Suggest("Mend it.")})
+	dead := append(two, list{name: "plugin dead", err: tool.Errorf(tool.Unavailable, "it does not start").Suggest("Fix it.")})
 	tests := map[string]struct {
 		sources []host.Source
 		toolset host.Toolset
@@ -334,7 +334,7 @@ func TestCatalog(t *testing.T) {
 	}
 	h := newHost(t, host.Options{Sources: dead})
 	out := h.Session("s").Call(t.Context(), host.Request{Tool: "from_dead"})
-	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start. Mend it.")
+	assert.Contains(t, out.Err.Suggestion, "plugin dead gives no tools now: it does not start. Fix it.")
 }
 
 // knowing is a source that may know its tools without being waited for.

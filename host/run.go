@@ -57,7 +57,7 @@ func (h *Host) slot(ctx context.Context) (release func(), err error) {
 func guard[T any](name string, fn func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = tool.Errorf(tool.Internal, "the tool %s broke down: %v", name, p).
+			err = tool.Errorf(tool.Internal, "the tool %s panicked: %v", name, p).
 				Suggest("Other tools work on. Tell the tool's author; the log has the stack.").
 				With("stack", string(debug.Stack()))
 		}

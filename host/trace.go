@@ -2,7 +2,7 @@ package host
 
 import "context"
 
-// The parts of a call that Options.Trace is told of. A call has one TraceCall,
+// The parts of a call that Options.Trace is told about. A call has one TraceCall,
 // with the others inside it where they take place.
 const (
 	TraceCall = "call"
@@ -10,7 +10,7 @@ const (
 	TraceRun  = "run"
 )
 
-// trace tells of the beginning of a part of the call, and done of its end.
+// trace reports the beginning of a part of the call, and done its end.
 func (c *call) trace(ctx context.Context, part string) (_ context.Context, done func()) {
 	begin := c.host.options.Trace
 	if begin == nil {

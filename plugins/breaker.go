@@ -65,5 +65,5 @@ func (p *plugin) configDigest() string {
 func (p *plugin) tripped(wait time.Duration) *tool.Error {
 	e := tool.Errorf(tool.Unavailable, "plugin %s failed %d times in a row and rests for another %s; the last failure: %s",
 		p.spec.Name, p.breaker.Failures(), wait.Round(100*time.Millisecond), p.lastError.Message)
-	return e.Suggest("Mend the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
+	return e.Suggest("Fix the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
 }

@@ -74,7 +74,7 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 		texts[i] = v.String()
 	}
 	return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %s is wrong: %s", spec.Name, strings.Join(texts, "; ")).
-		Suggest("Mend the plugin's config block.").With("violations", violations)
+		Suggest("Fix the plugin's config block.").With("violations", violations)
 }
 
 // checkDescription refuses a description that would break whoever lists the

@@ -233,7 +233,7 @@ func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 		return closedError(name)
 	case r.startupError() != "":
 		return in.explain(tool.Unavailable, "plugin "+name+" cannot start: "+r.startupError(),
-			"Mend what the plugin complains of.")
+			"Fix what the plugin complains of.")
 	case r.refused != nil:
 		return in.explain(tool.Unavailable, "plugin "+name+" "+r.refused.Error(),
 			"Ask the plugin's author for a version that is made for this toolhost.")

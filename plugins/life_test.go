@@ -16,7 +16,7 @@ import (
 
 type lifeKey struct{}
 
-// lives notes what is told of plugins.
+// lives notes what is told about plugins.
 type lives struct {
 	mu    sync.Mutex
 	names []string

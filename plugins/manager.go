@@ -252,7 +252,7 @@ func (m *Manager) History(name string) *History {
 
 // Close ends all plugins that no other manager has, with everything that they
 // started, and returns when none of them is left. It takes a few seconds at
-// most. The manager is of no use afterwards.
+// most. The manager cannot be used afterwards.
 func (m *Manager) Close() error {
 	if !m.plugins.Close() {
 		return nil

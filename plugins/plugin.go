@@ -211,7 +211,7 @@ func (p *plugin) run(in *instance) {
 	p.ended(in)
 }
 
-// failed notes that in is of no use. The lock is held.
+// failed notes that in cannot be used. The lock is held.
 func (p *plugin) failed(in *instance, err *tool.Error) {
 	if p.current == in {
 		p.current = nil

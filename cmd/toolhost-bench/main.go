@@ -5,7 +5,7 @@
 //
 // With words only the lines are measured whose names contain them.
 //
-// Single times are of no use on a shared machine and are shown only to make
+// Single times say little on a shared machine and are shown only to make
 // the ratios plausible.
 package main
 
@@ -140,5 +140,5 @@ func command(dir, name string, args ...string) measure {
 }
 
 // environment is that of every process here. The projects measured are made
-// by this program itself, hence trusted.
+// by this program itself, so it is trusted.
 func environment() []string { return append(os.Environ(), "TOOLHOST_TRUST=1") }

@@ -1,6 +1,6 @@
 // Toolhost-otel sends traces and metrics of toolhost's calls to an
 // OpenTelemetry collector. toolhost starts it when OTEL_EXPORTER_OTLP_ENDPOINT
-// is set and tells it on standard input; it is of no use by itself.
+// is set and tells it on standard input; it does nothing by itself.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 // go-task treats the values of variables as templates, the arguments among
 // them, and does so again wherever one variable is made of another. A word
 // such as {{"'; rm x; '"}} would so break out of its quotes. Nor does "<no
-// value>" survive: it is taken out, which can put braces side by side. Hence
+// value>" survive: it is taken out, which can put braces side by side. So
 // the two never reach a value as they are.
 
 // quoteWords gives the words as one shell text, for CLI_ARGS. Where a word has

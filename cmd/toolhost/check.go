@@ -163,7 +163,7 @@ func (c *checker) file(at string, content *argv.Content) {
 	}
 }
 
-// plugins tells of the plugins that give no tools.
+// plugins reports the plugins that give no tools.
 func (c *checker) plugins() {
 	for _, problem := range c.project.Host.Catalog().Problems() {
 		if mistakes := c.project.ConfigMistakes(problem.Source); mistakes.HasErrors() {

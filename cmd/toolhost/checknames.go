@@ -12,7 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// names tells of toolsets and rules that name a tool which there is not. Of a
+// names reports toolsets and rules that name a tool which there is not. Of a
 // file that has no effect nothing can be said.
 func (c *checker) names() {
 	if c.inert || c.toolset != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/testneed"
 )
 
-// TestDenialsAreNamed has confined commands fail for want of a grant, and reads
+// TestDenialsAreNamed has confined commands fail because a grant is missing, and reads
 // in the error which one. Granted, the same failure has another reason.
 func TestDenialsAreNamed(t *testing.T) {
 	testneed.Program(t, "bash")
@@ -74,7 +74,7 @@ func TestDenialsAreNamed(t *testing.T) {
 }
 
 // TestDenialsAtStartsAreNamed has a plugin and an MCP server fail at their start
-// for want of the network, and reads what to do in the list of tools.
+// for lack of network, and reads what to do in the list of tools.
 func TestDenialsAtStartsAreNamed(t *testing.T) {
 	const complaint = "echo 'fetch failed: getaddrinfo EAI_AGAIN api.example' >&2; exit 1"
 	report := sandbox.Detect(t.Context())

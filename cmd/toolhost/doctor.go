@@ -110,7 +110,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		for _, problem := range p.Host.Catalog().Problems() {
 			told := slices.ContainsFunc(plugins, func(f finding) bool { return f.Check == problem.Source })
 			if told || p.IsServer(problem.Source) {
-				continue // its own findings tell of it
+				continue // its own findings report it
 			}
 			findings = append(findings, finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)), Next: problem.Err.Suggestion})
 		}
@@ -166,7 +166,7 @@ func (a *app) likelyRoot() string {
 	return filepath.Dir(path)
 }
 
-// pluginFindings tells of the plugins that failed the last time, in whichever
+// pluginFindings reports the plugins that failed the last time, in whichever
 // process that was.
 func pluginFindings(p *project.Project) (findings []finding) {
 	for _, s := range pluginStates(p) {
@@ -204,7 +204,7 @@ func serverFindings(ctx context.Context, p *project.Project) (findings []finding
 	return findings
 }
 
-// refusalFindings tells of servers that run with tools from before a change
+// refusalFindings reports servers that run with tools from before a change
 // that they could not take over.
 func refusalFindings(ctx context.Context, root string) (findings []finding) {
 	for _, r := range project.Refusals(ctx, root) {
@@ -258,7 +258,7 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 	return findings
 }
 
-// aroundFinding tells of the sandbox that toolhost itself was started in.
+// aroundFinding reports the sandbox that toolhost itself was started in.
 func aroundFinding(report sandbox.Report) finding {
 	f := finding{Check: "sandbox around", OK: true, Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"}
 	if !report.Full.Works {
@@ -276,7 +276,7 @@ func fullRemedy(full sandbox.Verdict) string {
 	return text
 }
 
-// stateFindings tells of what keeps toolhost from writing here: a workspace
+// stateFindings reports what keeps toolhost from writing here: a workspace
 // that is read-only or full, and state that cannot be read.
 func stateFindings(ctx context.Context, p *project.Project) (findings []finding) {
 	if problem, next := unwritable(p.Workspace.Root()); problem != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// standing is how the agent.hcl of a server stands: what clients are told of
+// standing is how the agent.hcl of a server stands: what clients are told about
 // it, since they show nobody the log.
 type standing struct {
 	mu      sync.Mutex
@@ -67,7 +67,7 @@ func (s *standing) say(file string) string {
 	return file + " is approved and in force."
 }
 
-// instructions are what a client's model is told of the project.
+// instructions are what a client's model is told about the project.
 func (a *app) instructions(p *project.Project, s *standing) func(context.Context) string {
 	return func(ctx context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()

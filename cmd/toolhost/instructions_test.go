@@ -112,7 +112,7 @@ func TestInstructionsFollowTheFile(t *testing.T) {
 	assert.Contains(t, begin(), "approved and in force")
 }
 
-// A client is told of a file that is broken when the server starts, is offered
+// A client is told about a file that is broken when the server starts, is offered
 // nothing that the file might have denied, and gets all tools once the file is
 // corrected.
 func TestServingABrokenFile(t *testing.T) {

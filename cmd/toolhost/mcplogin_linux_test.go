@@ -47,7 +47,7 @@ func TestServeSeesALogin(t *testing.T) {
 	select {
 	case <-changed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("nobody was told of the tools")
+		t.Fatal("nobody was told about the tools")
 	}
 	assert.Contains(t, toolNames(t, session), " whoami ")
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "whoami"})

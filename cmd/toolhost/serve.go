@@ -168,7 +168,7 @@ func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.S
 // it is used.
 func (a *app) tasksChanged(ctx context.Context, p *project.Project, server *mcpserve.Server) {
 	if err := p.CheckTasks(ctx); err != nil {
-		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is mended", "error", err)
+		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed", "error", err)
 	}
 	server.Announce()
 }

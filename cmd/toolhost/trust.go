@@ -209,7 +209,7 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 	return standing, nil
 }
 
-// note keeps how agent.hcl stands, for what is said of it, and tells of one that
+// note keeps how agent.hcl stands, for what is said of it, and reports one that
 // does not count wholly.
 func (a *app) noteStanding(s *agentfile.Standing) {
 	a.standing.Store(s)

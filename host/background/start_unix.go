@@ -160,7 +160,7 @@ func started(answer io.Reader) error {
 	}
 	var reply reply
 	if err := json.Unmarshal(data, &reply); err != nil {
-		return tool.Errorf(tool.Internal, "the supervisor of the background task broke down").
+		return tool.Errorf(tool.Internal, "the supervisor of the background task failed").
 			Suggest("Try again; the command may run in the foreground meanwhile.")
 	}
 	if reply.Error != nil {

@@ -88,7 +88,7 @@ func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 	}
 	if listed.ExitCode > 1 || listed.Stdout.Truncated() {
 		return nil, tool.Errorf(tool.CommandFailed, "the git configuration cannot be read: %s", strings.TrimSpace(listed.Stderr.String())).
-			Suggest("Mend the repository's configuration; git config --list shows what is wrong with it.")
+			Suggest("Fix the repository's configuration; git config --list shows what is wrong with it.")
 	}
 	trusted := make(map[string]string)
 	var own []setting

@@ -53,7 +53,7 @@ func checkRepository(top string, git os.FileInfo) error {
 		}
 	}
 	return tool.Errorf(tool.Blocked, "the .git of the workspace leads to a repository that does not know of it").
-		Suggest("Ask the user to look at %s; git worktree repair mends a work tree that was moved.", name)
+		Suggest("Ask the user to look at %s; git worktree repair fixes a work tree that was moved.", name)
 }
 
 // leadsBack reports whether the repository that a .git file names is one made

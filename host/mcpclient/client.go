@@ -241,7 +241,7 @@ func (c *Client) connect(ctx context.Context, wanted func(*server) bool) (any bo
 
 // Close ends all connections that no other client has, and all servers that
 // are programs with everything that they started. It returns when none of them
-// is left, within a few seconds. The client is of no use afterwards.
+// is left, within a few seconds. The client cannot be used afterwards.
 func (c *Client) Close() error {
 	c.servers.Close()
 	return nil

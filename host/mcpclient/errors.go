@@ -29,7 +29,7 @@ func closedError(name string) *tool.Error {
 func (s *server) resting(rest time.Duration) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
 		s.spec.Name, s.breaker.Failures(), rest.Round(100*time.Millisecond), s.lastError.Message).
-		Suggest("Mend the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms", rest.Milliseconds())
+		Suggest("Fix the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms", rest.Milliseconds())
 }
 
 // explain makes an error that names the server and quotes its last words.
@@ -113,7 +113,7 @@ func (l *link) answered(what string, err error) *tool.Error {
 	code, next := tool.CommandFailed, "This is what the server says; see what it wants instead."
 	switch wire.Code {
 	case jsonrpc.CodeInvalidParams:
-		code, next = tool.InvalidArgument, "Mend the parameters as the server says."
+		code, next = tool.InvalidArgument, "Fix the parameters as the server says."
 	case jsonrpc.CodeMethodNotFound:
 		code, next = tool.Unsupported, "The server does not offer this."
 	}

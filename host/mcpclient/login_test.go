@@ -239,14 +239,14 @@ func TestMoreScopesAreAskedForByName(t *testing.T) {
 	assert.Equal(t, 4, server.Count("authorize"), "twice for the login that grew")
 }
 
-// TestScopesThatALoginHasAreNotAskedForAgain has a server refuse for want of a
+// TestScopesThatALoginHasAreNotAskedForAgain has a server refuse for lack of a
 // scope that it has given.
 func TestScopesThatALoginHasAreNotAskedForAgain(t *testing.T) {
 	server, _, _ := guarded(t)
 	server.Set(func(b *oauthtest.Behaviour) { b.Scopes, b.Stubborn = []string{"read"}, true })
 	_, err := whoami(t, server, mcpclient.Options{Visit: agree}, oauth.Config{})
 	require.ErrorIs(t, err, &tool.Error{Code: tool.PermissionDenied})
-	assert.Contains(t, err.Error(), "for want of scopes that the login has (read)")
+	assert.Contains(t, err.Error(), "because of scopes that the login has already (read)")
 	assert.Equal(t, 1, server.Count("authorize"))
 }
 

@@ -139,7 +139,7 @@ func (s *server) run(l *link) {
 	s.ended(l, "ended")
 }
 
-// failed notes that l is of no use. The lock is held.
+// failed notes that l cannot be used. The lock is held.
 func (s *server) failed(l *link, err *tool.Error) {
 	if s.current == l {
 		s.current = nil
@@ -220,7 +220,7 @@ func (s *server) isClosed() bool {
 	return s.closed
 }
 
-// learn keeps what a connection told of the tools, and tells who was given
+// learn keeps what a connection told about the tools, and tells who was given
 // others.
 func (s *server) learn(found *listing) {
 	s.mu.Lock()

@@ -49,7 +49,7 @@ type opening struct {
 	opened *openSession
 }
 
-// keep is told of the session once it is initialized. It closes it when
+// keep is told about the session once it is initialized. It closes it when
 // nobody waits for it any more.
 func (o *opening) keep(session *mcp.ServerSession) {
 	o.mu.Lock()

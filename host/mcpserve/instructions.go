@@ -11,7 +11,7 @@ import (
 const MaxInstructions = 2048
 
 // instruct puts the instructions of the moment into the answers that begin a
-// session, or tell of the server without one.
+// session, or describe the server without one.
 func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

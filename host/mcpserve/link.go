@@ -24,7 +24,7 @@ type link struct {
 	running sync.WaitGroup
 	closed  func() // after the last call has ended
 
-	// keep is told of the MCP session once it is initialized. May be nil.
+	// keep is told about the MCP session once it is initialized. May be nil.
 	keep func(*mcp.ServerSession)
 
 	mu   sync.Mutex // guards over against running

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 )
 
-// anyObject is what the SDK is told of most tools' parameters.
+// anyObject is what the SDK is told about most tools' parameters.
 var anyObject = &jsonschema.Schema{Type: "object"}
 
 // add tells the SDK that there is a tool. The SDK decodes and encodes a schema
@@ -38,7 +38,7 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 }
 
 // describeListed puts the tools as clients see them into lists of tools. One
-// that went in the meantime is left out; clients are told of the change.
+// that went in the meantime is left out; clients are told about the change.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, request)

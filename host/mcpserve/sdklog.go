@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// sdkLog is the logger for the SDK. What it tells of every request is of use
+// sdkLog is the logger for the SDK. What it reports about every request is of use
 // only to whoever looks for a fault, and the session ids in it open sessions.
 func sdkLog(logger *slog.Logger) *slog.Logger { return slog.New(demoted{logger.Handler()}) }
 

@@ -73,7 +73,7 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 		params, _, violations := compiled.Decode(s.withoutQuirks(ctx, t.def.Name, &t.def, request.Params.Arguments))
 		if len(violations) > 0 {
 			return errorResult(tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", t.def.Name, violations[0]).
-				Suggest("Mend it and call again.")), nil
+				Suggest("Fix it and call again.")), nil
 		}
 		return t.handle(s, ctx, request, params)
 	}

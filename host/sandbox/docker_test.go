@@ -47,7 +47,7 @@ func TestApplyDocker(t *testing.T) {
 }
 
 // TestDockerRun needs a daemon, which the machines that run all tests need not
-// have; hence a plain skip.
+// have; so a plain skip.
 func TestDockerRun(t *testing.T) {
 	if verdict := DetectDocker(t.Context()); !verdict.Works {
 		t.Skip(verdict.Reason)

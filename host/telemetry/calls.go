@@ -62,7 +62,7 @@ func outcome(o *host.Outcome) string {
 	return "success"
 }
 
-// Note tells of something that happened during the call of ctx, such as a
+// Note reports something that happened during the call of ctx, such as a
 // plugin's start. Texts of errors are left out: they may quote anything.
 func (r *Relay) Note(ctx context.Context, event string, details map[string]any) {
 	id := partOf(ctx)

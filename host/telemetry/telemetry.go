@@ -1,4 +1,4 @@
-// Package telemetry tells of calls to a program that sends traces and metrics
+// Package telemetry reports calls to a program that sends traces and metrics
 // to an OpenTelemetry collector, when the environment asks for it as the
 // OpenTelemetry specification says, by OTEL_EXPORTER_OTLP_ENDPOINT.
 //
@@ -49,7 +49,7 @@ type Options struct {
 	Patience time.Duration
 }
 
-// Relay hands on what it is told of calls. Its methods may be called from any
+// Relay hands on what it is told about calls. Its methods may be called from any
 // goroutine, and on nil, where they do nothing. None but Close ever waits.
 type Relay struct {
 	options Options

@@ -42,7 +42,7 @@ type Options struct {
 	BestEffort bool
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
-	// Logger is told of pruning that failed and of changes that were not
+	// Logger is told about pruning that failed and changes that were not
 	// recorded. Nil discards.
 	Logger *slog.Logger
 }

@@ -54,7 +54,7 @@ type Before struct {
 	NewMode fs.FileMode
 }
 
-// Recorder is told of every change of a file before it happens, so that it can
+// Recorder is told about every change of a file before it happens, so that it can
 // be undone. BeforeChange is called while the directory is locked: it must not
 // write there through the workspace. ctx is that of the view through which the
 // change is made, see WithContext, or the one given to Batch. An error prevents
@@ -148,7 +148,7 @@ func (b *Before) sum(f *os.File) error {
 	return nil
 }
 
-// recordReplaced tells of what a rename is going to replace: it goes before the
+// recordReplaced reports what a rename is going to replace: it goes before the
 // other file comes.
 func (w *Workspace) recordReplaced(from, to *place) error {
 	if to.missing() || os.SameFile(from.info, to.info) {

@@ -33,7 +33,7 @@ func syncTogether(files []*os.File) error {
 	if err := unix.Syncfs(int(files[0].Fd())); err != nil {
 		return err
 	}
-	// Linux before 5.8 does not tell of failed writes there, but here.
+	// Linux before 5.8 does not report failed writes there, but here.
 	for _, f := range files {
 		if err := unix.SyncFileRange(int(f.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE); err != nil {
 			return err

@@ -41,7 +41,7 @@ type WalkOptions struct {
 	MaxEntries int
 	// FollowFileLinks makes Entry.Info describe the target of a symlink.
 	FollowFileLinks bool
-	// OnSkip is told of directories that are passed over because they cannot
+	// OnSkip is told about directories that are passed over because they cannot
 	// be read or, with code too_large, because of MaxDepth when that is zero.
 	// Nil means nobody.
 	OnSkip func(path string, err error)

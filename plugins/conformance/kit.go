@@ -182,7 +182,7 @@ func (k *kit) revive(ctx context.Context) {
 	}
 }
 
-// maxDetail bounds what is told of a failure, in bytes.
+// maxDetail bounds what is told about a failure, in bytes.
 const maxDetail = 1000
 
 // step bounds one step of a check.

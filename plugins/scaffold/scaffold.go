@@ -215,7 +215,7 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", tool.Errorf(tool.CommandNotFound, "the go command is missing").Suggest("Install Go from https://go.dev and run this again in an empty directory.")
 	case err != nil:
 		return "", tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", strings.Join(args, " "), dir, err, strings.TrimSpace(complaints.String())).
-			Suggest("Mend what it says. To use an SDK that is not published, name a checkout of toolhost with --sdk DIR.")
+			Suggest("Fix what it says. To use an SDK that is not published, name a checkout of toolhost with --sdk DIR.")
 	}
 	return out.String(), nil
 }

@@ -41,7 +41,7 @@ type Plugin struct {
 	// log, which all may: a call to another is refused. They are shown to the
 	// user before the plugin first runs.
 	Services []Service
-	// Logger is told of panics. Nil logs to standard error, which the host
+	// Logger is told about panics. Nil logs to standard error, which the host
 	// passes on to its own log.
 	Logger *slog.Logger
 }

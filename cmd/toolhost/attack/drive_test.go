@@ -301,7 +301,7 @@ func (h *host) finish(id string, began time.Time) *result {
 	return r
 }
 
-// lastCode is the error code of the call that the record tells of last.
+// lastCode is the error code of the call that the record reports last.
 func (h *host) lastCode() string {
 	h.a.t.Helper()
 	if h.events == nil {

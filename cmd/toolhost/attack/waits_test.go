@@ -191,7 +191,7 @@ func (h *host) printed(text string) bool {
 	return strings.Contains(h.stdout.String(), text)
 }
 
-// calling reports whether the record tells of a call that has begun.
+// calling reports whether the record reports a call that has begun.
 func (a *arena) calling() bool {
 	files, _ := filepath.Glob(filepath.Join(a.ws, ".agent/runs/*/events.jsonl"))
 	for _, file := range files {

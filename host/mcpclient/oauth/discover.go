@@ -67,13 +67,13 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	switch {
 	case err != nil:
 		return nil, s.errorf(tool.Unavailable, "has the authorization server %s, which cannot be used: %w", issuer, err).
-			Suggest("The operator of the server has to mend this, unless the network is at fault.")
+			Suggest("The operator of the server has to fix this, unless the network is at fault.")
 	case p.meta == nil && resource == nil:
 		return nil, s.errorf(tool.Unsupported, "does not say how to log in to it").
 			Suggest("If it takes a fixed token, put that into headers in its mcp block: headers = { Authorization = \"Bearer ${env(\"TOKEN\")}\" }.")
 	case p.meta == nil:
 		return nil, s.errorf(tool.Unavailable, "has the authorization server %s, which does not say how to use it", issuer).
-			Suggest("The operator of the server has to mend this.")
+			Suggest("The operator of the server has to fix this.")
 	}
 	return p, s.checkEndpoints(p.meta)
 }
@@ -103,7 +103,7 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 // issuer chooses the authorization server.
 func (s *Server) issuer(named []string) (string, error) {
 	if len(named) == 0 {
-		return "", s.errorf(tool.Unsupported, "names no authorization server").Suggest("The operator of the server has to mend this.")
+		return "", s.errorf(tool.Unsupported, "names no authorization server").Suggest("The operator of the server has to fix this.")
 	}
 	if s.config.Issuer == "" {
 		return named[0], nil
@@ -157,7 +157,7 @@ func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 		return nil
 	}
 	return s.errorf(tool.Blocked, "publishes the metadata of another resource, %q", found.Resource).
-		Suggest("The operator of the server has to mend this, or the url of the mcp block is not the one that it goes by.")
+		Suggest("The operator of the server has to fix this, or the url of the mcp block is not the one that it goes by.")
 }
 
 // wanted are the scopes to ask for: the operator's choice, else what the

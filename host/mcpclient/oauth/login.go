@@ -34,7 +34,7 @@ func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http
 		has = l.Scopes
 	}
 	if len(lacking(c.scopes, has)) == 0 {
-		return s.errorf(tool.PermissionDenied, "refuses the request for want of scopes that the login has (%s)", strings.Join(c.scopes, " ")).
+		return s.errorf(tool.PermissionDenied, "refuses the request because of scopes that the login has already (%s)", strings.Join(c.scopes, " ")).
 			Suggest("Whoever is logged in there may not do this.").With("scopes", c.scopes)
 	}
 	return s.obtain(ctx, c, has, l)

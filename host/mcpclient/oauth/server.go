@@ -29,7 +29,7 @@ type Options struct {
 	// Visit shows a person the page of a login that a request turns out to
 	// need. Nil never asks anybody: such a request fails.
 	Visit Visit
-	// Sensitive is told of values that nobody is to see. Nil is not told.
+	// Sensitive is told about values that nobody is to see. Nil is not told.
 	Sensitive func(values []string)
 	// Logger is told what becomes of logins. Nil discards.
 	Logger *slog.Logger
@@ -87,7 +87,7 @@ func (s *Server) errorf(code tool.Code, format string, args ...any) *tool.Error 
 	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server", s.options.Name)
 }
 
-// sensitive tells of values that nobody is to see.
+// sensitive reports values that nobody is to see.
 func (s *Server) sensitive(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

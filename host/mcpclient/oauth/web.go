@@ -64,7 +64,7 @@ func (w *web) check(u *url.URL) error {
 	local := w.loopback && isLoopback(u.Hostname())
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
 		return tool.Errorf(tool.Blocked, "%s is not an https URL", u.Redacted()).
-			Suggest("Tokens travel encrypted only. The operator of the server has to mend this.")
+			Suggest("Tokens travel encrypted only. The operator of the server has to fix this.")
 	}
 	if err := w.guard.Check(u.String()); err != nil {
 		return tool.Errorf(tool.Blocked, "%s: %w", u.Redacted(), err).
@@ -77,7 +77,7 @@ func (w *web) check(u *url.URL) error {
 func (w *web) checkText(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return tool.Errorf(tool.Blocked, "%q is not a URL", text).Suggest("The operator of the server has to mend this.")
+		return tool.Errorf(tool.Blocked, "%q is not a URL", text).Suggest("The operator of the server has to fix this.")
 	}
 	return w.check(u)
 }

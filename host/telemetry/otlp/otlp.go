@@ -1,4 +1,4 @@
-// Package otlp sends what package telemetry tells of calls to an OpenTelemetry
+// Package otlp sends what package telemetry reports about calls to an OpenTelemetry
 // collector, over OTLP and HTTP, configured by the variables of the
 // OpenTelemetry specification.
 //

@@ -114,7 +114,7 @@ func (p *parser) atSignature() bool {
 }
 
 // bodyLine reads one line of a hunk. Editors and mailers take blanks at the
-// end of lines away, hence the forms without one.
+// end of lines away, so there are forms without one.
 func bodyLine(line string) (op byte, text string, ok bool) {
 	switch {
 	case line == "":

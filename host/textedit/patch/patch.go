@@ -75,7 +75,7 @@ type FileChange struct {
 	// Mode is the new mode, permission bits only; 0 keeps the old one, and
 	// for Create means the usual one.
 	Mode fs.FileMode
-	// Placed tells of the hunks that did not fit at the line that they name.
+	// Placed reports the hunks that did not fit at the line that they name.
 	Placed []Placement
 }
 

@@ -149,7 +149,7 @@ func decode(what string, raw, data json.RawMessage) (json.RawMessage, error) {
 		texts[i] = v.String()
 	}
 	return nil, tool.Errorf(tool.InvalidArgument, "%s is wrong: %s", what, strings.Join(texts, "; ")).
-		Suggest("Mend what is named.")
+		Suggest("Fix what is named.")
 }
 
 // Name is what the plugin calls itself.

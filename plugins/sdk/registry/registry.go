@@ -134,7 +134,7 @@ func (e entry) decode(c *tool.Call, params any) *tool.Error {
 			texts[i] = v.String()
 		}
 		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.Tool, strings.Join(texts, "; ")).
-			Suggest("Mend every parameter named and call again.").With("violations", violations)
+			Suggest("Fix every parameter named and call again.").With("violations", violations)
 	}
 	c.Params = raw
 	return nil

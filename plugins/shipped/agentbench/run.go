@@ -129,7 +129,7 @@ func (d *Deps) prepare(out *outcome) func(*exec.Cmd) error {
 	}
 }
 
-// report tells of a command that ran.
+// report describes a command that ran.
 func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) {
 	out.exitCode = &ended.ExitCode
 	if ended.TimedOut {

@@ -75,7 +75,7 @@ func (in bashInput) flag() string {
 	return "flagged/" + hex.EncodeToString(sum[:])
 }
 
-// flags remembers that a command was refused for want of a confirmation.
+// flags remembers that a command was refused because it was not confirmed.
 type flags struct {
 	state tool.State
 	key   string

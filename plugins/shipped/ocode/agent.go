@@ -123,7 +123,7 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 	}
 	task, err := a.start(ctx, deps, call, p.Task)
 	if err != nil && p.ID == "" {
-		err = errors.Join(err, a.forget(ctx, call)) // one that nobody was told of
+		err = errors.Join(err, a.forget(ctx, call)) // one that nobody was told about
 	}
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func TestAgent(t *testing.T) {
 	t.Run("action delegate to a program that cannot be started", func(t *testing.T) {
 		b := newBenchWith(t, ocode.Deps{Agents: subagent.Agents{{Command: []string{"no-such-program"}}}})
 		b.failsWith("", "agent", args{"action": "delegate", "task": "x"})
-		assert.Equal(t, "No agents", b.ok("agent", args{"action": "list"}).Output, "nobody was told of the new one")
+		assert.Equal(t, "No agents", b.ok("agent", args{"action": "list"}).Output, "nobody was told about the new one")
 		b.ok("agent", args{"action": "create"})
 		b.failsWith("", "agent", args{"action": "delegate", "agent_id": "general-2", "task": "x"})
 		assert.Contains(t, b.ok("agent", args{"action": "list"}).Output, "general-2 (general): idle")

@@ -146,7 +146,7 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 	return p.done("Moved", from, target, missing == nil, nil, from, target), nil
 }
 
-// inTheWay tells of what is where something should go.
+// inTheWay reports what is where something should go.
 func inTheWay(target string) error {
 	return pathError(tool.Errorf(tool.AlreadyExists, "exists").Suggest("Choose another destination, or remove what is there."), target)
 }

@@ -180,7 +180,7 @@ func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, err
 		return nil, tool.Errorf(tool.Timeout, "git status did not finish within %s", gitTimeout).Suggest("Name a smaller directory in path.")
 	case ended.ExitCode != 0:
 		return nil, tool.Errorf(tool.CommandFailed, "git status failed: %s", strings.TrimSpace(ended.Stderr.String())).
-			Suggest("Mend the repository; git fsck tells more.")
+			Suggest("Fix the repository; git fsck tells more.")
 	case ended.Stdout.Truncated():
 		return nil, tool.Errorf(tool.TooLarge, "git status lists more than %d MB of changed files", gitOutput>>20).
 			Suggest("Name a smaller directory in path, or ignore what is generated.")
@@ -328,7 +328,7 @@ func unknown(paths []string) []change {
 	return list
 }
 
-// heading tells of the branch and what is going on.
+// heading reports the branch and what is going on.
 func (s *status) heading(verbose bool) []string {
 	lines := []string{"On branch " + s.branch}
 	if s.detached {

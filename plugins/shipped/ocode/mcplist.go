@@ -26,7 +26,7 @@ type listedTool struct {
 	Parameters  any    `json:"parameters,omitempty"`
 }
 
-// list shows one server, or all. A server that cannot be reached is told of,
+// list shows one server, or all. A server that cannot be reached is told about,
 // and no reason to leave out the others.
 func (p mcpParams) list(ctx context.Context, deps Deps) (*outcome, error) {
 	names := deps.Servers.Names()

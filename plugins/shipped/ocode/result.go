@@ -84,7 +84,7 @@ func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
 	return r
 }
 
-// note tells of parameters that were given by an old name.
+// note reports parameters that were given by an old name.
 func (o *outcome) note(renamed []rename) {
 	if o.metadata == nil {
 		o.metadata = facts{}

@@ -115,7 +115,7 @@ func (p testRunnerParams) failure(r *testrun.Report) error {
 		return nil
 	case r.Failed > 0:
 		return tool.Errorf(tool.CommandFailed, "Tests failed: %d of %d\n%s", r.Failed, r.Passed+r.Failed+r.Skipped, text).
-			Suggest("Look at the failures, mend the code or the tests, and run them again.")
+			Suggest("Look at the failures, fix the code or the tests, and run them again.")
 	}
 	return tool.Errorf(tool.CommandFailed, "Tests could not be run: %s ended with exit code %d\n%s", r.Framework, r.ExitCode, text).
 		Suggest("Read what it printed, and see to it that the project builds and its dependencies are installed.")

@@ -186,7 +186,7 @@ func (s *search) file(path, key string, approval trust.Approval, known bool) (wh
 }
 
 // withoutEnvironment reads a configuration again as if no environment variable
-// were set: what remains of one that is not approved must not tell of them.
+// were set: what remains of one that is not approved must not reveal them.
 func (s *search) withoutEnvironment(path string, cfg *config.Config) *config.Config {
 	unset := func(string) (string, bool) { return "", false }
 	if len(cfg.EnvNames) == 0 && len(cfg.Variables) == 0 {

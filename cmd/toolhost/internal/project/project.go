@@ -110,7 +110,7 @@ type Project struct {
 	life        context.Context // until Close
 	endLife     context.CancelFunc
 	retiring    sync.WaitGroup // of parts that have been replaced
-	toldRefused atomic.Bool    // doctor was told of a change that is not used
+	toldRefused atomic.Bool    // doctor was told about a change that is not used
 
 	pluginSecrets  pluginSecrets
 	configMistakes sync.Map // of sources, config.Diagnostics
@@ -271,7 +271,7 @@ func (p *Project) openHost(ctx context.Context) error {
 	return nil
 }
 
-// tracing is what the host tells of its calls; nil where nobody wants to know.
+// tracing is what the host reports of its calls; nil where nobody wants to know.
 func (p *Project) tracing() func(context.Context, string, *tool.Call) (context.Context, func(*host.Outcome)) {
 	if p.telemetry == nil {
 		return nil

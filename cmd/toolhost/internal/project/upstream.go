@@ -104,7 +104,7 @@ func (p *Project) usableLogins(cfg *config.Config) *oauth.Store {
 	return store
 }
 
-// LoginFiles are the files whose change tells of a login or of its end.
+// LoginFiles are the files whose change means a login or its end.
 func (p *Project) LoginFiles() (files []string) {
 	cfg := p.Config()
 	store := p.usableLogins(cfg)

@@ -46,7 +46,7 @@ type Behaviour struct {
 	NoRefresh bool
 	// Scopes are needed to come in, ToolScopes for tools/call.
 	Scopes, ToolScopes []string
-	// Stubborn refuses who has the scopes, for want of them.
+	// Stubborn refuses who has the scopes, as if they were missing.
 	Stubborn bool
 	// Iss is the issuer in the answer of the page; its own when "", none for
 	// "none".

@@ -57,7 +57,7 @@ func checkJSON(text []byte) error {
 	if strings.Contains(what, "unexpected end") {
 		offset, what = len(text), "the text ends too early"
 	}
-	return broken(JSON, placeAt(text, offset), what, "Mend the text at this place; a comma, quote or bracket may be missing or too many just before it.")
+	return broken(JSON, placeAt(text, offset), what, "Fix the text at this place; a comma, quote or bracket may be missing or too many just before it.")
 }
 
 type jsonReader struct {
@@ -86,7 +86,7 @@ func (r *jsonReader) value(depth int) (any, error) {
 		return nil, broken(JSON, r.here(), "the text ends too early", "Complete the text.")
 	}
 	if err != nil {
-		return nil, broken(JSON, r.here(), err.Error(), "Mend the text at this place.")
+		return nil, broken(JSON, r.here(), err.Error(), "Fix the text at this place.")
 	}
 	switch token := token.(type) {
 	case json.Number:

@@ -9,7 +9,7 @@ import (
 )
 
 // WriteJSON writes a value on one line or, with an indent, on many. The error
-// tells of a number that JSON does not have, with its place as a JSONPath.
+// reports a number that JSON does not have, with its place as a JSONPath.
 func WriteJSON(v any, indent string) (string, error) {
 	w := jsonWriter{indent: indent}
 	if err := w.value(v, "\n", "$"); err != nil {

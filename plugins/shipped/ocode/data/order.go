@@ -10,7 +10,7 @@ import (
 // ordered gives a valid query in which >, >= and <= are written by means of <
 // and ==, as RFC 9535 defines them. The library compares them in a way of its
 // own, by which false >= true, and nothing is not <= nothing. Its functions
-// match and search, which break down at an argument that is nothing, become
+// match and search, which fail at an argument that is nothing, become
 // those of [functions]. ok is false for a query whose brackets do not pair,
 // which the library does not always see.
 func ordered(query string) (rewritten string, ok bool) {
