@@ -26,9 +26,9 @@ type shape struct {
 	render func(s, other string, columns int) string
 	// lines is what each line looks like; nil where the caller's lines stay.
 	lines *regexp.Regexp
-	// oneLine says that there is one line, and Letters that are written from the
-	// right are written out.
-	oneLine bool
+	// oneLine says that there is one line, decides that a person decides by it:
+	// letters that are written from the right are written out.
+	oneLine, decides bool
 	// fits says that no line is wider than the columns that were asked for.
 	fits bool
 	// once are the beginnings of lines of which there is one at most.
@@ -46,21 +46,23 @@ var (
 var renderers = map[string]shape{
 	"Text":   {render: func(s, _ string, _ int) string { return show.Text(s) }},
 	"Output": {render: func(s, _ string, _ int) string { return show.Output(s) }},
-	"Line":   {oneLine: true, render: func(s, _ string, _ int) string { return show.Line(s) }},
-	"Word":   {oneLine: true, render: func(s, _ string, _ int) string { return show.Word(s) }},
-	"Argv":   {oneLine: true, render: func(s, other string, _ int) string { return show.Argv([]string{s, other}) }},
-	"Call": {oneLine: true, render: func(s, other string, _ int) string {
+	"Line":   {oneLine: true, decides: true, render: func(s, _ string, _ int) string { return show.Line(s) }},
+	"Word":   {oneLine: true, decides: true, render: func(s, _ string, _ int) string { return show.Word(s) }},
+	"Argv":   {oneLine: true, decides: true, render: func(s, other string, _ int) string { return show.Argv([]string{s, other}) }},
+	"Call": {oneLine: true, decides: true, render: func(s, other string, _ int) string {
 		return show.Call(s, object(s, other)) + show.Call(s, json.RawMessage(other))
 	}},
-	"Fit":   {oneLine: true, fits: true, render: func(s, _ string, columns int) string { return show.Fit(show.Line(s), columns) }},
+	"Fit":   {oneLine: true, decides: true, fits: true, render: func(s, _ string, columns int) string { return show.Fit(show.Line(s), columns) }},
 	"Block": {lines: barred, fits: true, render: func(s, _ string, columns int) string { return show.Block(s, columns) }},
 	"Prose": {lines: barred, fits: true, render: func(s, _ string, columns int) string { return show.Prose(s, columns) }},
 	"Note": {lines: barred, fits: true, render: func(s, _ string, columns int) string {
 		first, rest, _ := strings.Cut(show.Note(s, 2, columns), "\n")
 		return ": " + first + "\n" + rest // its caller's mark
 	}},
-	"Headline": {oneLine: true, render: func(s, other string, _ int) string { return asked(s, other).Headline() }},
-	"Why":      {oneLine: true, render: func(s, other string, _ int) string { return asked(s, other).Why() }},
+	"Said":     {render: func(s, other string, n int) string { return show.Said(s, n) + show.Said(other, 10*n) }},
+	"SaidLine": {oneLine: true, render: func(s, other string, n int) string { return show.SaidLine(s, n) + show.SaidLine(other, 10*n) }},
+	"Headline": {oneLine: true, decides: true, render: func(s, other string, _ int) string { return asked(s, other).Headline() }},
+	"Why":      {oneLine: true, decides: true, render: func(s, other string, _ int) string { return asked(s, other).Why() }},
 	"Body":     {lines: question, fits: true, once: labels, render: func(s, other string, columns int) string { return asked(s, other).Body(columns) }},
 	"Text of a question": {render: func(s, other string, columns int) string {
 		return asked(s, other).Text(columns, 500, func(string) (string, error) { return "/q/" + s, nil }) +
@@ -113,7 +115,7 @@ func throughWriter(s, other string, n int) string {
 }
 
 func TestEveryRendererIsFuzzed(t *testing.T) {
-	quiet := []string{"Digest", "Flush"} // give no text, or what Write held back
+	quiet := []string{"Digest", "Flush", "Schema", "SaidSchema"} // no text, what Write held back, JSON for programs
 	known := slices.AppendSeq(quiet, maps.Keys(renderers))
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -153,7 +155,7 @@ func (s shape) check(t *testing.T, name, from, shown string, columns int) {
 	if s.oneLine && strings.Contains(shown, "\n") {
 		t.Errorf("%s: %q is shown as %q, in several lines", name, from, shown)
 	}
-	check(t, from, shown, s.oneLine)
+	check(t, from, shown, s.decides)
 	seen := make(map[string]int)
 	for line := range strings.Lines(shown) {
 		line = strings.TrimSuffix(line, "\n")
