@@ -102,7 +102,9 @@ func TestLongOutputIsCutAndKept(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 10000, strings.Count(string(whole), "\n"))
 	assert.Contains(t, result.Text(), result.Artifacts[0].Path)
-	assert.True(t, strings.HasPrefix(result.Text(), "1\n2\n"))
+	first, rest, _ := strings.Cut(result.Text(), "\n")
+	assert.Regexp(t, `^\[\d+ of 48894 bytes are shown; the whole output is in .+\]$`, first, "the first line says that it is not all")
+	assert.True(t, strings.HasPrefix(rest, "1\n2\n"))
 	assert.Contains(t, result.Text(), "\n10000\n[", "the end of what was printed")
 	assert.True(t, strings.HasSuffix(result.Text(), "the whole output is in "+result.Artifacts[0].Path+"]\n"), "the last line says where the rest is")
 }

@@ -53,9 +53,10 @@ func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any
 }
 
 // output is the standard output, with the standard error under a heading
-// where there is any.
+// where there is any. The first line of a long one says that it is not all: some
+// clients show their user no more than that.
 func output(p *proc.Result) string {
-	out := p.Stdout.String()
+	out := p.Stdout.Shown() + p.Stdout.String()
 	if len(p.Stderr.Head) == 0 {
 		return out
 	}

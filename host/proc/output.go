@@ -38,27 +38,40 @@ func (o Output) String() string {
 	if o.Omitted == 0 {
 		return string(o.Head)
 	}
-	where := "it was not kept"
-	switch {
-	case o.SpillErr != nil:
-		where = "it could not be kept: " + o.SpillErr.Error()
-	case o.PathBytes > 0 && o.PathBytes < o.Bytes:
-		where = fmt.Sprintf("the first %d bytes are in %s", o.PathBytes, o.Path)
-	case o.Path != "":
-		where = "the whole output is in " + o.Path
-	}
 	var b strings.Builder
 	b.Write(o.Head)
 	if len(o.Head) > 0 && o.Head[len(o.Head)-1] != '\n' {
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "[... %d bytes (%d lines) left out; %s ...]\n", o.Omitted, o.OmittedLines, where)
+	fmt.Fprintf(&b, "[... %d bytes (%d lines) left out; %s ...]\n", o.Omitted, o.OmittedLines, o.where())
 	b.Write(o.Tail)
 	if len(o.Tail) > 0 && o.Tail[len(o.Tail)-1] != '\n' {
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "[%d of %d bytes are shown; %s]\n", o.Bytes-o.Omitted, o.Bytes, where)
+	b.WriteString(o.Shown())
 	return b.String()
+}
+
+// Shown is a line that says how much of a long output String has, and where the
+// rest is; empty where that is all.
+func (o Output) Shown() string {
+	if o.Omitted == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[%d of %d bytes are shown; %s]\n", o.Bytes-o.Omitted, o.Bytes, o.where())
+}
+
+// where says where the whole output is.
+func (o Output) where() string {
+	switch {
+	case o.SpillErr != nil:
+		return "it could not be kept: " + o.SpillErr.Error()
+	case o.PathBytes > 0 && o.PathBytes < o.Bytes:
+		return fmt.Sprintf("the first %d bytes are in %s", o.PathBytes, o.Path)
+	case o.Path != "":
+		return "the whole output is in " + o.Path
+	}
+	return "it was not kept"
 }
 
 // fromLine drops the rest of a line at the start of text, unless that is most
