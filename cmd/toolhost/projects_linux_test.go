@@ -234,6 +234,7 @@ func TestGoProject(t *testing.T) {
 		{[]string{"edit_file", "path=libs/money/money.go", "old_str=/100", "new_str=/10"}, ``, false},
 		{[]string{"run_command", "command=test"}, `(?s)FAIL: TestString`, true},
 		{[]string{"write_file", "path=taskfiles/go.yml", "content=x"}, `protected`, true},
+		{[]string{"write_file", "path=bin/mcp-decisions", "content=x"}, `protected`, true},
 	})
 	assert.Equal(t, "# Dates are UTC\n\nThey sort.\n", p.read("docs/decisions/0003-dates-are-utc.md"))
 	_, _, code := p.toolhost("call", "decisions_add", "title=Prices are gross", "reasons=x")

@@ -1,5 +1,9 @@
 instructions = "A shop in Go: every directory with a go.mod is a module. After a change ask affected_modules what to test."
 
+workspace {
+  protect = ["bin/**"] # the programs that toolhost starts are built by people
+}
+
 # The commands of all modules: test, money:test, orders:run, ... File tools may
 # not write the Taskfile, nor any that it includes.
 taskfile {
