@@ -39,6 +39,11 @@ func serve(kind string) {
 	switch kind {
 	case "sdk":
 		_ = sdkServer().Run(context.Background(), &mcp.StdioTransport{})
+	case "gated":
+		for !exists(os.Getenv("TEST_MCP_GATE")) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		_ = sdkServer().Run(context.Background(), &mcp.StdioTransport{})
 	case "hang":
 		fmt.Fprintln(os.Stderr, "hanging now")
 		time.Sleep(time.Hour)
@@ -48,6 +53,11 @@ func serve(kind string) {
 	default:
 		(&rawServer{kind: kind, out: bufio.NewWriter(os.Stdout)}).run()
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // rawServer speaks just enough of revision 2025-11-25, with a fault.
