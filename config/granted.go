@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -124,8 +125,8 @@ func filesNamed(root string, words []string) (files []string) {
 			word = module + "/__main__.py"
 		}
 		files = append(files, fileNamed(root, word)...)
-		if pieces := strings.FieldsFunc(word, betweenWords); len(pieces) > 1 { // a script, as sh -c takes it
-			for _, piece := range pieces {
+		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
+			for _, piece := range strings.FieldsFunc(written.ReplaceAllString(word, "$1 "), betweenWords) {
 				files = append(files, fileNamed(root, piece)...)
 			}
 		}
@@ -133,6 +134,9 @@ func filesNamed(root string, words []string) (files []string) {
 	slices.Sort(files)
 	return slices.Compact(files)
 }
+
+// written is what a script redirects its output to, which it does not run.
+var written = regexp.MustCompile(`(^|[^<])>>?\|?[ \t]*[^\s;&|()<>"'=` + "`" + `$]+`)
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
 

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a block with a grant runs is protected, and what it writes is not.
+func TestGrantingNamesWhatIsRun(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"build.sh", "report.json", "rules.txt"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), nil, 0o600))
+	}
+	for line, want := range map[string][]string{
+		`go test ./... >report.json`:            nil,
+		`go test ./... >> report.json 2>&1`:     nil,
+		`go test >|report.json; true`:           nil,
+		`./build.sh >report.json`:               {"build.sh"},
+		`sh build.sh<rules.txt`:                 {"build.sh", "rules.txt"},
+		`echo true >build.sh; sh build.sh`:      {"build.sh"},
+		`sh <>build.sh`:                         {"build.sh"},
+		`cat rules.txt >report.json|sh`:         {"rules.txt"},
+		`tee report.json`:                       {"report.json"},
+		`sh new.sh >out/new.json && ./build.sh`: {"build.sh", "new.sh"},
+		`>report.json sh build.sh`:              {"build.sh"},
+	} {
+		src := fmt.Sprintf("tool \"x\" {\n  network = \"allow\"\n  command {\n    argv = [\"sh\", \"-c\", %q]\n  }\n}\n", line)
+		cfg, diags := Parse(filepath.Join(root, "agent.hcl"), []byte(src), LoadOptions{})
+		require.False(t, diags.HasErrors(), "%v", diags)
+		var names []string
+		for _, block := range cfg.Granting(root) {
+			for _, file := range block.Files {
+				if rel, err := filepath.Rel(root, file); err == nil {
+					names = append(names, filepath.ToSlash(rel))
+				}
+			}
+		}
+		for _, name := range []string{"build.sh", "rules.txt", "report.json", "new.sh", "out/new.json"} {
+			assert.Equal(t, slices.Contains(want, name), slices.Contains(names, name), "%s in %s", name, line)
+		}
+	}
+}
