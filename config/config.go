@@ -53,6 +53,11 @@ type Config struct {
 	// grant, and may run again. A file itself has none.
 	Keep []string
 
+	// Digests are the hashes of the files that blocks with a grant name, as they
+	// were when this configuration was approved; see VerifyFiles. Nil is for one
+	// that was not approved for good.
+	Digests map[string]string
+
 	// Leads says where symlinks led in the paths of the file when it was judged,
 	// see Judge.
 	Leads map[string]string

@@ -24,7 +24,7 @@ func (c *Config) Effects() []Effect {
 	whole, inert := reflect.ValueOf(*c), reflect.ValueOf(*c.Inert())
 	for i := range whole.NumField() {
 		field := whole.Type().Field(i)
-		if !field.IsExported() || field.Name == "Leads" || reflect.DeepEqual(whole.Field(i).Interface(), inert.Field(i).Interface()) {
+		if !field.IsExported() || slices.Contains(notRead, field.Name) || reflect.DeepEqual(whole.Field(i).Interface(), inert.Field(i).Interface()) {
 			continue
 		}
 		if field.Name == "Secrets" && (len(c.EnvNames) > 0 || slices.ContainsFunc(c.Variables, func(v Variable) bool { return v.Sensitive })) {
@@ -41,6 +41,9 @@ func (c *Config) Effects() []Effect {
 	}
 	return all
 }
+
+// notRead are the fields that are not read from the file.
+var notRead = []string{"Leads", "Keep", "Digests"}
 
 // effectsOf asks the parts of a field of Config what they do.
 func (c *Config) effectsOf(field string, inert reflect.Value) []Effect {

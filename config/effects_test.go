@@ -165,7 +165,7 @@ var restrictingFields = []string{
 	"Limits.Output", "Limits.Timeout", "Limits.Processes", "Limits.Pos", "Web.Timeout", "Web.MaxSize", "Web.Pos",
 	"Sandbox.Level", "Sandbox.Mask", "Sandbox.Pos", "Granted", "Policy.Pos", "Policy.Risks", "Policy.Permissions", "Policy.Rules",
 	"Toolsets", "Variables",
-	"Leads", // made when the file is judged, not read from it
+	"Leads", "Keep", "Digests", // made when the file is judged, not read from it
 }
 
 // Whoever adds a block or an attribute, and does not think of approval, has it

@@ -87,7 +87,7 @@ func (a *app) approveOwn(path string, text []byte) {
 	cfg, _ := config.Parse(path, text, config.LoadOptions{Vars: vars})
 	store, err := a.trustStore(cfg)
 	if err == nil {
-		err = agentfile.Approve(store, path, text, vars)
+		err = agentfile.ApproveAgain(store, path, text, vars)
 	}
 	if err != nil {
 		a.logger.Warn("the new file is not approved yet", "error", err)

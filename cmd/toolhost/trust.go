@@ -143,11 +143,15 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 	case before.Content == nil:
 		return "What you approved before was not kept, so that the change cannot be shown.\n"
 	}
+	var files strings.Builder
+	for _, file := range config.ChangedFiles(before.Files) {
+		files.WriteString(a.lineText("changed since you approved it, and run with a grant: " + file))
+	}
 	diff := textedit.Diff(name, name, before.Content, content, 3)
 	if diff == "" {
-		return "The file is as you approved it before.\n"
+		return "The file is as you approved it before.\n" + files.String()
 	}
-	return fmt.Sprintf("Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
+	return files.String() + fmt.Sprintf("Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
 }
 
 // revoke takes back the approval of a file, also of one that is gone.

@@ -40,6 +40,9 @@ type Approval struct {
 	Content []byte `json:"content,omitempty"`
 	// Leads says where symlinks in the paths that the file names led.
 	Leads map[string]string `json:"leads,omitempty"`
+	// Files are the SHA-256 hashes, in hex, of the files that blocks with a grant
+	// run, and "" for one that was not there.
+	Files map[string]string `json:"files,omitempty"`
 	Time  time.Time         `json:"time"`
 }
 

@@ -167,6 +167,7 @@ func (s *search) file(path, key string, approval trust.Approval, known bool) (wh
 		return false
 	}
 	if same && first {
+		cfg.Digests = approval.Files
 		s.whole, s.standing.State, s.standing.Path = cfg, Approved, path
 		return true
 	}
@@ -302,10 +303,32 @@ func Key(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// Approve approves a file with that content for good.
+// Approve approves a file with that content for good, and the files that its
+// blocks with a grant run as they are.
 func Approve(store *trust.Store, path string, content []byte, vars map[string]string) error {
+	return store.Approve(approval(path, content, vars))
+}
+
+// ApproveAgain approves what the user has had written into a file. Files that an
+// approval was for before are approved as they were then: nobody has looked at
+// them since.
+func ApproveAgain(store *trust.Store, path string, content []byte, vars map[string]string) error {
+	next := approval(path, content, vars)
+	if before, known := store.Get(next.Path); known {
+		for file := range next.Files {
+			if was, known := before.Files[file]; known {
+				next.Files[file] = was
+			}
+		}
+	}
+	return store.Approve(next)
+}
+
+func approval(path string, content []byte, vars map[string]string) trust.Approval {
 	cfg, _ := config.Parse(path, content, config.LoadOptions{Vars: vars})
-	return store.Approve(trust.For(Key(path), content, cfg.Judge()))
+	next := trust.For(Key(path), content, cfg.Judge())
+	next.Files = cfg.FileDigests()
+	return next
 }
 
 // Holds reports whether a file is approved as a configuration read it and was

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,7 +133,7 @@ func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
 		return policy
 	}
 	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
-			if err := verified(cfg, access); err != nil {
+			if err := errors.Join(verified(cfg, access), cfg.VerifyFiles(root, cmd.Args)); err != nil {
 				return nil, err
 			}
 			return policyFor(access).ConfineTelling(cmd)
@@ -184,7 +185,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 		policy := policyFor(l.Plugin, l.SocketDir)
 		policy.UnixSockets = true
 		policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
-		if err := verified(cfg, access[l.Plugin]); err != nil {
+		words := append([]string{l.Spec.Path}, l.Spec.Args...)
+		if err := errors.Join(verified(cfg, access[l.Plugin]), cfg.VerifyFiles(p.Workspace.Root(), words)); err != nil {
 			return err
 		}
 		return policy.Confine(l.Cmd)

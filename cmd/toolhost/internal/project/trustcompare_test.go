@@ -27,7 +27,7 @@ type direction func(f *trustFuzz, without, with any) bool
 // directions has one for each field of a configuration, and of its blocks.
 // A field that is not here is loosened by whatever is in it.
 var directions = map[string]direction{
-	"Path": any2, "Dir": any2, "SHA256": any2, "Leads": any2, "EnvNames": any2, // what was read, and not what is done
+	"Path": any2, "Dir": any2, "SHA256": any2, "Leads": any2, "Digests": any2, "EnvNames": any2, // what was read, and not what is done
 	"Policy": any2, "Further": any2, // compared by what they decide
 	"Keep":              any2, // by what is kept
 	"Instructions":      sameOrNone,

@@ -134,7 +134,7 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	policyFor := func(access argv.Access) sandbox.Policy { return granting(settings, access).Policy(root, trees...) }
 	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
-		if err := verified(cfg, access); err != nil {
+		if err := errors.Join(verified(cfg, access), cfg.VerifyFiles(root, spec.Command)); err != nil {
 			return err
 		}
 		return policyFor(access).Confine(cmd)
