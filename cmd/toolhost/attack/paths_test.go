@@ -265,6 +265,8 @@ func TestPathsThatAreTraps(t *testing.T) {
 	add("touch a dangling link", "touch", `{"args":"{P}"}`, "dangling", outside)
 	add("read a link to itself", "read_file", read, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
 	add("write a link to itself", "write_file", write, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
+	add("copy onto a hard link", "cp", `{"args":"ok.txt {P}"}`, "hard", blocked)
+	add("touch a hard link", "touch", `{"args":"{P}"}`, "hard", blocked)
 	add("write a hard link", "write_file", write, "hard", nil)
 	add("NUL in a name", "read_file", read, "ok.txt\x00.png", any)
 	add("NUL in a name to write", "write_file", write, "a\x00b", any)
