@@ -54,3 +54,34 @@ func TestForeignResultsAreBounded(t *testing.T) {
 	assert.Nil(t, call(h, "data").Err)
 	assert.False(t, call(newHost(t, host.Options{Sources: []host.Source{source}}), "made").Result.Truncated, "the operator's own")
 }
+
+// fixedPrompt is a prompt of a source.
+type fixedPrompt struct{ tool.Tool }
+
+func (fixedPrompt) Prompt() *tool.PromptDefinition { return &tool.PromptDefinition{Name: "ask"} }
+
+// Whatever wraps a source, in whichever order, what the others say of it holds.
+func TestWrappersKeepWhatTheyWrap(t *testing.T) {
+	own := list{name: "own", tools: []tool.Tool{echo("echo")}}
+	prompts := []tool.Prompt{fixedPrompt{echo("ask")}}
+	refuse := func(tool.Tool) *tool.Error { return tool.Errorf(tool.NeedsConfirmation, "refused").Suggest("Look.") }
+	for name, c := range map[string]struct {
+		source  host.Source
+		tools   []string
+		prompts int
+	}{
+		"a prefix within offers": {host.Offering(host.Prefixed(own, "x_"), nil, prompts), []string{"x_echo"}, 1},
+		"offers within a prefix": {host.Prefixed(host.Offering(own, nil, prompts), "x_"), []string{"x_echo"}, 1},
+		"two prefixes":           {host.Prefixed(host.Prefixed(own, "y_"), "x_"), []string{"x_y_echo"}, 0},
+		"foreign within":         {host.Prefixed(host.Offering(host.Foreign(own, refuse), nil, prompts), "x_"), nil, 1},
+		"foreign around":         {host.Foreign(host.Prefixed(host.Offering(own, nil, prompts), "x_"), refuse), nil, 1},
+	} {
+		catalog := newHost(t, host.Options{Sources: []host.Source{c.source}}).Catalog()
+		var tools []string
+		for _, e := range catalog.Entries() {
+			tools = append(tools, e.Name)
+		}
+		assert.Equal(t, c.tools, tools, name)
+		assert.Len(t, catalog.Prompts(), c.prompts, name)
+	}
+}

@@ -30,7 +30,7 @@ type foreign struct {
 
 // refusal is why a tool of source is not offered, nil where it is.
 func refusal(source Source, t tool.Tool) *tool.Error {
-	if f, ok := source.(foreign); ok && f.admit != nil {
+	if f, ok := find[foreign](source); ok && f.admit != nil {
 		return f.admit(t)
 	}
 	return nil
@@ -39,23 +39,38 @@ func refusal(source Source, t tool.Tool) *tool.Error {
 func (f foreign) KnownTools() ([]tool.Tool, bool) { return known(f.Source) }
 
 func isForeign(source Source) bool {
-	_, ok := source.(foreign)
+	_, ok := find[foreign](source)
 	return ok
 }
 
-// unwrap gives the source that Foreign was called with.
-func unwrap(source Source) Source {
-	if f, ok := source.(foreign); ok {
-		return f.Source
+// wrapper is a source that changes something about another one.
+type wrapper interface{ wrapped() Source }
+
+func (f foreign) wrapped() Source  { return f.Source }
+func (p prefixed) wrapped() Source { return p.Source }
+func (o offering) wrapped() Source { return o.Source }
+
+// find gives the first of a source and those that it wraps that is a T.
+func find[T any](source Source) (found T, ok bool) {
+	for {
+		if found, ok = source.(T); ok {
+			return found, true
+		}
+		w, wraps := source.(wrapper)
+		if !wraps {
+			return found, false
+		}
+		source = w.wrapped()
 	}
-	return source
 }
 
+// prefixOf is what all that a source wraps puts before names.
 func prefixOf(source Source) string {
-	if p, ok := unwrap(source).(prefixed); ok {
-		return p.prefix
+	p, ok := find[prefixed](source)
+	if !ok {
+		return ""
 	}
-	return ""
+	return p.prefix + prefixOf(p.Source)
 }
 
 // ownFirst has the operator's own tools take their names before others do.

@@ -37,7 +37,7 @@ func (o offering) Prompts() []tool.Prompt { return o.prompts }
 // addOffers puts the selected resources and prompts of a source into the
 // catalog.
 func (c *Catalog) addOffers(source Source) error {
-	from, ok := unwrap(source).(Offerer)
+	from, ok := find[Offerer](source)
 	if !ok {
 		return nil
 	}
