@@ -34,6 +34,8 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
+const elsewhere = "Make room and the directory writable, or name another with --workspace."
+
 func (a *app) initialize(force bool) error {
 	path := a.flags.config
 	if path == "" {
@@ -43,13 +45,13 @@ func (a *app) initialize(force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return usagef("Use --force to replace it.", "%s exists", path)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return cannotWrite(path, err).Suggest(elsewhere)
 	}
 	above, _ := config.Find(dir)
 	found := config.Detect(os.DirFS(dir))
 	text := config.Template(found)
 	if err := atomicfile.Update(path, text); err != nil {
-		return cannotWrite(path, err).Suggest("Make room and the directory writable, or name another with --workspace.")
+		return cannotWrite(path, err).Suggest(elsewhere)
 	}
 	a.approveOwn(path, text)
 	a.tellOfInit(path, above, found.Names)
