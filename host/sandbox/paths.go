@@ -70,7 +70,15 @@ func (p *Policy) grants() (g grants, err error) {
 // a planted link leads.
 func (g *grants) kept(paths []string) []string {
 	return slices.DeleteFunc(existing(paths), func(real string) bool {
-		return !withinAny(real, g.writable) || withinAny(real, g.secrets)
+		return !withinAny(real, g.writable) || g.hides(real)
+	})
+}
+
+// hides reports whether a path lies in a place of secrets in which nothing that
+// holds the path was granted.
+func (g *grants) hides(real string) bool {
+	return slices.ContainsFunc(g.secrets, func(secret string) bool {
+		return within(real, secret) && !slices.ContainsFunc(g.writable, func(w string) bool { return within(w, secret) && within(real, w) })
 	})
 }
 
