@@ -114,14 +114,14 @@ func TestUpstreamReferenceServers(t *testing.T) {
 		return result
 	}
 	require.Contains(t, text(call("head", map[string]any{"args": "-n 1 note.txt"})), "first")
-	require.Less(t, time.Since(began), 5*time.Second, "the server that hangs delays nothing")
+	require.Less(t, time.Since(began), servePatience+20*time.Second, "the server that hangs delays the first answer for no longer")
 
 	for names := ""; !strings.Contains(names, " fi_read_text_file ") || !strings.Contains(names, " ev_trigger-elicitation-request "); {
 		names = toolNames(t, session)
 		select {
 		case <-changed:
 		case <-time.After(time.Second):
-			require.Less(t, time.Since(began), 30*time.Second, "the servers' tools come: %s", names)
+			require.Less(t, time.Since(began), time.Minute, "the servers' tools come: %s", names)
 		}
 	}
 	assert.Equal(t, "first\nsecond\n", text(call("fi_read_text_file", map[string]any{"path": "note.txt"})))
