@@ -297,7 +297,7 @@ func TestPlantedFileAbove(t *testing.T) {
 	assert.FileExists(t, filepath.Join(a.ws, "made.txt"))
 
 	if !testneed.Superuser() {
-		t.Skip("a file of another user takes the superuser to make")
+		testneed.Missing(t, "a file of another user takes the superuser to make")
 	}
 	b := newArena(t, map[string]string{"agent.hcl": "policy {\n  read_only = \"deny\"\n}\n"})
 	b.arm()

@@ -370,19 +370,19 @@ func (g *generator) repair(items []*item) ([]*item, bool) {
 		}
 		for _, d := range diags {
 			if d.Severity == "error" {
-				items = g.mend(items, g.top, d)
+				items = g.adjust(items, g.top, d)
 			}
 		}
 	}
 	return nil, false
 }
 
-// mend makes one random change about a diagnostic: adds what it names, gives an
+// adjust makes one random change about a diagnostic: adds what it names, gives an
 // attribute another value, or leaves something out.
-func (g *generator) mend(items []*item, of *grammar, d config.Diagnostic) []*item {
+func (g *generator) adjust(items []*item, of *grammar, d config.Diagnostic) []*item {
 	for n, i := range items {
 		if i.of != nil {
-			i.in = g.mend(i.in, i.of, d)
+			i.in = g.adjust(i.in, i.of, d)
 		}
 		if i.line != d.Line {
 			continue
