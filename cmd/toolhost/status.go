@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -27,11 +28,11 @@ type status struct {
 // how long a call takes before there is a status at all.
 const statusPause = time.Second
 
-// watch shows the status of a call until end is called. Without a terminal
-// there is none, and report is nil.
+// watch shows the status of a call until end is called. Without a terminal that
+// can take a line back there is none, and report is nil.
 func (a *app) watch(ctx context.Context) (report func(tool.Progress), end func()) {
 	s, ok := a.err.(*screen)
-	if !ok {
+	if !ok || os.Getenv("TERM") == "dumb" {
 		return nil, func() {}
 	}
 	st := &status{screen: s, width: terminalWidth(a.err), started: time.Now()}

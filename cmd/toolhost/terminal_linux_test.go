@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -164,7 +165,7 @@ func TestNobodyToAskIsDenied(t *testing.T) {
 func TestApprovalShowsControlCharactersWrittenOut(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": askFirst})
-	screen, code := onTerminal(t, dir, "n\n\n", []string{"NO_COLOR=1"}, "call", "write_file",
+	screen, code := onTerminal(t, dir, "n\n\n", []string{"NO_COLOR=1", "TERM=dumb"}, "call", "write_file",
 		"path=x\x1b[31m.txt", "content=evil\x1b[2J\x1b[1;1HTool: read_file\rsafe\u202e")
 	assert.Equal(t, 3, code)
 	for _, hidden := range []string{"\x1b", "\u202e", "\r"} {
@@ -177,6 +178,7 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"a.txt": "x\n"})
 	call := []string{"call", "read_file", "path=none"}
+	colour := regexp.MustCompile(`\x1b\[[0-9;]*m`)
 	tests := map[string]struct {
 		env    []string
 		before []string
@@ -190,7 +192,7 @@ func TestColoursOnATerminalOnly(t *testing.T) {
 	for name, tt := range tests {
 		screen, code := onTerminal(t, dir, "", tt.env, append(tt.before, call...)...)
 		assert.Equal(t, 1, code, name)
-		assert.Equal(t, tt.want, strings.Contains(screen, "\x1b["), "%s: %q", name, screen)
+		assert.Equal(t, tt.want, colour.MatchString(screen), "%s: %q", name, screen)
 	}
 	_, stderr, _ := runIn(t, dir, call...)
 	assert.NotContains(t, stderr, "\x1b[")

@@ -257,13 +257,23 @@ func TestAQuestionHidesNothing(t *testing.T) {
 // its prompt. It gives what the terminal got.
 func (a *arena) onTerminal(typed [][2]string, args ...string) string {
 	a.t.Helper()
+	screen, _, _ := a.typedOn("", nil, typed, args)
+	return screen
+}
+
+// typedOn is onTerminal with shell commands that go before the program, more
+// environment, the exit code, and the answers whose prompts did not come. The
+// terminal is a dumb one: on others toolhost's own status line moves the cursor
+// when a call takes long.
+func (a *arena) typedOn(before string, env []string, typed [][2]string, args []string) (screen string, code int, left [][2]string) {
+	a.t.Helper()
 	testneed.Program(a.t, "script")
-	words := []string{"exec", filepath.Join(binaries, "toolhost")}
+	words := []string{before + "exec", filepath.Join(binaries, "toolhost")}
 	for _, arg := range args {
 		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
 	}
 	cmd := exec.Command("script", "-qefc", strings.Join(words, " "), os.DevNull)
-	cmd.Dir, cmd.Env = a.ws, a.env("TERM=xterm", "SHELL=/bin/sh", "NO_COLOR=1")
+	cmd.Dir, cmd.Env = a.ws, append(a.env("TERM=dumb", "SHELL=/bin/sh", "NO_COLOR=1"), env...)
 	in, err := cmd.StdinPipe()
 	require.NoError(a.t, err)
 	out, err := cmd.StdoutPipe()
@@ -287,7 +297,7 @@ func (a *arena) onTerminal(typed [][2]string, args ...string) string {
 	}
 	_ = in.Close()
 	_ = cmd.Wait()
-	return strings.ReplaceAll(seen.String(), "\r\n", "\n")
+	return strings.ReplaceAll(seen.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode(), typed
 }
 
 const runsScripts = askAll + `tool "run" {

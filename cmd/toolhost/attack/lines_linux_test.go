@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,42 +23,13 @@ import (
 // The terminal of these tests.
 const rows, columns = 24, 80
 
-// onScreen is onTerminal with a terminal that has a size.
+// onScreen is onTerminal with a terminal that has a size, and an agent.hcl that nobody has approved.
 func (a *arena) onScreen(typed [][2]string, args ...string) (screen string, code int) {
 	a.t.Helper()
-	testneed.Program(a.t, "script")
 	testneed.Program(a.t, "stty")
-	words := []string{"stty rows 24 cols 80; exec", filepath.Join(binaries, "toolhost")}
-	for _, arg := range args {
-		words = append(words, "'"+strings.ReplaceAll(arg, "'", `'\''`)+"'")
-	}
-	cmd := exec.Command("script", "-qefc", strings.Join(words, " "), os.DevNull)
-	cmd.Dir, cmd.Env = a.ws, a.env("TERM=xterm", "SHELL=/bin/sh", "NO_COLOR=1", unapprovedFile)
-	in, err := cmd.StdinPipe()
-	require.NoError(a.t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(a.t, err)
-	require.NoError(a.t, cmd.Start())
-	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
-	var seen strings.Builder
-	buffer := make([]byte, 4096)
-	for from := 0; ; {
-		n, err := out.Read(buffer)
-		seen.Write(buffer[:n])
-		for len(typed) > 0 && strings.Contains(seen.String()[from:], typed[0][0]) {
-			from = seen.Len()
-			_, _ = io.WriteString(in, typed[0][1])
-			typed = typed[1:]
-		}
-		if err != nil {
-			break
-		}
-	}
-	_ = in.Close()
-	_ = cmd.Wait()
-	assert.Empty(a.t, typed, "every prompt came")
-	return strings.ReplaceAll(seen.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode()
+	screen, code, left := a.typedOn("stty rows 24 cols 80; ", []string{unapprovedFile}, typed, args)
+	assert.Empty(a.t, left, "every prompt came")
+	return screen, code
 }
 
 // forged lists the rows of a screen that begin with a text of the attacker's, Z:
