@@ -35,8 +35,8 @@ func BenchmarkParseSmall(b *testing.B) {
 	}
 }
 
-// BenchmarkParsePlain reads a file that declares fifty plugins.
-func BenchmarkParsePlain(b *testing.B) {
+// BenchmarkParsePlugins reads a file that declares fifty plugins.
+func BenchmarkParsePlugins(b *testing.B) {
 	var src []byte
 	for i := range 50 {
 		src = fmt.Appendf(src, "plugin \"p%02d\" {\n  source = \"/opt/plugins/p%d\"\n  prefix = \"p%02d_\"\n}\n\n", i, i, i)

@@ -201,12 +201,6 @@ func dirOf(filename string) string {
 func (r *reader) parse(src []byte) bool {
 	r.file = &hcl.File{Bytes: src, Body: hcl.EmptyBody()}
 	diag := checkSize(r.filename, src)
-	if diag == nil && !r.json {
-		if file, ok := parsePlain(src, r.filename); ok {
-			r.file, r.cfg.file = file, file
-			return true
-		}
-	}
 	switch {
 	case diag != nil:
 		r.file.Bytes = nil

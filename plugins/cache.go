@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/atomicfile"
@@ -27,8 +25,7 @@ const settleTime = 50 * time.Millisecond
 // schemaCache keeps what plugins said of themselves, one file for each program
 // and configuration.
 type schemaCache struct {
-	dir   string
-	index *index
+	dir string // empty keeps nothing
 }
 
 // cacheEntry is what is known of a plugin's program under one configuration.
@@ -56,19 +53,7 @@ func (e *cacheEntry) matches(id identity) bool {
 type cacheKey [16]byte
 
 func keyOf(spec *Spec) cacheKey {
-	parts := make(packer, 0, 128) // each with its length, so that no two lists are the same
-	parts.list(2 + len(spec.Args))
-	parts.text(absolute(spec.Path))
-	parts.text(string(spec.Config))
-	for _, a := range spec.Args {
-		parts.text(a)
-	}
-	if len(spec.Env) > 0 {
-		for _, k := range slices.Sorted(maps.Keys(spec.Env)) {
-			parts.text(k + "=" + spec.Env[k])
-		}
-	}
-	sum := sha256.Sum256(parts)
+	sum := sha256.Sum256(tool.MustMarshal([]any{absolute(spec.Path), string(spec.Config), spec.Args, spec.Env}))
 	return cacheKey(sum[:16])
 }
 
@@ -91,11 +76,7 @@ func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if c.dir == "" {
 		return nil
 	}
-	key := keyOf(spec)
-	if e := c.index.find(key); e != nil {
-		return e
-	}
-	data, err := readOwn(c.path(key))
+	data, err := readOwn(c.path(keyOf(spec)))
 	if err != nil {
 		return nil
 	}
@@ -106,7 +87,6 @@ func (c *schemaCache) load(spec *Spec) *cacheEntry {
 	if checkDescription(spec.Name, e.Description) != nil {
 		return nil
 	}
-	c.index.note(key, &e)
 	return &e
 }
 
@@ -134,9 +114,7 @@ func (c *schemaCache) store(spec *Spec, b *binary, d *pluginclient.Description) 
 
 func (c *schemaCache) write(spec *Spec, e *cacheEntry) error {
 	e.Format, e.Protocol = cacheFormat, ProtocolVersion
-	key := keyOf(spec)
-	c.index.note(key, e)
-	return atomicfile.WriteCache(c.path(key), tool.MustMarshal(e))
+	return atomicfile.WriteCache(c.path(keyOf(spec)), tool.MustMarshal(e))
 }
 
 // readOwn reads a file of the cache. One that somebody else could have

@@ -36,17 +36,3 @@ func (id identity) strong() bool { return id.CTime != 0 }
 
 // changed is the latest time that id names.
 func (id identity) changed() int64 { return max(id.MTime, id.CTime) }
-
-// words is id as numbers, for identityFrom.
-func (id identity) words() []int64 {
-	return []int64{int64(id.Device), int64(id.Inode), id.Size, id.MTime, id.CTime}
-}
-
-// identityFrom is the opposite of words. Numbers that are none give one that
-// equals no file's.
-func identityFrom(w []int64) identity {
-	if len(w) != 5 {
-		return identity{Size: -1}
-	}
-	return identity{Device: uint64(w[0]), Inode: uint64(w[1]), Size: w[2], MTime: w[3], CTime: w[4]}
-}

@@ -29,15 +29,3 @@ func (identity) strong() bool { return false }
 
 // changed is the latest time that id names.
 func (id identity) changed() int64 { return id.MTime }
-
-// words is id as numbers, for identityFrom.
-func (id identity) words() []int64 { return []int64{id.Size, id.MTime} }
-
-// identityFrom is the opposite of words. Numbers that are none give one that
-// equals no file's.
-func identityFrom(w []int64) identity {
-	if len(w) != 2 {
-		return identity{Size: -1}
-	}
-	return identity{Size: w[0], MTime: w[1]}
-}

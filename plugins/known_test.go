@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -98,88 +97,12 @@ func TestKnownTools(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// The index repeats what the entries say; without it, or with one that is
-// damaged or could be somebody else's, they are read one by one.
-func TestIndexThatCannotBeBelieved(t *testing.T) {
-	options, specs := knownPlugins(t, indexFrom)
-	index := newIndex(options.CacheDir, "").path
-	whole, err := os.ReadFile(index)
-	require.NoError(t, err)
-	forged := NewManager(options)
-	forged.cache.index.read()
-	for _, e := range forged.cache.index.entries {
-		e.Description.Tools[0].Definition.Name = "forged"
-	}
-	forgery := encodeIndex(forged.cache.index.entries)
-	all := []bool{true, true, true, true}
-	for name, breakIt := range map[string]func() error{
-		"whole":       func() error { return nil },
-		"absent":      func() error { return os.Remove(index) },
-		"empty":       func() error { return os.WriteFile(index, nil, 0o600) },
-		"cut short":   func() error { return os.WriteFile(index, whole[:len(whole)/2], 0o600) },
-		"a directory": func() error { return errorsOf(os.Remove(index), os.Mkdir(index, 0o700)) },
-		"writable by others": func() error {
-			return errorsOf(os.WriteFile(index, forgery, 0o600), os.Chmod(index, 0o666))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.NoError(t, os.RemoveAll(index))
-			require.NoError(t, os.WriteFile(index, whole, 0o600))
-			require.NoError(t, breakIt())
-			assert.Equal(t, all, known(t, options, specs))
-		})
-	}
-	require.NoError(t, os.RemoveAll(index))
-	require.NoError(t, os.WriteFile(index, forgery, 0o600))
-	m := NewManager(options)
-	require.NoError(t, m.Add(specs[0]))
-	tools, ok := m.Source("p0").KnownTools()
-	require.True(t, ok)
-	assert.Equal(t, "forged", tools[0].Definition().Name, "what made the others not be believed is the mode alone")
-}
-
-func errorsOf(all ...error) error {
-	for _, err := range all {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // An entry that others could have written would vouch for a program.
 func TestEntryThatCannotBeBelieved(t *testing.T) {
 	options, specs := knownPlugins(t, 1)
 	assert.Equal(t, []bool{true}, known(t, options, specs))
 	require.NoError(t, os.Chmod((&schemaCache{dir: options.CacheDir}).path(keyOf(&specs[0])), 0o620))
 	assert.Equal(t, []bool{false}, known(t, options, specs))
-}
-
-// Hosts that start and end at the same time leave an index that is whole.
-func TestHostsWriteTheIndexAtTheSameTime(t *testing.T) {
-	options, specs := knownPlugins(t, 8)
-	var hosts sync.WaitGroup
-	for range 4 {
-		hosts.Go(func() {
-			for range 10 {
-				m := NewManager(options)
-				for i := range specs {
-					if e := m.cache.load(&specs[i]); e != nil {
-						m.cache.index.note(keyOf(&specs[i]), e)
-					}
-				}
-				m.cache.index.save()
-				read := newIndex(options.CacheDir, "")
-				for i := range specs {
-					assert.NotNil(t, read.find(keyOf(&specs[i])))
-				}
-			}
-		})
-	}
-	hosts.Wait()
-	left, err := filepath.Glob(filepath.Join(options.CacheDir, ".new-*"))
-	require.NoError(t, err)
-	assert.Empty(t, left)
 }
 
 // BenchmarkKnownTools lists the tools of fifty plugins that are known.

@@ -188,7 +188,7 @@ func NewManager(options Options) *Manager {
 		logger:  logger,
 		shared: &shared{
 			sockets: &socketDir{base: options.Dir},
-			cache:   &schemaCache{dir: options.CacheDir, index: newIndex(options.CacheDir, options.Workspace.Root)},
+			cache:   &schemaCache{dir: options.CacheDir},
 			users:   1,
 		},
 	}

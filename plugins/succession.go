@@ -92,7 +92,6 @@ func (s *shared) use() {
 
 // leave is the end of a use; after the last the sockets' directory goes.
 func (s *shared) leave() error {
-	s.cache.index.save()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users--; s.users > 0 {
