@@ -66,6 +66,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			env.Setenv("TOOLHOST_TRUST", "1")
+			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see internal/mutate
 			if strings.Contains(filepath.Base(env.WorkDir), "mcp_login") {
 				return serveWithLogin(env)
 			}

@@ -1,7 +1,10 @@
 // Mutate proves that the tests of the defence would notice if a check of it
 // were missing. Each mutation of mutations.txt takes one check out of a source
-// file; the tests that it names have to fail then. The files themselves stay as
-// they are: the compiler is given others in their place.
+// file; the tests that it names have to fail then, and to pass without it. The
+// files themselves stay as they are: the compiler is given others in their
+// place. These hold all mutations of a file, of which each run chooses one, so
+// that tests are built once; only what stands outside of functions is built
+// by itself.
 //
 //	go run ./internal/mutate [PATTERN]    those whose name, file or test matches
 //
@@ -9,20 +12,13 @@
 package main
 
 import (
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strings"
+	"sync"
 	"time"
 )
-
-//go:embed mutations.txt
-var mutations string
 
 func main() {
 	if os.Geteuid() == 0 {
@@ -44,78 +40,8 @@ func main() {
 	}
 }
 
-// mutation is one check that is taken out.
-type mutation struct {
-	name, file       string
-	packages, test   string // go test's arguments that have to fail
-	snippet, instead string
-}
-
-// parse reads the list. A mutation is:
-//
-//	== what no longer holds
-//	file PATH
-//	test PACKAGE RUN
-//	-- what stands in the file, exactly once
-//	++ what stands there instead
-//
-// with as many lines of the last two as it takes.
-func parse(text string) ([]mutation, error) {
-	var all []mutation
-	for number, line := range strings.Split(text, "\n") {
-		kind, rest, _ := strings.Cut(line, " ")
-		if line == "" || kind == "#" {
-			continue
-		}
-		if kind == "==" {
-			all = append(all, mutation{name: rest})
-			continue
-		}
-		if len(all) == 0 {
-			return nil, fmt.Errorf("mutations.txt:%d: a mutation begins with ==", number+1)
-		}
-		switch m := &all[len(all)-1]; kind {
-		case "file":
-			m.file = rest
-		case "test":
-			m.packages, m.test, _ = strings.Cut(rest, " ")
-		case "--":
-			m.snippet += rest + "\n"
-		case "++":
-			m.instead += rest + "\n"
-		default:
-			return nil, fmt.Errorf("mutations.txt:%d: lines begin with ==, file, test, -- or ++", number+1)
-		}
-	}
-	return all, nil
-}
-
-// apply gives the mutated file.
-func (m mutation) apply() (string, error) {
-	source, err := os.ReadFile(m.file)
-	if err != nil {
-		return "", err
-	}
-	if n := strings.Count(string(source), m.snippet); n != 1 {
-		return "", fmt.Errorf("%s: the snippet is %d times in %s; write down what the check looks like now:\n%s", m.name, n, m.file, m.snippet)
-	}
-	return strings.Replace(string(source), m.snippet, m.instead, 1), nil
-}
-
 func run(pattern string) (missed int, err error) {
-	wanted, err := regexp.Compile(pattern)
-	if err != nil {
-		return 0, err
-	}
-	all, err := parse(mutations)
-	if err != nil {
-		return 0, err
-	}
-	for _, m := range all { // all at once, before time is spent
-		if _, applyErr := m.apply(); applyErr != nil {
-			err = errors.Join(err, applyErr)
-		}
-	}
+	wanted, err := choose(pattern)
 	if err != nil {
 		return 0, err
 	}
@@ -124,61 +50,73 @@ func run(pattern string) (missed int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	for _, m := range all {
-		if !wanted.MatchString(m.name + " " + m.file + " " + m.packages + " " + m.test) {
-			continue
-		}
+	began := time.Now()
+	b, err := newBench(dir, wanted)
+	if err != nil {
+		return 0, err
+	}
+	fmt.Printf("%d mutations, tests built in %.0fs\n", len(wanted), time.Since(began).Seconds())
+	var mu sync.Mutex
+	twoAtATime(wanted, func(m mutation) {
 		began := time.Now()
-		noticed, said, err := m.noticed(dir)
+		how, said, err := b.try(m)
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
 		case err != nil:
 			missed++
 			fmt.Printf("INVALID: %s: %v\n%s", m.name, err, said)
-		case noticed:
-			fmt.Printf("ok: %s (%s, %.0fs)\n", m.name, m.test, time.Since(began).Seconds())
-		default:
+		case how == "":
 			missed++
 			fmt.Printf("MISSED: %s: %s in %s passes\n%s", m.name, m.test, m.packages, said)
+		default:
+			fmt.Printf("ok: %s (%s %s, %.0fs)\n", m.name, m.test, how, time.Since(began).Seconds())
 		}
+	})
+	if missed == 0 {
+		fmt.Printf("all %d mutations were noticed, in %.0fs\n", len(wanted), time.Since(began).Seconds())
 	}
 	return missed, nil
 }
 
-// noticed runs the named tests with the mutation. One that does not compile
-// proves nothing and is an error.
-func (m mutation) noticed(dir string) (noticed bool, said string, err error) {
-	overlay, err := m.overlay(dir)
+// choose gives the mutations that the pattern matches, once all of the list
+// agree with the sources.
+func choose(pattern string) ([]mutation, error) {
+	matches, err := regexp.Compile(pattern)
 	if err != nil {
-		return false, "", err
+		return nil, err
 	}
-	flags := strings.TrimSpace(os.Getenv("GOFLAGS") + " -overlay=" + overlay)
-	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-timeout=10m", "-run", m.test, m.packages)
-	cmd.Env = append(os.Environ(), "GOFLAGS="+flags) // also for programs that tests build
-	out, err := cmd.CombinedOutput()
-	said = string(out)
-	switch {
-	case strings.Contains(said, "[build failed]") || strings.Contains(said, "go build: exit"):
-		return false, said, errors.New("it does not compile")
-	case strings.Contains(said, "no tests to run"):
-		return false, said, errors.New("there is no such test")
+	all, err := parse(mutations)
+	if err != nil {
+		return nil, err
 	}
-	return err != nil, said, nil
+	var wanted []mutation
+	for _, m := range all {
+		if _, applyErr := m.apply(); applyErr != nil {
+			err = errors.Join(err, applyErr)
+		}
+		if matches.MatchString(m.name + " " + m.file + " " + m.packages + " " + m.test) {
+			wanted = append(wanted, m)
+		}
+	}
+	return wanted, err
 }
 
-// overlay writes the mutated file and tells the compiler about it.
-func (m mutation) overlay(dir string) (string, error) {
-	mutated, err := m.apply()
-	if err != nil {
-		return "", err
+// twoAtATime does something with each of the mutations: tests wait more than
+// they work.
+func twoAtATime(all []mutation, do func(mutation)) {
+	next := make(chan mutation)
+	var done sync.WaitGroup
+	for range 2 {
+		done.Go(func() {
+			for m := range next {
+				do(m)
+			}
+		})
 	}
-	file, err := filepath.Abs(m.file)
-	if err != nil {
-		return "", err
+	for _, m := range all {
+		next <- m
 	}
-	instead, list := filepath.Join(dir, "mutated.go"), filepath.Join(dir, "overlay.json")
-	data, err := json.Marshal(map[string]map[string]string{"Replace": {file: instead}})
-	if err != nil {
-		return "", err
-	}
-	return list, errors.Join(os.WriteFile(instead, []byte(mutated), 0o644), os.WriteFile(list, data, 0o644))
+	close(next)
+	done.Wait()
 }

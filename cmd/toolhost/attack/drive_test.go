@@ -47,6 +47,7 @@ func (a *arena) env(more ...string) []string {
 	return append([]string{
 		"HOME=" + a.home, "XDG_CACHE_HOME=" + a.home + "/cache", "XDG_CONFIG_HOME=" + a.home + "/config",
 		"PATH=" + os.Getenv("PATH"), "TMPDIR=" + a.tmp, "TOOLHOST_TRUST=1", "PLANTED=" + a.secret,
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
 		"http_proxy=http://" + a.canary.Addr().String(), "HTTP_PROXY=http://" + a.canary.Addr().String(),
 	}, more...)
 }

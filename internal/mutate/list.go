@@ -1,0 +1,70 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"strings"
+)
+
+//go:embed mutations.txt
+var mutations string
+
+// mutation is one check that is taken out.
+type mutation struct {
+	line             int // of mutations.txt, where it begins
+	name, file       string
+	packages, test   string // go test's arguments that have to fail
+	snippet, instead string
+}
+
+// parse reads the list. A mutation is:
+//
+//	== what no longer holds
+//	file PATH
+//	test PACKAGE RUN
+//	-- what stands in the file, exactly once
+//	++ what stands there instead
+//
+// with as many lines of the last two as it takes.
+func parse(text string) ([]mutation, error) {
+	var all []mutation
+	for number, line := range strings.Split(text, "\n") {
+		kind, rest, _ := strings.Cut(line, " ")
+		if line == "" || kind == "#" {
+			continue
+		}
+		if kind == "==" {
+			all = append(all, mutation{name: rest, line: number + 1})
+			continue
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("mutations.txt:%d: a mutation begins with ==", number+1)
+		}
+		switch m := &all[len(all)-1]; kind {
+		case "file":
+			m.file = rest
+		case "test":
+			m.packages, m.test, _ = strings.Cut(rest, " ")
+		case "--":
+			m.snippet += rest + "\n"
+		case "++":
+			m.instead += rest + "\n"
+		default:
+			return nil, fmt.Errorf("mutations.txt:%d: lines begin with ==, file, test, -- or ++", number+1)
+		}
+	}
+	return all, nil
+}
+
+// apply gives the mutated file.
+func (m mutation) apply() (string, error) {
+	source, err := os.ReadFile(m.file)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(source), m.snippet); n != 1 {
+		return "", fmt.Errorf("%s: the snippet is %d times in %s; write down what the check looks like now:\n%s", m.name, n, m.file, m.snippet)
+	}
+	return strings.Replace(string(source), m.snippet, m.instead, 1), nil
+}
