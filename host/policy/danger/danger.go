@@ -3,6 +3,31 @@
 //
 // It decides when to ask. What a command can do in fact is up to the sandbox
 // that it runs in: no list of commands is ever complete.
+//
+// # The rules
+//
+// What is dangerous stands in rules.txt, one setting a line; how far a line is
+// indented means nothing. An entry begins with program, tool, interpreter or
+// runner and the names it is about; a name that ends in * is a prefix. The rules
+// of programs and tools begin with blocked, caution or fine and the reason, in
+// which %s is the word that the rule is about. The first rule of a program whose
+// conditions are all met decides:
+//
+//	words A|B C     the operands begin so; * is any word
+//	verbs A|B C     so do they, or behind one or two values of options
+//	option, unless  one, or none, of these options is there
+//	line, operands  the arguments, or operands, one a line, match an expression
+//	of WHICH        one of these words is as by "like" and "at": args, operands,
+//	                first (argument), operand (first), last (operand), leading
+//	                (before options), input, NAME= or an option for its values
+//	like            the word matches an expression
+//	at              the word names such a place; see place.is
+//
+// An entry's "valued" are the options whose value is the next word. The "like"
+// of an interpreter are expressions for dangerous code. A runner runs what
+// follows its options, and its verbs if there are any; "joined" makes a shell
+// line of it, "line" finds shell lines in arguments, "after" names the options
+// that a command follows, "inside" verbs with a place before the command.
 package danger
 
 import (
@@ -123,15 +148,11 @@ func (j *judge) command(c *policy.Command, depth int) {
 		j.enter(c)
 		return
 	}
-	if rule := ruleFor(name); rule != nil {
-		class, reason := rule(j, c)
-		j.found(class, about, "%s", reason)
-	}
+	class, reason := j.judged(c)
+	j.found(class, about, "%s", reason)
 	j.code(c, about)
 	j.script(c, depth)
-	if depth < maxScripts {
-		j.runs(c, depth)
-	}
+	j.runs(c, depth)
 }
 
 // enter follows cd.
@@ -153,7 +174,7 @@ func asksForHelp(c *policy.Command) bool {
 	if last < 1 || !slices.Contains([]string{"--help", "--version"}, c.Words[last].Text) {
 		return false
 	}
-	return last == 1 || last == 2 && ruleForTools(c.Program()) != nil
+	return last == 1 || last == 2 && len(rules().about(c.Program(), "tool")) > 0
 }
 
 // script looks into a shell script that the command runs.
@@ -187,7 +208,7 @@ func sourcesStream(c *policy.Command) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.Words[1:], func(w policy.Word) bool {
-		return strings.HasPrefix(w.Text, "<(") || w.Text == "/dev/stdin" || strings.HasPrefix(w.Text, "/dev/fd/") || strings.HasPrefix(w.Text, "/proc/self/fd/")
+		return matches(`^(<\(|/dev/stdin$|/dev/fd/|/proc/self/fd/)`, w.Text)
 	})
 }
 
@@ -219,7 +240,7 @@ func plain(w policy.Word) string {
 }
 
 func isShell(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"}, name)
+	return slices.Contains(rules().lists["shells"], name)
 }
 
 // isShellScript tells a script of a shell from other files.
