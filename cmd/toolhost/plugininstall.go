@@ -75,8 +75,9 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	self, _ := os.Executable() // for it, builds only take longer
 	return &install.Installer{
-		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild,
+		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild, CacheProgram: self,
 		Say: func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/install/buildcache"
 )
 
 // build tests and builds a Go module into dir. The go command and the module's
@@ -45,7 +47,8 @@ func (in *Installer) build(ctx context.Context, source, dir string, skipTests bo
 }
 
 // goCommand runs the go command in dir, without the network: modules come from
-// the user's cache. What it makes goes below work.
+// the user's cache, and what is compiled already from the user's build cache. What it makes
+// goes below work.
 func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
@@ -58,8 +61,10 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	if in.Confine == nil {
 		return tool.Errorf(tool.Unavailable, "a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
 	}
-	read := slices.Concat(moduleCache(ctx, work), replacements(dir), []string{repositoryAt(dir)})
-	if err := in.Confine(cmd, work, read...); err != nil {
+	read := slices.Concat(goEnv(ctx, work, "GOMODCACHE"), replacements(dir), []string{repositoryAt(dir)})
+	done, lent := in.lend(ctx, cmd, work)
+	defer done()
+	if err := in.Confine(cmd, work, append(read, lent...)...); err != nil {
 		return err
 	}
 	var output bytes.Buffer
@@ -80,9 +85,26 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	return nil
 }
 
-// moduleCache is where the user's modules are.
-func moduleCache(ctx context.Context, dir string) []string {
-	cmd := exec.CommandContext(ctx, "go", "env", "GOMODCACHE")
+// lend has the go command take from the user's build cache, until done is
+// called, and gives what it has to read for that. Where it cannot be done, the
+// build takes longer.
+func (in *Installer) lend(ctx context.Context, cmd *exec.Cmd, work string) (done func(), read []string) {
+	none := func() {}
+	if in.CacheProgram == "" || strings.Contains(in.CacheProgram+work, "'") {
+		return none, nil
+	}
+	for _, cache := range goEnv(ctx, work, "GOCACHE") {
+		if done, err := buildcache.Lend(cache, work); err == nil {
+			cmd.Env = append(cmd.Env, fmt.Sprintf("GOCACHEPROG='%s' internal go-cache '%s'", in.CacheProgram, work))
+			return done, []string{in.CacheProgram}
+		}
+	}
+	return none, nil
+}
+
+// goEnv is a directory that the user's go command uses, or nothing.
+func goEnv(ctx context.Context, dir, name string) []string {
+	cmd := exec.CommandContext(ctx, "go", "env", name)
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if path := strings.TrimSpace(string(out)); err == nil && path != "" {

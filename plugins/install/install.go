@@ -27,6 +27,9 @@ type Installer struct {
 	// Confine has a command change nothing but what is below write, and reach no
 	// network; it may read what is below read. Modules are built with it only.
 	Confine func(cmd *exec.Cmd, write string, read ...string) error
+	// CacheProgram is the toolhost program, which a build starts to take from the
+	// user's build cache. Without, a build compiles everything anew.
+	CacheProgram string
 	// Say tells the user of steps that take a while. Nil is silent.
 	Say func(string)
 	// MaxBytes bounds the files of a plugin together. Zero means 1 GiB.

@@ -1,0 +1,87 @@
+//go:build unix
+
+package attack
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/testneed"
+)
+
+// hostileBuild is a module's test that looks around in the user's build cache,
+// changes it and what is outside, leaves garbage where the cache is asked, and
+// fails, for what it says to be seen.
+const hostileBuild = `package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestX(t *testing.T) {
+	t.Error("the module's test runs")
+	found, _ := filepath.Glob(%[1]q + "/*")
+	for _, name := range found {
+		data, _ := os.ReadFile(name)
+		t.Log(name, string(data))
+	}
+	os.WriteFile(filepath.Join(%[1]q, "owned"), nil, 0o644)
+	os.WriteFile(filepath.Join(%[2]q, "owned"), nil, 0o644)
+	if _, work, ok := strings.Cut(os.Getenv("GOCACHEPROG"), " internal go-cache '"); ok {
+		work = strings.TrimSuffix(work, "'")
+		t.Log("asks", os.WriteFile(work+"/cache-asks", make([]byte, 100_000), 0))
+		t.Log("answers", os.WriteFile(work+"/cache-answers", make([]byte, 1000), 0))
+	}
+}
+`
+
+// The build of a module takes from the user's build cache what it can name, sees
+// nothing else of it, and changes nothing in it.
+func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
+	t.Parallel()
+	program := testneed.Program(t, "go")
+	out, err := exec.Command(program, "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	users := strings.TrimSpace(string(out)) // with what is compiled already
+
+	module := func(a *arena) (env []string, owned string) {
+		planted := filepath.Join(users, "planted-"+rand.Text())
+		require.NoError(t, os.MkdirAll(planted, 0o755))
+		t.Cleanup(func() { _ = os.RemoveAll(planted) })
+		require.NoError(t, os.WriteFile(filepath.Join(planted, "output"), []byte(a.secret), 0o644))
+		a.write(a.ws, "evil/go.mod", "module evil\n\ngo 1.21\n", 0o644)
+		a.write(a.ws, "evil/main.go", "package main\n\nfunc main() {}\n", 0o644)
+		a.write(a.ws, "evil/x_test.go", fmt.Sprintf(hostileBuild, planted, a.out), 0o644)
+		a.arm()
+		return []string{"TMPDIR=/tmp", "GOCACHE=" + users, "GOFLAGS=" + os.Getenv("GOFLAGS")}, filepath.Join(planted, "owned")
+	}
+
+	a := newArena(t, nil)
+	env, owned := module(a)
+	tally.note(tally.cases, "plugins", "a build looks around in the build cache")
+	said, err := a.run(env, "plugin", "install", "--no-add", "./evil")
+	require.Error(t, err)
+	require.Contains(t, said, "the module's test runs")
+	assert.Empty(t, a.inspect(said))
+	assert.NoFileExists(t, owned)
+
+	a = newArena(t, nil)
+	env, owned = module(a)
+	said, err = a.run(append(env, "TOOLHOST_SANDBOX=off"), "plugin", "install", "--no-add", "./evil")
+	require.Error(t, err)
+	found := a.inspect(said)
+	control(t, "plugins", "an unconfined build reads the build cache", checkSecret, found)
+	control(t, "plugins", "an unconfined build writes outside", checkCanary, found)
+	assert.FileExists(t, owned)
+}
