@@ -196,10 +196,10 @@ func TestRepositoryOfPipesForDirectories(t *testing.T) {
 	a.pipeAt("pipe")
 	a.arm()
 	naive := exec.Command("sh", "-c", "cd pipe/. 2>/dev/null; cat pipe # "+a.mark)
-	naive.Dir = a.ws
+	naive.Dir, naive.SysProcAttr = a.ws, &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, naive.Start())
 	control(t, "repository", "a pipe and a naive reader", checkProcess, a.inspect())
-	require.NoError(t, naive.Process.Kill())
+	require.NoError(t, syscall.Kill(-naive.Process.Pid, syscall.SIGKILL)) // the reader, too
 	_ = naive.Wait()
 }
 
