@@ -94,7 +94,10 @@ func probeAs(t *testing.T, base string, uid int) matrix {
 	require.NoError(t, os.Chown(dir, uid, uid))
 	host := exec.Command(filepath.Join(base, "host"), "-test.run=^TestProbeHost$", "-test.v")
 	host.Dir = dir
-	host.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "PROBE_BASE=" + base}
+	host.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "PROBE_BASE=" + base,
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
+	}
 	if uid != os.Geteuid() {
 		host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
