@@ -31,6 +31,7 @@ type app struct {
 	redactor  *atomic.Pointer[redact.Redactor] // of the log
 	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
+	firstList time.Duration       // how long the first list of serve waits for them; zero is servePatience
 	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 

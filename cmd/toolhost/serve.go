@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,11 +80,10 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	return offer.server.ServeStdio(ctx, a.in, a.out)
 }
 
-// How long a subcommand waits for the tools of MCP servers that it does not
-// know yet. Without a value it starts none: most have nothing to do with them.
+// How long the tools of MCP servers that are not known yet are waited for.
 const (
-	// servePatience is for serve. Clients are told when more come, and many
-	// heed only the first list.
+	// servePatience bounds how long the first list of a server waits. Clients
+	// are told when more come, and many heed only the first list.
 	servePatience = 10 * time.Second
 	// listPatience is as long as a start may take, for whoever asks for the
 	// list.
@@ -104,7 +104,6 @@ const serveGCPercent = 200
 // offer opens the project for the toolset of the flags and follows its
 // changes until ctx ends.
 func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
-	a.patience = servePatience
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(serveGCPercent)
 	}
@@ -119,25 +118,35 @@ func (a *app) offer(ctx context.Context, search bool) (*offer, error) {
 		return nil, err
 	}
 	p.OwnSessions()
-	a.warnOfProblems(ctx, p)
+	settled := make(chan struct{})
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: "toolhost", Version: version(), Logger: a.logger, SessionEnded: p.SessionEnded, Search: search,
-		Instructions: a.instructions(p, stands), KeepQuestion: p.KeepQuestion,
+		Instructions: a.instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
 	})
+	go func() {
+		defer close(settled)
+		a.connectServers(ctx, p, server)
+	}()
 	go p.KeepTidy(ctx)
 	watch(ctx, p.ConfigFiles, func() { a.reload(ctx, p, server, stands) })
 	watch(ctx, p.TaskFiles, func() { a.tasksChanged(ctx, p, server) })
 	go p.FollowServers(ctx, server.Refresh)
-	go watch(ctx, p.LoginFiles, func() { p.LoggedIn(ctx) })
+	go watch(ctx, p.LoginFiles, func() { a.connectServers(ctx, p, server) })
 	go server.WatchResources(ctx, watchInterval)
 	return &offer{p, server}, nil
 }
 
-// warnOfProblems logs which sources give no tools and which tools are left out,
-// for the operator of a server. Other commands say it where it matters to them.
-func (a *app) warnOfProblems(ctx context.Context, p *project.Project) {
+// connectServers starts the MCP servers whose tools are not known yet, and logs
+// which sources give no tools and which tools are left out, for the operator of
+// a server. Other commands say it where it matters to them.
+func (a *app) connectServers(ctx context.Context, p *project.Project, server *mcpserve.Server) {
+	loaded := p.LoadServers(ctx, cmp.Or(a.firstList, servePatience))
 	for _, problem := range p.Host.Catalog().Problems() {
 		a.logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
+	}
+	if loaded { // what is left out was logged with it
+		server.Refresh()
+		return
 	}
 	for _, left := range p.Host.Catalog().LeftOut() {
 		a.logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
@@ -158,8 +167,8 @@ func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.S
 		stands.refuse(summarize(err))
 	default:
 		stands.found(a.standing.Load())
-		a.warnOfProblems(ctx, p)
 		server.Refresh()
+		go a.connectServers(ctx, p, server)
 		a.logger.InfoContext(ctx, "agent.hcl was read again")
 	}
 }

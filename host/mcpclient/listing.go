@@ -182,7 +182,7 @@ func (s *server) offer(digest string) {
 func (s *server) load(ctx context.Context) error {
 	patience := s.client.options.Patience
 	if patience < 0 {
-		return s.unknown("its tools are not known yet")
+		return s.whyUnknown()
 	}
 	s.mu.Lock()
 	recent := s.recent
@@ -205,6 +205,19 @@ func (s *server) load(ctx context.Context) error {
 		return s.unknown(fmt.Sprintf("it is still starting after %s", patience.Round(time.Millisecond)))
 	}
 	return err
+}
+
+// whyUnknown is why there are no tools, without a try to get them.
+func (s *server) whyUnknown() *tool.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.current != nil:
+		return s.unknown("it is still starting")
+	case s.lastError != nil:
+		return s.lastError
+	}
+	return s.unknown("its tools are not known yet")
 }
 
 func (s *server) unknown(why string) *tool.Error {

@@ -37,6 +37,17 @@ func (s *Server) addWhole(entry *host.Entry) (added bool) {
 	return true
 }
 
+// awaitListed has lists of tools wait for those that are about to come: many
+// clients heed only the first list.
+func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		if _, ok := request.(*mcp.ListToolsRequest); ok && !s.searching() {
+			s.settle(ctx)
+		}
+		return next(ctx, method, request)
+	}
+}
+
 // describeListed puts the tools as clients see them into lists of tools. One
 // that went in the meantime is left out; clients are told about the change.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {

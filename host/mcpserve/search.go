@@ -86,7 +86,7 @@ type found struct {
 	Risk        tool.Risk `json:"risk"`
 }
 
-func (s *Server) searchTools(_ context.Context, _ *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct {
 		Query string
 		Limit int
@@ -94,6 +94,7 @@ func (s *Server) searchTools(_ context.Context, _ *mcp.CallToolRequest, params j
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
+	s.settle(ctx)
 	entries := s.host.Catalog().Entries()
 	documents := make([]rank.Document, len(entries))
 	for i, e := range entries {
@@ -119,12 +120,12 @@ func (s *Server) searchTools(_ context.Context, _ *mcp.CallToolRequest, params j
 	return toolResult(tool.JSON(out)), nil
 }
 
-func (s *Server) describeTool(_ context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) describeTool(ctx context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct{ Name string }
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	entry, err := s.host.Catalog().Lookup(in.Name)
+	entry, err := s.lookup(ctx, in.Name)
 	if err != nil {
 		return errorResult(tool.AsError(err)), nil
 	}
@@ -139,6 +140,7 @@ func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest, par
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
+	_, _ = s.lookup(ctx, in.Name) // the call says what is wrong
 	inquiry := fromCall(request)
 	inquiry.name, inquiry.arguments = in.Name, in.Arguments
 	return s.answer(ctx, request, inquiry)
@@ -150,13 +152,13 @@ func toolResult(r *tool.Result) *mcp.CallToolResult {
 
 // unlisted is why a tool cannot be called by its own name while the search is
 // offered.
-func (s *Server) unlisted(name string) *tool.Error {
+func (s *Server) unlisted(ctx context.Context, name string) *tool.Error {
 	for _, t := range searchTools() {
 		if t.def.Name == name {
 			return nil
 		}
 	}
-	if _, err := s.host.Catalog().Lookup(name); err != nil {
+	if _, err := s.lookup(ctx, name); err != nil {
 		return tool.AsError(err).Suggest("search_tools finds the tools there are.")
 	}
 	return tool.Errorf(tool.NotFound, "%q is not listed", name).

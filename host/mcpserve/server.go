@@ -45,6 +45,10 @@ type Options struct {
 	// Heartbeat is how often a call without news is reported to be running, to
 	// clients that want progress. Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
+	// Settled is closed when no further tools are about to come. Lists of
+	// tools, and calls of a tool that is not there, wait for it. Nil waits for
+	// nothing.
+	Settled <-chan struct{}
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
 }
@@ -84,9 +88,14 @@ func New(h *host.Host, options Options) *Server {
 	if options.Heartbeat <= 0 {
 		options.Heartbeat = DefaultHeartbeat
 	}
+	if options.Settled == nil {
+		settled := make(chan struct{})
+		close(settled)
+		options.Settled = settled
+	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.describeListed, keepSession, s.instruct)
+	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.awaitListed, s.describeListed, keepSession, s.instruct)
 	s.sdk.AddSendingMiddleware(checkElicited)
 	s.offerRuns()
 	s.Refresh()
@@ -98,7 +107,7 @@ func New(h *host.Host, options Options) *Server {
 func (s *Server) nameUnknown(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		if call, ok := request.(*mcp.CallToolRequest); ok && call.Params != nil {
-			if e := s.unknown(call.Params.Name); e != nil {
+			if e := s.unknown(ctx, call.Params.Name); e != nil {
 				s.note(ctx, call, e)
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: e.Message + ". " + e.Suggestion}
 			}
@@ -123,12 +132,30 @@ func (s *Server) note(ctx context.Context, call *mcp.CallToolRequest, why *tool.
 }
 
 // unknown is why there is no tool of that name; nil where there is.
-func (s *Server) unknown(name string) *tool.Error {
+func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	if s.searching() {
-		return s.unlisted(name)
+		return s.unlisted(ctx, name)
 	}
-	_, err := s.host.Catalog().Lookup(name)
+	_, err := s.lookup(ctx, name)
 	return tool.AsError(err)
+}
+
+// lookup finds a tool, after a while where it may be among those that are about
+// to come.
+func (s *Server) lookup(ctx context.Context, name string) (*host.Entry, error) {
+	if entry, err := s.host.Catalog().Lookup(name); err == nil {
+		return entry, nil
+	}
+	s.settle(ctx)
+	return s.host.Catalog().Lookup(name)
+}
+
+// settle waits until no further tools are about to come.
+func (s *Server) settle(ctx context.Context) {
+	select {
+	case <-s.options.Settled:
+	case <-ctx.Done():
+	}
 }
 
 // Refresh offers what the host's catalog holds now. Clients are told when the
@@ -196,7 +223,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer link.close()
 	stop := context.AfterFunc(ctx, link.end)
 	defer stop()
-	transport := &lineTransport{in: in, out: out, onEOF: link.end}
+	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: link.end}
 	connection, err := s.sdk.Connect(context.WithValue(ctx, linkKey{}, link), transport, nil)
 	if err != nil {
 		return err

@@ -30,14 +30,16 @@ const MaxMessage = 32 << 20
 // transport it outlives a broken or oversized message, which it answers with
 // an error, and it writes a response's result without encoding it again.
 type lineTransport struct {
-	in    io.Reader
-	out   io.Writer
-	onEOF func() // called once, when the client has closed its end
+	in      io.Reader
+	out     io.Writer
+	settled <-chan struct{} // see Options
+	onEOF   func()          // called once, when the client has closed its end
 }
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{out: t.out, incoming: make(chan incoming), closed: make(chan struct{}), answered: make(chan struct{}, 1)}
+	c.settled = t.settled
 	go c.readLoop(bufio.NewReaderSize(t.in, 64<<10), t.onEOF)
 	return c, nil
 }
@@ -50,6 +52,7 @@ type incoming struct {
 
 type lineConn struct {
 	incoming  chan incoming
+	settled   <-chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
 
@@ -145,11 +148,15 @@ func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
 	}
 }
 
-// awaitAnswers waits until every request is answered, but not for long.
+// awaitAnswers waits until every request is answered, but not for long once
+// none waits for tools that are about to come.
 func (c *lineConn) awaitAnswers() {
-	timeout := time.After(lastAnswers)
+	var timeout <-chan time.Time
+	settled := c.settled
 	for c.unanswered.Load() > 0 {
 		select {
+		case <-settled:
+			settled, timeout = nil, time.After(lastAnswers)
 		case <-c.answered:
 		case <-timeout:
 			return

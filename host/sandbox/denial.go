@@ -52,13 +52,16 @@ func (p Policy) Denied(block, printed string) string {
 			said = append(said, sentence)
 		}
 	}
+	if socket := p.deniedSocket(block, printed); socket != "" && (level == Full || level == Landlock) {
+		return socket
+	}
 	lower := strings.ToLower(printed)
 	if !p.Network {
 		switch {
 		case hasWord(lower, networkWords[:]):
 			add(fmt.Sprintf("There is no network in the sandbox: network = \"allow\" in %s grants it.", block))
 		case hasWord(lower, refusedWords[:]):
-			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, unless network = \"allow\" in %s grants it.", block))
+			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, unless network = \"allow\" in %s grants it, or for a unix socket write = [\"ITS DIRECTORY\"].", block))
 		}
 	}
 	add(p.deniedPlace(block, printed))
@@ -72,6 +75,27 @@ func hasWord(text string, words []string) bool {
 		}
 	}
 	return false
+}
+
+// deniedSocket says the same of a unix socket that the text names. A program
+// outside listens there; what a grant for the network is about is something
+// else, and reading the directory does not show it either.
+func (p Policy) deniedSocket(block, printed string) string {
+	g, err := p.grants()
+	if err != nil {
+		return ""
+	}
+	for _, match := range absolutePath.FindAllStringSubmatch(printed, mostPaths) {
+		path := filepath.Clean(strings.TrimRight(match[1], "."))
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSocket != 0 && !withinAny(real, g.writable) {
+			return fmt.Sprintf("The sandbox hides the unix socket %s: write = [%q] in %s shows it, at level full.", path, filepath.Dir(path), block)
+		}
+	}
+	return ""
 }
 
 // deniedPlace says the same of files, by the first line that names one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"time"
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
@@ -116,12 +117,19 @@ func (p *Project) LoginFiles() (files []string) {
 	return files
 }
 
-// LoggedIn connects to the servers that could not tell their tools before, now
-// that there is another login.
-func (p *Project) LoggedIn(ctx context.Context) {
-	if upstream := p.Servers(); upstream != nil && upstream.Load(ctx) {
-		p.noteUpstream()
+// LoadServers connects to the MCP servers whose tools are not known yet and
+// takes those tools over. It returns when each is connected or has failed, or
+// when wait is over; the connecting goes on then, see FollowServers. It reports
+// whether there was such a server.
+func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	upstream := p.Servers()
+	if upstream == nil || !upstream.Load(waiting) {
+		return false
 	}
+	p.regather(ctx)
+	return true
 }
 
 // confineUpstream is how the processes of MCP servers are confined: as other
