@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,7 @@ type app struct {
 	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
+	serving     bool // it is a server that runs
 	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
 }
 
@@ -94,7 +96,8 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			a.serving = c.Name() == "serve"
 			return a.setUp()
 		},
 	}
@@ -150,7 +153,6 @@ func (a *app) setUp() error {
 	}
 	a.redactor = new(atomic.Pointer[redact.Redactor])
 	a.standing = new(atomic.Pointer[agentfile.Standing])
-	a.logger = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr}))
 	switch a.flags.color {
 	case "auto":
 		a.painter = painter(isTerminal(a.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
@@ -161,7 +163,17 @@ func (a *app) setUp() error {
 	default:
 		return usagef("Use auto, always or never.", "unknown --color %q", a.flags.color)
 	}
+	a.logger = slog.New(a.log(level))
 	return nil
+}
+
+// log is where log lines go: a server's to its operator, with times and levels,
+// and every other command's to the person who runs it.
+func (a *app) log(level slog.Level) slog.Handler {
+	if a.serving {
+		return slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr})
+	}
+	return &plainLog{mu: new(sync.Mutex), out: a.err, level: level, painter: a.painter, redact: a.redactAttr}
 }
 
 // artifactsFlag adds --artifacts to a command that keeps or reads a record.

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestATypoIsNoRefusal answers a question with what is no answer: it is asked
+// again.
+func TestATypoIsNoRefusal(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, texts{"agent.hcl": "tool \"paint\" {\n  description = \"Paint. Returns: it.\"\n  command { argv = [\"echo\", \"painted\"] }\n}\n" + askFirst})
+	screen, code := onTerminal(t, dir, "yse\ny\n", []string{"TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=off"}, "call", "paint")
+	assert.Zero(t, code, screen)
+	assert.Equal(t, 2, strings.Count(screen, "Approve? (y/n/always): "), screen)
+	assert.Contains(t, screen, "Answer y for this once, always for exactly this call from now on, or n.")
+	assert.Contains(t, screen, "Approve? (y/n/always): painted\n", "it runs after the second answer")
+}
+
+// TestErrorsAreMarkedOnATerminal covers the contract whose errors are texts for
+// programs: there, a person sees the mark that all other errors have.
+func TestErrorsAreMarkedOnATerminal(t *testing.T) {
+	screen, code := onTerminal(t, t.TempDir(), "", nil, "--color", "never", "call", "--toolset", "ocode", "nosuch")
+	assert.NotZero(t, code)
+	assert.Contains(t, screen, "✗ There is no tool named \"nosuch\"")
+}
