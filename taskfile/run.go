@@ -3,10 +3,8 @@ package taskfile
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -40,12 +38,7 @@ func (t *Taskfile) run(ctx context.Context, call *tool.Call, args ...string) (*f
 	command.Timeout, command.Cap = t.options.Timeout, t.options.OutputCap
 	command.ExtraFiles = channel.files()
 	command.OnLine = progress(ctx, call)
-	if call.ArtifactDir != "" {
-		command.SpillDir, command.SpillName = filepath.Join(call.ArtifactDir, "logs"), fmt.Sprintf("tool_step_%04d", call.Step)
-		if rel, err := filepath.Rel(command.Dir, command.SpillDir); err == nil && filepath.IsLocal(rel) {
-			command.SpillRoot = command.Dir
-		}
-	}
+	command.Spill(command.Dir, call.ArtifactDir, call.Step)
 	done := new(finished)
 	command.Prepare = t.prepare(&done.metadata)
 	if done.Result, err = proc.Run(ctx, command); err != nil {

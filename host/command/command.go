@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -307,15 +306,9 @@ func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (en
 		Cap:       c.deps.OutputCap,
 		Secrets:   c.deps.Secrets,
 		Limit:     c.deps.Limit,
-		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
 		OnLine:    reports.line,
 	}
-	if call.ArtifactDir != "" {
-		process.SpillDir = filepath.Join(call.ArtifactDir, "logs")
-		if rel, err := filepath.Rel(process.Dir, process.SpillDir); err == nil && filepath.IsLocal(rel) {
-			process.SpillRoot = process.Dir // no planted link leads the file out
-		}
-	}
+	process.Spill(process.Dir, call.ArtifactDir, call.Step)
 	if c.deps.Prepare != nil {
 		process.Prepare = func(cmd *exec.Cmd) (err error) {
 			metadata, err = c.deps.Prepare(cmd, c.spec.Access)

@@ -13,8 +13,10 @@ package proc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 
 	"time"
@@ -80,6 +82,19 @@ type Command struct {
 	// Limit bounds the commands that run at the same time; Run waits for its
 	// turn, and the wait does not count for Timeout.
 	Limit *Limit
+}
+
+// Spill has long output kept whole among the artifacts of a call, as the logs of
+// its step; "" for artifacts keeps none. Where they lie in root, which commands
+// can write to, no link that one has planted leads the files out of it.
+func (c *Command) Spill(root, artifacts string, step int) {
+	if artifacts == "" {
+		return
+	}
+	c.SpillDir, c.SpillName = filepath.Join(artifacts, "logs"), fmt.Sprintf("tool_step_%04d", step)
+	if rel, err := filepath.Rel(root, c.SpillDir); err == nil && filepath.IsLocal(rel) {
+		c.SpillRoot = root
+	}
 }
 
 // Result is how a process ended.

@@ -4,31 +4,25 @@
 package agentbench
 
 import (
-	"context"
+	"embed"
 	"encoding/json"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Version is the plugin's version.
 const Version = "1.0.0"
 
-// Limits of the tools.
 const (
-	listTimeout   = 30 * time.Second
-	readTimeout   = 10 * time.Second
-	searchTimeout = 60 * time.Second
-	patchTimeout  = 10 * time.Second
 	// DefaultRunTimeout bounds a command unless the call or Deps say
 	// otherwise.
 	DefaultRunTimeout = 60 * time.Second
-	maxRunTimeout     = 24 * time.Hour
 	// grace is how much longer the host waits than the tool itself, so that
 	// the tool can answer with what it has.
 	grace = 10 * time.Second
@@ -68,20 +62,49 @@ func New(deps Deps) []tool.Tool {
 		deps.Search = search.New(deps.Workspace, search.Options{})
 	}
 	deps.patching = make(chan struct{}, 1)
-	return []tool.Tool{listFiles(&deps), readFile(&deps), searchTool(&deps), applyPatch(&deps), run(&deps)}
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "list_files", list, nil), kit.Tool(c, deps, "read_file", read, nil),
+		kit.Tool(c, deps, "search", runSearch, nil),
+		kit.Tool(c, deps, "apply_patch", runPatch, planPatch),
+		kit.Commander(c, deps, runName, runCommand, nil, runInput.argv),
+	}
 }
 
-// benchTool is a tool of the contract.
-type benchTool struct {
-	deps       *Deps
-	definition *tool.Definition
-	limit      time.Duration
-	// work does the call under the tool's own time limit.
-	work func(context.Context, *Deps, *tool.Call) (*outcome, error)
+//go:embed tools
+var files embed.FS
+
+//go:embed envelope.json
+var envelopeSchema []byte
+
+// definitions are the tools' own words. A result is the envelope around what
+// they say of its data.
+var definitions = sync.OnceValue(func() map[string]*tool.Definition {
+	return kit.Read(files, func(data json.RawMessage) json.RawMessage {
+		return kit.Fill(envelopeSchema, `"$returns"`, string(data))
+	})
+})
+
+// speech is how the toolset speaks.
+func speech() *kit.Contract[Deps, *outcome] {
+	return &kit.Contract[Deps, *outcome]{
+		Definitions: definitions(),
+		Workspace:   func(d *Deps) **workspace.Workspace { return &d.Workspace },
+		Limit:       limit,
+		Success:     seal,
+		Failure:     fail,
+		Word:        unnamed,
+		Render:      renderError,
+		Normalize:   withoutNulls,
+	}
 }
+
+// limit is how long a tool may work.
+func limit(d *tool.Definition) time.Duration { return d.Timeout - grace }
 
 // outcome is what a call came to, before it is put into the envelope.
 type outcome struct {
+	kit.Outcome
 	// data is the tool's own part, nil for none.
 	data any
 	// failed is set when the call failed although there is more to tell.
@@ -89,42 +112,11 @@ type outcome struct {
 	// exitCode, stdout and stderr are for run only.
 	exitCode       *int
 	stdout, stderr *string
-	files          []string
-	artifacts      []tool.Artifact
-	truncated      bool
-	metadata       map[string]any
 }
 
-// Definition implements tool.Tool.
-func (t *benchTool) Definition() *tool.Definition { return t.definition }
-
-// Call implements tool.Tool. Failures are results too, with Failed set.
-func (t *benchTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	started := time.Now()
-	out, err := t.try(ctx, call)
-	if err != nil {
-		out = &outcome{failed: t.explain(err)}
-	}
-	return t.seal(call, out, started, time.Now()), nil
-}
-
-func (t *benchTool) try(ctx context.Context, call *tool.Call) (*outcome, error) {
-	if t.deps.Workspace == nil {
-		return nil, contract.NoWorkspace(t.definition.Name)
-	}
-	ctx, cancel := context.WithTimeout(ctx, t.limit)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	deps := *t.deps
-	ctx, deps.Workspace = undo.ForCall(ctx, deps.Workspace, call)
-	return t.work(ctx, &deps, call)
-}
-
-// Normalize implements tool.Normalizer: a null stands for a parameter that is
-// left out.
-func (t *benchTool) Normalize(params json.RawMessage) json.RawMessage {
+// withoutNulls takes out what is null, which stands for a parameter that is left
+// out.
+func withoutNulls(_ string, params json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(params, &fields) != nil || fields == nil {
 		return params
@@ -140,8 +132,4 @@ func (t *benchTool) Normalize(params json.RawMessage) json.RawMessage {
 		return params
 	}
 	return tool.MustMarshal(fields)
-}
-
-func example(description, params string) tool.Example {
-	return tool.Example{Description: description, Params: json.RawMessage(params)}
 }

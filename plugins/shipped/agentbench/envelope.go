@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // The contract's error types.
@@ -67,17 +68,18 @@ func (f *failure) Unwrap() error { return f.err }
 func as(kind string, err error) *failure { return &failure{kind: kind, err: tool.AsError(err)} }
 
 // explain names any error of a tool in the contract's way.
-func (t *benchTool) explain(err error) *failure {
+func explain(c kit.Call, err error) *failure {
 	var named *failure
 	switch {
 	case errors.As(err, &named):
 		return named
 	case errors.Is(err, context.DeadlineExceeded), tool.CodeOf(err) == tool.Timeout:
-		return as(typeTimeout, tool.Errorf(tool.Timeout, "%s did not finish within %s", t.definition.Name, t.limit).
+		return as(typeTimeout, tool.Errorf(tool.Timeout, "%s did not finish within %s", c.Definition.Name,
+			limit(c.Definition)).
 			Suggest("Ask for less in one call, such as a directory further down.").
-			With("timeout_sec", t.limit.Seconds()))
+			With("timeout_sec", limit(c.Definition).Seconds()))
 	case errors.Is(err, context.Canceled):
-		return as(string(tool.Cancelled), tool.Errorf(tool.Cancelled, "the call of %s was cancelled", t.definition.Name).
+		return as(string(tool.Cancelled), tool.Errorf(tool.Cancelled, "the call of %s was cancelled", c.Definition.Name).
 			Suggest("Call again if the result is still wanted."))
 	}
 	own := tool.AsError(err)
@@ -100,38 +102,47 @@ func errorType(err *tool.Error) string {
 	return string(err.Code)
 }
 
-// RenderError implements tool.ErrorRenderer.
-func (t *benchTool) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+// unnamed is an error in the host's way.
+func unnamed(err error) error {
+	if named, ok := errors.AsType[*failure](err); ok {
+		return named.err
+	}
+	return err
+}
+
+// renderError makes the result of an error that the host made.
+func renderError(c kit.Call, err *tool.Error) *tool.Result {
 	kind := errorType(err)
 	if err.Code == tool.NotFound {
 		kind = typeUnknownTool
 	}
 	out := &outcome{failed: as(kind, err)}
-	if err.Code == tool.Timeout && call.Tool == runName {
+	if err.Code == tool.Timeout && c.Tool == runName {
 		code := exitCodeOnTimeout
 		out.exitCode = &code
 	}
-	now := time.Now()
-	return t.seal(call, out, now, now)
+	return sealAt(c, out, c.Started)
+}
+
+func fail(c kit.Call, _ *outcome, err error) *tool.Result {
+	return seal(c, &outcome{failed: explain(c, err)})
 }
 
 // seal makes the result of a call.
-func (t *benchTool) seal(call *tool.Call, out *outcome, started, ended time.Time) *tool.Result {
+func seal(c kit.Call, out *outcome) *tool.Result { return sealAt(c, out, time.Now()) }
+
+func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {
 	e := envelope{
-		RequestID: call.RequestID, Tool: call.Tool, Status: "success",
-		StartedAt: started.UTC().Format(timeFormat), EndedAt: ended.UTC().Format(timeFormat),
-		DurationSec: max(0, ended.Sub(started).Seconds()),
+		RequestID: c.RequestID, Tool: c.Name(), Status: "success",
+		StartedAt: c.Started.UTC().Format(timeFormat), EndedAt: ended.UTC().Format(timeFormat),
+		DurationSec: max(0, ended.Sub(c.Started).Seconds()),
 		Data:        out.data, ExitCode: out.exitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
-	}
-	if e.Tool == "" {
-		e.Tool = t.definition.Name
 	}
 	if out.failed != nil {
 		e.Status, e.Error = "error", describe(out.failed)
 	}
-	result := tool.JSON(e)
-	result.FilesAffected, result.Artifacts = out.files, out.artifacts
-	result.Truncated, result.Metadata = out.truncated, out.metadata
+	result := out.On(tool.JSON(e))
+	result.FilesAffected = out.Files
 	if out.failed != nil {
 		result.Failed = out.failed.err
 	}

@@ -2,7 +2,6 @@ package agentbench
 
 import (
 	"context"
-	"encoding/json"
 	"path"
 	"strings"
 
@@ -10,32 +9,11 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // listMax is how many files list_files gives.
 const listMax = 1000
-
-func listFiles(deps *Deps) tool.Tool {
-	return &benchTool{deps: deps, limit: listTimeout, work: list, definition: &tool.Definition{
-		Name:     "list_files",
-		Title:    "List files",
-		Category: "file",
-		Description: "List the files in a directory of the workspace, with a glob those that match it. " +
-			"Everything below the directory is listed when there is no glob or the glob has **; symbolic links and .git are left out. " +
-			"Returns: files, the sorted paths relative to root, at most 1000 of them; truncated is true when there are more.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"root":{"type":"string","description":"Directory to list, relative to the workspace.","default":"."},` +
-			`"glob":{"type":"string","description":"Pattern that a path, relative to root, has to match, such as **/*.py."}` +
-			`},"additionalProperties":false}`),
-		Returns: returns(`{"type":"object","properties":{"files":{"type":"array","items":{"type":"string"}},"truncated":{"type":"boolean"},` +
-			`"files_omitted":{"type":"integer"},"hint":{"type":"string"}},"required":["files"]}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     listTimeout + grace,
-		Idempotent:  true,
-		Examples:    []tool.Example{example("List the Python files below src.", `{"root":"src","glob":"**/*.py"}`)},
-	}}
-}
 
 type listInput struct {
 	Root string `json:"root"`
@@ -49,11 +27,7 @@ type listData struct {
 	Hint      string   `json:"hint,omitempty"`
 }
 
-func list(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	in := listInput{Root: "."}
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func list(ctx context.Context, deps Deps, call *tool.Call, in listInput) (*outcome, error) {
 	if in.Root == "" {
 		in.Root = "."
 	}
@@ -80,7 +54,7 @@ func list(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
 		data.Truncated = true
 		data.Hint = "List a directory further down as root, or give a narrower glob, to see the rest."
 	}
-	return &outcome{data: data, truncated: data.Truncated}, nil
+	return &outcome{data: data, Outcome: kit.Outcome{Truncated: data.Truncated}}, nil
 }
 
 // listedRoot gives the form in which Walk names what is below dir.

@@ -2,8 +2,6 @@ package agentbench
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -19,7 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit/patch"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // patchTries is how often a patch is made anew because somebody outside of
@@ -29,31 +27,6 @@ const (
 	patchTries = 50
 	patchPause = 20 * time.Millisecond
 )
-
-// patchTool is apply_patch, which can say what it would change.
-type patchTool struct{ benchTool }
-
-func applyPatch(deps *Deps) tool.Tool {
-	return &patchTool{benchTool{deps: deps, limit: patchTimeout, work: runPatch, definition: &tool.Definition{
-		Name:     "apply_patch",
-		Title:    "Apply patch",
-		Category: "edit",
-		Description: "Apply a unified diff to files of the workspace: to all of them or, when a part does not fit, to none. " +
-			"Files can be changed, created, deleted, renamed and made executable, as git writes it; " +
-			"line numbers may be off and a few lines of context may differ. " +
-			"Returns: changed_files and patch_size_bytes.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"unified_diff":{"type":"string","description":"The diff: for each file --- a/PATH and +++ b/PATH, then hunks that begin with @@."}` +
-			`},"required":["unified_diff"],"additionalProperties":false}`),
-		Returns: returns(`{"type":"object","properties":{"changed_files":{"type":"array","items":{"type":"string"}},` +
-			`"patch_size_bytes":{"type":"integer"}},"required":["changed_files","patch_size_bytes"]}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-		Timeout:     patchTimeout + grace,
-		Examples: []tool.Example{example("Change a line.",
-			`{"unified_diff":"--- a/src/main.py\n+++ b/src/main.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"}`)},
-	}}}
-}
 
 type patchInput struct {
 	Diff string `json:"unified_diff"`
@@ -71,28 +44,26 @@ type patchEvent struct {
 	Artifact     *string  `json:"artifact"`
 }
 
-func runPatch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in patchInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runPatch(ctx context.Context, deps Deps, call *tool.Call, in patchInput) (*outcome, error) {
 	changes, err := applyTo(ctx, deps, in.Diff)
 	if err != nil {
 		return nil, err
 	}
 	files := changedFiles(deps.Workspace, changes)
-	out := &outcome{files: files, data: patchData{files, len(in.Diff)}}
+	out := &outcome{data: patchData{files, len(in.Diff)}, Outcome: kit.Outcome{Files: files}}
 	event := patchEvent{files, len(in.Diff), nil}
 	name := record.DiffName(call.Step)
 	artifact, err := saveArtifact(deps.Workspace, call, "patch", name, []byte(in.Diff))
 	if err != nil {
-		call.Log(ctx, slog.LevelWarn, "the patch was applied but not kept", slog.String("artifact", name), slog.Any("error", err))
+		call.Log(ctx, slog.LevelWarn, "the patch was applied but not kept", slog.String("artifact", name),
+			slog.Any("error", err))
 	}
 	if artifact != nil {
-		out.artifacts, event.Artifact = []tool.Artifact{*artifact}, &name
+		out.Artifacts, event.Artifact = []tool.Artifact{*artifact}, &name
 	}
 	if err := call.Emit(ctx, "PATCH_APPLIED", event); err != nil {
-		call.Log(ctx, slog.LevelWarn, "an event was not recorded", slog.String("event", "PATCH_APPLIED"), slog.Any("error", err))
+		call.Log(ctx, slog.LevelWarn, "an event was not recorded", slog.String("event", "PATCH_APPLIED"),
+			slog.Any("error", err))
 	}
 	return out, nil
 }
@@ -115,7 +86,7 @@ func changedFiles(ws *workspace.Workspace, changes []patch.FileChange) []string 
 // other, each on what the one before has left. When somebody else changes a
 // file between its being read and being written, the patch is applied to what
 // it has become.
-func applyTo(ctx context.Context, deps *Deps, diff string) ([]patch.FileChange, error) {
+func applyTo(ctx context.Context, deps Deps, diff string) ([]patch.FileChange, error) {
 	select {
 	case deps.patching <- struct{}{}:
 		defer func() { <-deps.patching }()
@@ -212,24 +183,13 @@ func removeEmptied(ws *workspace.Workspace, changes []patch.FileChange) {
 	}
 }
 
-// Plan implements tool.Planner.
-func (t *patchTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	if t.deps.Workspace == nil {
-		return nil, contract.NoWorkspace(t.definition.Name)
-	}
-	var in patchInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
-	changes, err := prepare(ctx, t.deps.Workspace, in.Diff)
+// planPatch shows what a patch would change.
+func planPatch(ctx context.Context, deps Deps, in patchInput) (*tool.Plan, error) {
+	changes, err := prepare(ctx, deps.Workspace, in.Diff)
 	if err != nil {
-		var named *failure
-		if errors.As(err, &named) {
-			return nil, named.err
-		}
 		return nil, err
 	}
-	plan := &tool.Plan{FilesAffected: changedFiles(t.deps.Workspace, changes)}
+	plan := &tool.Plan{FilesAffected: changedFiles(deps.Workspace, changes)}
 	for _, c := range changes {
 		plan.Preview += preview(c)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // config is the plugin's configuration.
@@ -60,8 +60,9 @@ func configure(env sdk.Env) (Deps, error) {
 		return Deps{}, err
 	}
 	return Deps{
-		Workspace:  ws,
-		Search:     search.New(ws, search.Options{Engine: c.Search, Prepare: c.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...)}),
+		Workspace: ws,
+		Search: search.New(ws,
+			search.Options{Engine: c.Search, Prepare: c.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...)}),
 		RunTimeout: time.Duration(c.TimeoutSec) * time.Second,
 		Prepare:    c.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 		Denied:     c.Confine.Denied(ws.Root(), env.Workspace.Allow...),
@@ -72,5 +73,5 @@ func configure(env sdk.Env) (Deps, error) {
 // operator says otherwise.
 func open(w sdk.Workspace, symlinks string, confine sandbox.Settings) (*workspace.Workspace, error) {
 	w.Symlinks = cmp.Or(symlinks, w.Symlinks, "block")
-	return contract.OpenWorkspace(w, confine)
+	return kit.OpenWorkspace(w, confine)
 }

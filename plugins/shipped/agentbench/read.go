@@ -3,13 +3,14 @@ package agentbench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -20,34 +21,6 @@ const (
 	// contentMax bounds the content of one answer, in bytes.
 	contentMax = 8 << 20
 )
-
-func readFile(deps *Deps) tool.Tool {
-	return &benchTool{deps: deps, limit: readTimeout, work: read, definition: &tool.Definition{
-		Name:     "read_file",
-		Title:    "Read file",
-		Category: "file",
-		Description: "Read a UTF-8 text file, whole or a range of its lines. " +
-			"Of more than 10,000 lines the first and the last 5,000 are shown, and of more than 8 MiB a part. " +
-			"Paths of logs and diffs that other calls named (logs/..., diffs/...) can be read as well. " +
-			"Returns: content, truncated, total_lines of the file, and start_line and end_line of what was asked for.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"path":{"type":"string","description":"Path of the file, relative to the workspace."},` +
-			`"start_line":{"type":"integer","minimum":1,"description":"First line to read, counted from 1. Left out, it is the first of the file."},` +
-			`"end_line":{"type":"integer","minimum":1,"description":"Last line to read, itself included. Left out, it is the last of the file."}` +
-			`},"required":["path"],"additionalProperties":false}`),
-		Returns: returns(`{"type":"object","properties":{"content":{"type":"string"},"truncated":{"type":"boolean"},"total_lines":{"type":"integer"},` +
-			`"start_line":{"type":"integer"},"end_line":{"type":"integer"},"lines_omitted":{"type":"integer"},"bytes_omitted":{"type":"integer"}},` +
-			`"required":["content","truncated","total_lines","start_line","end_line"]}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     readTimeout + grace,
-		Idempotent:  true,
-		Examples: []tool.Example{
-			example("Read a whole file.", `{"path":"src/main.py"}`),
-			example("Read ten lines of it.", `{"path":"src/main.py","start_line":11,"end_line":20}`),
-		},
-	}}
-}
 
 type readInput struct {
 	Path  string         `json:"path"`
@@ -65,32 +38,29 @@ type readData struct {
 	BytesOmitted int64  `json:"bytes_omitted,omitempty"`
 }
 
-func read(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in readInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func read(ctx context.Context, deps Deps, call *tool.Call, in readInput) (*outcome, error) {
 	text, err := in.open(deps, call)
 	if err != nil {
 		return nil, err
 	}
 	defer text.Close()
-	index, err := indexLines(ctx, text)
-	if errors.Is(err, errNotText) {
+	index, err := lines.IndexOf(ctx, text)
+	if errors.Is(err, lines.ErrNotText) {
 		return nil, as(typeBinary, tool.Errorf(tool.BinaryFile, "%s is not UTF-8 text", in.Path).
-			Suggest("It cannot be shown; look at it with a program, such as file or xxd, by the tool run.").With("path", in.Path))
+			Suggest("It cannot be shown; look at it with a program, such as file or xxd, by the tool run.").
+			With("path", in.Path))
 	}
 	if err != nil {
 		return nil, err
 	}
-	data, err := in.within(index.total)
+	data, err := in.within(index.Total)
 	if err != nil {
 		return nil, err
 	}
 	if err := data.fill(text, index); err != nil {
 		return nil, err
 	}
-	return &outcome{data: data, truncated: data.Truncated}, nil
+	return &outcome{data: data, Outcome: kit.Outcome{Truncated: data.Truncated}}, nil
 }
 
 type readSeekCloser struct {
@@ -99,7 +69,7 @@ type readSeekCloser struct {
 }
 
 // open opens the file, or the artifact of the session that has the name.
-func (in readInput) open(deps *Deps, call *tool.Call) (io.ReadSeekCloser, error) {
+func (in readInput) open(deps Deps, call *tool.Call) (io.ReadSeekCloser, error) {
 	f, err := deps.Workspace.Open(in.Path)
 	switch code := tool.CodeOf(err); code {
 	case "":
@@ -110,7 +80,8 @@ func (in readInput) open(deps *Deps, call *tool.Call) (io.ReadSeekCloser, error)
 		}
 	case tool.NotADirectory:
 		return nil, tool.Errorf(tool.NotFound, "%s does not exist", in.Path).
-			Suggest("A part of the path is a file, and has nothing below it; list_files shows what there is.").With("path", in.Path)
+			Suggest("A part of the path is a file, and has nothing below it; list_files shows what there is.").
+			With("path", in.Path)
 	case tool.IsDirectory:
 		return nil, tool.Errorf(code, "%s is a directory", in.Path).
 			Suggest("Name a file in it; list_files with this root shows them.").With("path", in.Path)
@@ -141,7 +112,7 @@ func (in readInput) badRange(total int, format string, args ...any) error {
 }
 
 // fill reads the lines, and leaves the middle out of too many.
-func (d *readData) fill(text io.ReadSeeker, index *lineIndex) error {
+func (d *readData) fill(text io.ReadSeeker, index *lines.Index) error {
 	count := d.EndLine - d.StartLine + 1
 	if count <= linesShown {
 		return d.add(text, index, d.StartLine, d.EndLine, contentMax)
@@ -151,14 +122,15 @@ func (d *readData) fill(text io.ReadSeeker, index *lineIndex) error {
 	if err := d.add(text, index, d.StartLine, first-1, contentMax/2); err != nil {
 		return err
 	}
-	d.Content += fmt.Sprintf("[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n", d.Omitted, first, first+d.Omitted-1)
+	d.Content += fmt.Sprintf("[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n", d.Omitted,
+		first, first+d.Omitted-1)
 	return d.add(text, index, first+d.Omitted, d.EndLine, contentMax/2)
 }
 
 // add reads lines from first to last behind the content, and says so when they
 // are too much.
-func (d *readData) add(text io.ReadSeeker, index *lineIndex, first, last, limit int) error {
-	part, omitted, err := index.read(text, first, last, limit)
+func (d *readData) add(text io.ReadSeeker, index *lines.Index, first, last, limit int) error {
+	part, omitted, err := index.Read(text, first, last, limit)
 	if err != nil {
 		return err
 	}

@@ -2,10 +2,8 @@ package agentbench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -24,31 +23,6 @@ const (
 	// tailShown is how much of a failed command's output the error shows.
 	tailShown = 2 << 10
 )
-
-// runTool is run, which can say what command it would start.
-type runTool struct{ benchTool }
-
-func run(deps *Deps) tool.Tool {
-	return &runTool{benchTool{deps: deps, limit: maxRunTimeout + grace, work: runCommand, definition: &tool.Definition{
-		Name:     runName,
-		Title:    "Run command",
-		Category: "shell",
-		Description: "Run a shell command in the workspace, in a sandbox without network where only the workspace can be written. " +
-			"Its output goes to files, cut at 100 KB each; read them with read_file. " +
-			"Returns: exit_code, stdout_path and stderr_path. An exit code other than 0 is the error abnormal_exit.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"command":{"type":"string","description":"The command, in the syntax of sh."},` +
-			`"timeout_sec":{"type":"integer","minimum":1,"maximum":86400,"description":"Seconds after which the command is ended. Left out, it is the task's limit, 60 as a rule."},` +
-			`"env":{"type":"object","additionalProperties":{"type":"string"},"description":"Environment variables to set for the command."}` +
-			`},"required":["command"],"additionalProperties":false}`),
-		Returns: returns(`{"type":"object","properties":{"exit_code":{"type":"integer"},"stdout_path":{"type":["string","null"]},"stderr_path":{"type":["string","null"]},` +
-			`"stdout_truncated":{"type":"boolean"},"stderr_truncated":{"type":"boolean"}},"required":["exit_code","stdout_path","stderr_path"]}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.ShellExec},
-		Timeout:     maxRunTimeout + 2*grace,
-		Examples:    []tool.Example{example("Run the tests.", `{"command":"pytest -q","timeout_sec":120}`)},
-	}}}
-}
 
 type runInput struct {
 	Command string            `json:"command"`
@@ -62,15 +36,6 @@ type runData struct {
 	StderrPath      *string `json:"stderr_path"`
 	StdoutTruncated bool    `json:"stdout_truncated,omitempty"`
 	StderrTruncated bool    `json:"stderr_truncated,omitempty"`
-}
-
-// CommandLine implements tool.Commander.
-func (t *runTool) CommandLine(_ context.Context, call *tool.Call) ([]string, error) {
-	var in runInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
-	return in.argv(), nil
 }
 
 func (in runInput) argv() []string { return []string{shell, "-c", in.Command} }
@@ -90,11 +55,7 @@ func (in runInput) check() error {
 	return nil
 }
 
-func runCommand(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in runInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runCommand(ctx context.Context, deps Deps, call *tool.Call, in runInput) (*outcome, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -109,7 +70,7 @@ func runCommand(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, err
 	out := &outcome{}
 	ended, err := proc.Run(ctx, proc.Command{
 		Argv: in.argv(), Dir: deps.Workspace.Root(), Env: proc.Environ(in.Env),
-		Timeout: timeout, Cap: streamMax, Prepare: deps.prepare(out),
+		Timeout: timeout, Cap: streamMax, Prepare: out.Confining(deps.Prepare),
 	})
 	if err != nil {
 		return nil, as(typeSandbox, err)
@@ -118,19 +79,8 @@ func runCommand(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, err
 	return out, nil
 }
 
-// prepare fits Prepare to package proc.
-func (d *Deps) prepare(out *outcome) func(*exec.Cmd) error {
-	if d.Prepare == nil {
-		return nil
-	}
-	return func(cmd *exec.Cmd) (err error) {
-		out.metadata, err = d.Prepare(cmd)
-		return err
-	}
-}
-
 // report describes a command that ran.
-func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) {
+func (out *outcome) report(ctx context.Context, deps Deps, call *tool.Call, ended *proc.Result, timeout time.Duration) {
 	out.exitCode = &ended.ExitCode
 	if ended.TimedOut {
 		ended.ExitCode = exitCodeOnTimeout
@@ -146,7 +96,7 @@ func (out *outcome) report(ctx context.Context, deps *Deps, call *tool.Call, end
 }
 
 // failed is the failure of a command, nil when it succeeded.
-func (d *Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
+func (d Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 	var f *failure
 	switch {
 	case ended.TimedOut:
@@ -161,23 +111,14 @@ func (d *Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 			Suggest("It may have used too much memory or have crashed; read what it printed.").With("signal", ended.Signal))
 	case ended.ExitCode != 0:
 		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command exited with code %d", ended.ExitCode).
-			Suggest("%s", d.advise(ended, "Read what it printed, in stderr_path and stdout_path; some programs exit so to tell a result.")))
+			Suggest("%s", kit.Advise(d.Denied, ended,
+				"Read what it printed, in stderr_path and stdout_path; some programs exit so to tell a result.")))
 	default:
 		return nil
 	}
 	_ = f.err.With("exit_code", ended.ExitCode).
 		With("stdout_tail", tailOf(ended.Stdout)).With("stderr_tail", tailOf(ended.Stderr))
 	return f
-}
-
-// advise puts what the sandbox is behind before other advice.
-func (d *Deps) advise(ended *proc.Result, next string) string {
-	if d.Denied != nil {
-		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
-			return said + " " + next
-		}
-	}
-	return next
 }
 
 // tailOf is the end of a stream.
@@ -190,7 +131,7 @@ func tailOf(o proc.Output) string {
 }
 
 // keep writes a stream to its artifact and gives the name that results tell.
-func (out *outcome) keep(ctx context.Context, deps *Deps, call *tool.Call, stream string, o proc.Output) *string {
+func (out *outcome) keep(ctx context.Context, deps Deps, call *tool.Call, stream string, o proc.Output) *string {
 	name := record.LogName(call.Step, stream)
 	artifact, err := saveArtifact(deps.Workspace, call, stream, name, cut(o))
 	if err != nil {
@@ -199,8 +140,8 @@ func (out *outcome) keep(ctx context.Context, deps *Deps, call *tool.Call, strea
 	if artifact == nil {
 		return nil
 	}
-	out.artifacts = append(out.artifacts, *artifact)
-	out.truncated = out.truncated || o.Truncated()
+	out.Artifacts = append(out.Artifacts, *artifact)
+	out.Truncated = out.Truncated || o.Truncated()
 	return &name
 }
 

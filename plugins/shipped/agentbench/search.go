@@ -2,7 +2,6 @@ package agentbench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -33,38 +33,6 @@ type match struct {
 	After   []string `json:"context_after"`
 }
 
-func searchTool(deps *Deps) tool.Tool {
-	return &benchTool{deps: deps, limit: searchTimeout, work: runSearch, definition: &tool.Definition{
-		Name:     "search",
-		Title:    "Search in files",
-		Category: "search",
-		Description: "Search the files of the workspace for a text or a regular expression, in any case. " +
-			"Files that .gitignore excludes, hidden ones and binary ones are passed over. " +
-			"Returns: matches with file, line, content and the lines around it, ordered by file and line; " +
-			"total_matches counts all, truncated is true when there are more than max_results, or than an answer can hold.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"query":{"type":"string","description":"Text to look for, or a regular expression when is_regex is true."},` +
-			`"glob":{"type":"string","description":"Pattern of the files to search, such as **/*.py."},` +
-			`"max_results":{"type":"integer","minimum":1,"description":"How many matches to give at most.","default":50},` +
-			`"context_lines":{"type":"integer","minimum":0,"maximum":10,"description":"How many lines to give before and after each match.","default":2},` +
-			`"is_regex":{"type":"boolean","description":"Whether query is a regular expression.","default":false}` +
-			`},"required":["query"],"additionalProperties":false}`),
-		Returns: returns(`{"type":"object","properties":{"matches":{"type":"array","items":{"type":"object","properties":{` +
-			`"file":{"type":"string"},"line":{"type":"integer"},"content":{"type":"string"},` +
-			`"context_before":{"type":"array","items":{"type":"string"}},"context_after":{"type":"array","items":{"type":"string"}}},` +
-			`"required":["file","line","content","context_before","context_after"]}},` +
-			`"truncated":{"type":"boolean"},"total_matches":{"type":"integer"},"hint":{"type":"string"}},"required":["matches","truncated","total_matches"]}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     searchTimeout + grace,
-		Idempotent:  true,
-		Examples: []tool.Example{
-			example("Find where a function is defined.", `{"query":"def main","glob":"**/*.py","max_results":10}`),
-			example("Find all classes, without the lines around.", `{"query":"^class \\w+","is_regex":true,"context_lines":0}`),
-		},
-	}}
-}
-
 type searchInput struct {
 	Query   string         `json:"query"`
 	Glob    string         `json:"glob"`
@@ -80,11 +48,7 @@ type searchData struct {
 	Hint      string  `json:"hint,omitempty"`
 }
 
-func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	in := searchInput{Max: defaultMaxResults, Context: defaultContextLines}
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) (*outcome, error) {
 	glob, err := searchGlob(deps.Workspace, in.Glob)
 	if err != nil {
 		return nil, err
@@ -118,10 +82,13 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	case data.Truncated:
 		data.Hint = "Raise max_results, or narrow the query or the glob, to see the rest."
 	}
-	out := &outcome{data: data, truncated: data.Truncated}
-	out.metadata = map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched}
+	out := &outcome{data: data, Outcome: kit.Outcome{Truncated: data.Truncated}}
+	out.About = map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched}
 	return out, nil
 }
+
+// Default implements kit.Defaults.
+func (in *searchInput) Default() { in.Max, in.Context = defaultMaxResults, defaultContextLines }
 
 // searchError names an error as the contract does: what ripgrep would refuse,
 // and that it is not there.
@@ -143,7 +110,8 @@ func searchError(err error) error {
 // namesHidden reports whether a part of the glob begins with a dot.
 func namesHidden(glob string) bool {
 	return !strings.HasPrefix(glob, "!") &&
-		(strings.HasPrefix(glob, ".") && !strings.HasPrefix(glob, "./") || strings.Contains(glob, "/.") || strings.Contains(glob, "{.") || strings.Contains(glob, ",."))
+		(strings.HasPrefix(glob, ".") && !strings.HasPrefix(glob, "./") || strings.Contains(glob, "/.") ||
+			strings.Contains(glob, "{.") || strings.Contains(glob, ",."))
 }
 
 // searchGlob checks a glob, and makes an absolute one relative.

@@ -13,34 +13,12 @@ import (
 // answerKey is the question of ask_user.
 const answerKey = "answer"
 
-func askUser(deps *Deps) tool.Tool {
-	return &contractTool{deps: deps, work: runAsk, definition: &tool.Definition{
-		Name: "ask_user", Title: "Ask the user", Category: "interaction",
-		Description: "Ask the user a question and wait for the answer. With options the user may pick one, or answer something else. " +
-			"Returns: {answer}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"question":{"type":"string","minLength":1,"description":"The question."},` +
-			`"options":{"type":"array","items":{"type":"string"},"description":"Answers to choose from."}` +
-			`},"required":["question"],"additionalProperties":false}`),
-		Returns: returns(`"answer":{"type":"string"}`, `"answer"`),
-		Risk:    tool.ReadOnly,
-		Examples: []tool.Example{
-			example("An open question.", `{"question":"What testing framework do you prefer?"}`),
-			example("A choice.", `{"question":"Which database should we use?","options":["PostgreSQL","MySQL","SQLite"]}`),
-		},
-	}}
-}
-
 type askInput struct {
 	Question string   `json:"question"`
 	Options  []string `json:"options"`
 }
 
-func runAsk(ctx context.Context, _ *Deps, call *tool.Call) (*outcome, error) {
-	var in askInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runAsk(ctx context.Context, _ Deps, call *tool.Call, in askInput) (*outcome, error) {
 	answer, err := call.Ask(ctx, answerKey, in.form())
 	switch {
 	case isQuestion(err):

@@ -4,9 +4,10 @@
 package clemini
 
 import (
-	"context"
+	"embed"
 	"encoding/json"
 	"os/exec"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/netguard"
@@ -15,9 +16,8 @@ import (
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Version is the plugin's version.
@@ -48,129 +48,87 @@ type Deps struct {
 
 // New makes the tools.
 func New(deps Deps) ([]tool.Tool, error) {
-	d := &deps
-	if d.Workspace != nil {
-		if d.Search == nil {
-			d.Search = search.New(d.Workspace, search.Options{Prepare: d.Confine.Confine(d.Workspace.Root(), d.Trees...)})
+	if deps.Workspace != nil {
+		if deps.Search == nil {
+			deps.Search = search.New(deps.Workspace,
+				search.Options{Prepare: deps.Confine.Confine(deps.Workspace.Root(), deps.Trees...)})
 		}
-		if d.Tasks == nil {
-			d.Tasks = background.Open(d.Workspace.Root(), background.Options{})
+		if deps.Tasks == nil {
+			deps.Tasks = background.Open(deps.Workspace.Root(), background.Options{})
 		}
 	}
-	if d.SearchURL == "" {
-		d.SearchURL = defaultSearchURL
+	if deps.SearchURL == "" {
+		deps.SearchURL = defaultSearchURL
 	}
-	if d.Web == nil {
+	if deps.Web == nil {
 		var err error
-		if d.Web, err = netguard.New(netguard.Options{}); err != nil {
+		if deps.Web, err = netguard.New(netguard.Options{}); err != nil {
 			return nil, err
 		}
 	}
+	c := speech()
 	return []tool.Tool{
-		readFile(d), writeFile(d), edit(d), glob(d), grep(d), bash(d), killShell(d), task(d), taskOutput(d),
-		askUser(d), todoWrite(d), webSearch(d), webFetch(d),
+		kit.Tool(c, deps, "read_file", runRead, nil), kit.Tool(c, deps, "write_file", runWrite, planWrite),
+		kit.Tool(c, deps, "edit", runEdit, planEdit), kit.Tool(c, deps, "glob", runGlob, nil),
+		kit.Tool(c, deps, "grep", runGrep, nil),
+		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.shown), kit.Tool(c, deps, "kill_shell", runKill, nil),
+		kit.Tool(c, deps, "task", runTask, nil), kit.Tool(c, deps, "task_output", runTaskOutput, nil),
+		kit.Tool(c, deps, "ask_user", runAsk, nil), kit.Tool(c, deps, "todo_write", runTodo, nil),
+		kit.Tool(c, deps, "web_search", runSearch, nil), kit.Tool(c, deps, "web_fetch", runFetch, nil),
 	}, nil
 }
 
-// contractTool is a tool of the contract.
-type contractTool struct {
-	deps       *Deps
-	definition *tool.Definition
-	// work gives the object of a success.
-	work func(context.Context, *Deps, *tool.Call) (*outcome, error)
-}
+//go:embed tools
+var files embed.FS
 
-// plannedTool is one that can say what it would change.
-type plannedTool struct {
-	*contractTool
-	plan func(context.Context, *Deps, *tool.Call) (*tool.Plan, error)
+//go:embed envelope.json
+var envelopeSchema []byte
+
+// definitions are the tools' own words. Of results they describe the object of a
+// success: its properties, and which of them there are at least, for each kind
+// of success.
+var definitions = sync.OnceValue(func() map[string]*tool.Definition {
+	return kit.Read(files, func(success json.RawMessage) json.RawMessage {
+		var s struct{ AnyOf, Properties json.RawMessage }
+		if err := json.Unmarshal(success, &s); err != nil {
+			panic(err) // a mistake of the programmer
+		}
+		return kit.Fill(envelopeSchema, `"$successes"`, kit.Members(s.AnyOf), `"$properties":0`, kit.Members(s.Properties))
+	})
+})
+
+// speech is how the toolset speaks.
+func speech() *kit.Contract[Deps, *outcome] {
+	return &kit.Contract[Deps, *outcome]{
+		Definitions: definitions(),
+		Workspace:   func(d *Deps) **workspace.Workspace { return &d.Workspace },
+		Success:     succeeded,
+		Failure:     func(c kit.Call, _ *outcome, err error) *tool.Result { return failed(c.Definition.Name, err) },
+		Render:      func(c kit.Call, err *tool.Error) *tool.Result { return failed(c.Definition.Name, err) },
+	}
 }
 
 // outcome is what a call came to.
 type outcome struct {
+	kit.Outcome
 	// data is the contract's object.
-	data      any
-	files     []string
-	artifacts []tool.Artifact
-	truncated bool
-	about     map[string]any
+	data any
 }
 
-// Definition implements tool.Tool.
-func (t *contractTool) Definition() *tool.Definition { return t.definition }
-
-// Call implements tool.Tool. Failures are results too, with Failed set.
-func (t *contractTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	out, err := t.attempt(ctx, call)
-	if isQuestion(err) {
-		return nil, err
-	}
-	if err != nil {
-		return failed(t.definition.Name, err), nil
-	}
-	r := tool.JSON(out.data)
-	r.FilesAffected, r.Artifacts, r.Truncated, r.Metadata = out.files, out.artifacts, out.truncated, out.about
-	return r, nil
-}
-
-func (t *contractTool) attempt(ctx context.Context, call *tool.Call) (*outcome, error) {
-	deps, err := t.ready()
-	if err != nil {
-		return nil, err
-	}
-	ctx, deps.Workspace = undo.ForCall(ctx, deps.Workspace, call)
-	return t.work(ctx, deps, call)
-}
-
-// ready gives the tool's own copy of what it works with.
-func (t *contractTool) ready() (*Deps, error) {
-	if t.deps.Workspace == nil {
-		return nil, contract.NoWorkspace(t.definition.Name)
-	}
-	deps := *t.deps
-	return &deps, nil
-}
-
-// RenderError implements tool.ErrorRenderer.
-func (t *contractTool) RenderError(_ *tool.Call, err *tool.Error) *tool.Result {
-	return failed(t.definition.Name, err)
-}
-
-// Plan implements tool.Planner.
-func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	deps, err := t.ready()
-	if err != nil {
-		return nil, err
-	}
-	return t.plan(ctx, deps, call)
+func succeeded(_ kit.Call, o *outcome) *tool.Result {
+	r := o.On(tool.JSON(o.data))
+	r.FilesAffected = o.Files
+	return r
 }
 
 // RenderError gives an error that a host made the contract's shape, for calls
 // that reach none of the tools.
 func RenderError(call *tool.Call, err *tool.Error) *tool.Result { return failed(call.Tool, err) }
 
-// prepare confines a process, and tells at which level.
-func (d *Deps) prepare(about *map[string]any) func(*exec.Cmd) error {
-	confine := d.Confine.ConfineTelling(d.Workspace.Root(), d.Trees...)
-	return func(cmd *exec.Cmd) (err error) {
-		*about, err = confine(cmd)
-		return err
-	}
+// confining confines the process of a command, and tells at which level.
+func (d Deps) confining() func(*exec.Cmd) (map[string]any, error) {
+	return d.Confine.ConfineTelling(d.Workspace.Root(), d.Trees...)
 }
 
 // integer is a number of the contract.
 type integer = schema.Integer
-
-func example(description, params string) tool.Example {
-	return tool.Example{Description: description, Params: json.RawMessage(params)}
-}
-
-func object(s string) json.RawMessage { return json.RawMessage(s) }
-
-// returns is the schema of a result: the object of a success, whose
-// properties are given, or that of a failure.
-func returns(properties, required string) json.RawMessage {
-	return object(`{"type":"object","anyOf":[{"required":[` + required + `]},{"required":["error","error_code"]}],"properties":{` + properties +
-		`,"error":{"type":"string","description":"What went wrong."},"error_code":{"type":"string","description":"The kind of failure, for programs."},` +
-		`"context":{"type":"object","description":"Facts about it; hint says what to do next."}}}`)
-}

@@ -21,7 +21,7 @@ const maxScript = 256 << 10
 // passes when the user says so: by the answer to a question, where one can be
 // put, or by way of the caller, who may confirm only what was refused in this
 // session before.
-func (in bashInput) clear(ctx context.Context, deps *Deps, call *tool.Call) error {
+func (in bashInput) clear(ctx context.Context, deps Deps, call *tool.Call) error {
 	verdict := danger.Judge(in.Command, danger.Options{Root: deps.Workspace.Root(), Dir: in.dir, ReadFile: deps.script})
 	switch verdict.Class {
 	case danger.Fine:
@@ -52,13 +52,15 @@ func (in bashInput) clear(ctx context.Context, deps *Deps, call *tool.Call) erro
 
 func blocked(v danger.Verdict) error {
 	return coded(codeBlocked, tool.Errorf(tool.Blocked, "Command blocked: %s", v.Reason).
-		Suggest("It is never run here. Do what is needed in a narrower way, inside the workspace.").With("command", v.Command))
+		Suggest("It is never run here. Do what is needed in a narrower way, inside the workspace.").
+		With("command", v.Command))
 }
 
 func needsConfirmation(v danger.Verdict) error {
-	return coded(codeNeedsConfirmation, tool.Errorf(tool.NeedsConfirmation, "Command requires confirmation. Re-run with confirmed=true").
-		Suggest("Ask the user whether this command may run. If so, call again with the same command and confirmed=true.").
-		With("reason", v.Reason).With("command", v.Command)).with("needs_confirmation", true)
+	return coded(codeNeedsConfirmation,
+		tool.Errorf(tool.NeedsConfirmation, "Command requires confirmation. Re-run with confirmed=true").
+			Suggest("Ask the user whether this command may run. If so, call again with the same command and confirmed=true.").
+			With("reason", v.Reason).With("command", v.Command)).with("needs_confirmation", true)
 }
 
 func (in bashInput) question(v danger.Verdict) string {
@@ -92,7 +94,7 @@ func (f flags) raise(ctx context.Context) error { return f.state.Set(ctx, f.key,
 func (f flags) drop(ctx context.Context) { _ = f.state.Delete(ctx, f.key) }
 
 // script reads a file of the workspace that a command would run.
-func (d *Deps) script(name string) (string, bool) {
+func (d Deps) script(name string) (string, bool) {
 	in, err := d.Workspace.Open(name)
 	if err != nil {
 		return "", false

@@ -9,35 +9,11 @@ import (
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // maxSuggestions bounds the places that a failed edit names.
 const maxSuggestions = 10
-
-func edit(deps *Deps) tool.Tool {
-	return &plannedTool{plan: planEdit, contractTool: &contractTool{deps: deps, work: runEdit, definition: &tool.Definition{
-		Name: "edit", Title: "Edit file", Category: "file",
-		Description: "Replace one text in a file by another. The old text must be in the file exactly once, whitespace included, unless all occurrences are to be replaced. " +
-			"When it is not there, or more than once, the failure suggests what stands there. " +
-			"Returns: {success, replacements, file_size} or {error, suggestions?}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"file_path":{"type":"string","description":"Path of the file, absolute or relative to the workspace."},` +
-			`"old_string":{"type":"string","description":"The exact text to replace. May be left out only where a missing file is created."},` +
-			`"new_string":{"type":"string","description":"The text to put in its place, or the content of a created file."},` +
-			`"replace_all":{"type":"boolean","description":"Replace every occurrence. (default: false)","default":false},` +
-			`"create_if_not_exists":{"type":"boolean","description":"Create the file with new_string if it is missing. (default: false)","default":false}` +
-			`},"required":["file_path","new_string"],"additionalProperties":false}`),
-		Returns: returns(`"success":{"type":"boolean"},"replacements":{"type":"integer","description":"How many occurrences were replaced."},`+
-			`"file_size":{"type":"integer","description":"The new size of the file, in bytes."},"created":{"type":"boolean","description":"True when the file was created."},`+
-			`"suggestions":{"type":"array","items":{"type":"string"},"description":"Lines of the file that may have been meant."}`, `"success","replacements","file_size"`),
-		Risk: tool.Dangerous, Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-		Examples: []tool.Example{
-			example("Replace the only occurrence.", `{"file_path":"src/lib.rs","old_string":"let x = 5;","new_string":"let x = 10;"}`),
-			example("Replace all.", `{"file_path":"src/main.rs","old_string":"println!","new_string":"eprintln!","replace_all":true}`),
-			example("Create the file if it is missing.", `{"file_path":"new_module.rs","new_string":"pub fn init() {}","create_if_not_exists":true}`),
-		},
-	}}}
-}
 
 type editInput struct {
 	Path   string  `json:"file_path"`
@@ -54,18 +30,19 @@ type editResult struct {
 	Created      bool `json:"created,omitempty"`
 }
 
-func runEdit(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	o, count, err := doEdit(ctx, deps, call, func(e fileedit.Edit) (*fileedit.Outcome, error) {
+func runEdit(ctx context.Context, deps Deps, _ *tool.Call, in editInput) (*outcome, error) {
+	o, count, err := in.do(deps, func(e fileedit.Edit) (*fileedit.Outcome, error) {
 		return fileedit.Apply(ctx, deps.Workspace, e)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{data: editResult{Success: true, Replacements: count, Size: len(o.New), Created: o.Created}, files: o.Files()}, nil
+	return &outcome{data: editResult{Success: true, Replacements: count, Size: len(o.New), Created: o.Created},
+		Outcome: kit.Outcome{Files: o.Files()}}, nil
 }
 
-func planEdit(ctx context.Context, deps *Deps, call *tool.Call) (*tool.Plan, error) {
-	o, _, err := doEdit(ctx, deps, call, func(e fileedit.Edit) (*fileedit.Outcome, error) {
+func planEdit(ctx context.Context, deps Deps, in editInput) (*tool.Plan, error) {
+	o, _, err := in.do(deps, func(e fileedit.Edit) (*fileedit.Outcome, error) {
 		return fileedit.Preview(ctx, deps.Workspace, e)
 	})
 	if err != nil {
@@ -74,17 +51,14 @@ func planEdit(ctx context.Context, deps *Deps, call *tool.Call) (*tool.Plan, err
 	return o.Plan(), nil
 }
 
-// doEdit does the edit, or shows it, and gives how many occurrences it is
+// do does the edit, or shows it, and gives how many occurrences it is
 // about.
-func doEdit(_ context.Context, deps *Deps, call *tool.Call, do func(fileedit.Edit) (*fileedit.Outcome, error)) (*fileedit.Outcome, int, error) {
-	var in editInput
-	if err := call.Decode(&in); err != nil {
-		return nil, 0, err
-	}
+func (in editInput) do(deps Deps, do func(fileedit.Edit) (*fileedit.Outcome, error)) (*fileedit.Outcome, int, error) {
 	_, err := deps.Workspace.Stat(in.Path)
 	missing := tool.CodeOf(err) == tool.NotFound
 	if missing && in.Create {
-		o, err := do(fileedit.Edit{Path: in.Path, Create: true, Change: func([]byte) ([]byte, error) { return []byte(in.New), nil }})
+		o, err := do(fileedit.Edit{Path: in.Path, Create: true,
+			Change: func([]byte) ([]byte, error) { return []byte(in.New), nil }})
 		return o, 0, writeError(err, in.Path)
 	}
 	switch {
@@ -113,7 +87,8 @@ func (in editInput) nothingToReplace() error {
 		e.Message = "old_string is empty"
 	}
 	if in.Create {
-		return e.Suggest("%s exists already, so give the exact text to replace in it, or write all of it with write_file.", in.Path)
+		return e.Suggest("%s exists already, so give the exact text to replace in it, or write all of it with write_file.",
+			in.Path)
 	}
 	return e.Suggest("Give the exact text to replace; it can be left out only where create_if_not_exists creates the file.")
 }
@@ -133,9 +108,11 @@ func (in editInput) inContract(err error) error {
 	}
 	switch tool.CodeOf(err) {
 	case tool.BinaryFile:
-		return tool.Errorf(tool.BinaryFile, "Binary file: %s", in.Path).Suggest("Only text files can be edited.").With("path", in.Path)
+		return tool.Errorf(tool.BinaryFile, "Binary file: %s", in.Path).Suggest("Only text files can be edited.").
+			With("path", in.Path)
 	case tool.TooLarge:
-		return tool.Errorf(tool.TooLarge, "%w", err).Suggest("Change a file of this size with a program, such as sed -i, by bash.").With("path", in.Path)
+		return tool.Errorf(tool.TooLarge, "%w", err).
+			Suggest("Change a file of this size with a program, such as sed -i, by bash.").With("path", in.Path)
 	}
 	return writeError(err, in.Path)
 }
@@ -156,7 +133,8 @@ func (in editInput) explain(data []byte, err error) error {
 		suggestions, places := []string{}, []map[string]any{}
 		for _, near := range miss.Nearest {
 			suggestions = append(suggestions, near.Text)
-			places = append(places, map[string]any{"line": near.Line, "visible": near.Visible, "whitespace_only": near.WhitespaceOnly})
+			places = append(places, map[string]any{"line": near.Line, "visible": near.Visible,
+				"whitespace_only": near.WhitespaceOnly})
 		}
 		e := tool.Errorf(tool.NoMatch, "String not found in file").
 			Suggest("%s", textedit.MissSuggestion(miss.Nearest)).With("path", in.Path).With("nearest", places)

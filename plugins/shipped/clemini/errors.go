@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // The contract's error codes.
@@ -67,7 +67,7 @@ func failed(name string, err error) *tool.Result {
 	}
 	object := map[string]any{}
 	maps.Copy(object, f.extra)
-	object["error"], object["error_code"], object["context"] = contract.Capital(f.err.Message), f.code, about
+	object["error"], object["error_code"], object["context"] = kit.Capital(f.err.Message), f.code, about
 	r := tool.JSON(object)
 	r.Failed = f.err
 	return r

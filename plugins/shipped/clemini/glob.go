@@ -12,32 +12,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
-
-func glob(deps *Deps) tool.Tool {
-	return &contractTool{deps: deps, work: runGlob, definition: &tool.Definition{
-		Name: "glob", Title: "Find files", Category: "search",
-		Description: "Find files whose path matches a pattern: * and ? within a name, ** across directories, [a-z] for a set, {a,b} for alternatives. " +
-			"What .gitignore excludes is left out, and so is .git. " +
-			"Returns: {matches[], count, total_found, truncated}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"pattern":{"type":"string","minLength":1,"description":"The pattern, relative to directory, such as **/*.rs or src/*.ts."},` +
-			`"directory":{"type":"string","description":"Where to look. (default: cwd)"},` +
-			`"sort":{"type":"string","enum":["name","modified","size"],"description":"Order of the files: by name, the latest change first, or the largest first. (default: name)","default":"name"},` +
-			`"head_limit":{"type":"integer","minimum":1,"description":"How many files to give at most. (default: no limit)"},` +
-			`"offset":{"type":"integer","minimum":0,"description":"How many files to leave out at the beginning. (default: 0)","default":0}` +
-			`},"required":["pattern"],"additionalProperties":false}`),
-		Returns: returns(`"matches":{"type":"array","items":{"type":"string"},"description":"Paths, relative to the workspace."},"count":{"type":"integer","description":"How many are given."},`+
-			`"total_found":{"type":"integer","description":"How many there are."},"truncated":{"type":"boolean","description":"True when more follow."}`,
-			`"matches","count","total_found","truncated"`),
-		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.FileRead}, Idempotent: true,
-		Examples: []tool.Example{
-			example("All Rust files.", `{"pattern":"**/*.rs"}`),
-			example("The documents, the latest change first.", `{"pattern":"*.md","directory":"docs","sort":"modified"}`),
-			example("The third ten.", `{"pattern":"**/*.ts","head_limit":10,"offset":20}`),
-		},
-	}}
-}
 
 type globInput struct {
 	Pattern   string  `json:"pattern"`
@@ -75,16 +51,13 @@ func ownDirs() []string {
 // ownState begins the names of toolhost's database and what lies beside it.
 const ownState = ".agent/state.db"
 
-func runGlob(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in globInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runGlob(ctx context.Context, deps Deps, call *tool.Call, in globInput) (*outcome, error) {
 	pattern, err := in.full(deps.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	names, err := deps.Workspace.Glob(ctx, pattern, workspace.GlobOptions{Gitignore: true, FilesOnly: true, SkipDirs: ownDirs()})
+	names, err := deps.Workspace.Glob(ctx, pattern,
+		workspace.GlobOptions{Gitignore: true, FilesOnly: true, SkipDirs: ownDirs()})
 	if err != nil {
 		return nil, pathError(err, in.Pattern, "Check the directory.")
 	}
@@ -94,11 +67,12 @@ func runGlob(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error)
 	files := in.sorted(deps.Workspace, names)
 	asked := page(files, int(in.Offset), int(in.Limit))
 	shown := fitting(asked)
-	r := globResult{Matches: shown, Count: len(shown), Total: len(files), Truncated: int(in.Offset)+len(shown) < len(files)}
+	r := globResult{Matches: shown, Count: len(shown), Total: len(files),
+		Truncated: int(in.Offset)+len(shown) < len(files)}
 	if len(shown) < len(asked) {
 		r.Context = more(int(in.Offset)+len(shown), "Narrow the pattern, or go on")
 	}
-	return &outcome{data: r, truncated: r.Truncated}, nil
+	return &outcome{data: r, Outcome: kit.Outcome{Truncated: r.Truncated}}, nil
 }
 
 // full is the pattern below the directory.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -17,38 +18,6 @@ const (
 	// maxAround bounds the lines before a match, and those after it.
 	maxAround = 1000
 )
-
-func grep(deps *Deps) tool.Tool {
-	return &contractTool{deps: deps, work: runGrep, definition: &tool.Definition{
-		Name: "grep", Title: "Search in files", Category: "search",
-		Description: "Search the contents of files for a regular expression (RE2 syntax). " +
-			"What .gitignore excludes is left out, and so are .git and binary files. Results are ordered by file and line. " +
-			"Returns: {matches[], count, total_found, truncated?}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"pattern":{"type":"string","minLength":1,"description":"The regular expression, such as fn\\s+\\w+ or TODO|FIXME."},` +
-			`"directory":{"type":"string","description":"Where to search. (default: cwd)"},` +
-			`"file_pattern":{"type":"string","minLength":1,"description":"Glob of the files to search. (default: **/*)","default":"**/*"},` +
-			`"type":{"type":"string","minLength":1,"description":"Type of the files to search: rs, ts, py and so on."},` +
-			`"output_mode":{"type":"string","enum":["content","files_with_matches","count"],"description":"What to give: the lines, the files that have one, or how many each file has. (default: content)","default":"content"},` +
-			`"case_insensitive":{"type":"boolean","description":"Whether case does not matter. (default: false)","default":false},` +
-			`"context":{"type":"integer","minimum":0,"description":"How many lines to give around each match. (default: 0)","default":0},` +
-			`"before_context":{"type":"integer","minimum":0,"description":"How many lines to give before each match. (default: context)"},` +
-			`"after_context":{"type":"integer","minimum":0,"description":"How many lines to give after each match. (default: context)"},` +
-			`"head_limit":{"type":"integer","minimum":1,"description":"How many results to give at most. (default: no limit)"},` +
-			`"offset":{"type":"integer","minimum":0,"description":"How many results to leave out at the beginning. (default: 0)","default":0}` +
-			`},"required":["pattern"],"additionalProperties":false}`),
-		Returns: returns(`"matches":{"type":"array","description":"Objects of file, line, content, before and after; or paths; or objects of file and count."},`+
-			`"count":{"type":"integer","description":"How many are given."},"total_found":{"type":"integer","description":"How many there are; with output_mode count, how many lines match in all."},`+
-			`"truncated":{"type":"boolean","description":"True when more follow."}`, `"matches","count","total_found"`),
-		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.FileRead}, Idempotent: true,
-		Examples: []tool.Example{
-			example("Function definitions in Rust files.", `{"pattern":"fn\\s+\\w+","type":"rs","output_mode":"content"}`),
-			example("Files that hold TODO.", `{"pattern":"TODO","output_mode":"files_with_matches"}`),
-			example("In any case, with the lines around.", `{"pattern":"error","case_insensitive":true,"context":2}`),
-			example("How many in each file.", `{"pattern":"unwrap\\(\\)","type":"rs","output_mode":"count"}`),
-		},
-	}}
-}
 
 type grepInput struct {
 	Pattern     string   `json:"pattern"`
@@ -85,11 +54,7 @@ type grepCount struct {
 	Count int    `json:"count"`
 }
 
-func runGrep(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in grepInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runGrep(ctx context.Context, deps Deps, call *tool.Call, in grepInput) (*outcome, error) {
 	q := in.query()
 	found, err := deps.Search.Grep(ctx, q)
 	if err == nil {
@@ -103,7 +68,9 @@ func runGrep(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error)
 		return nil, pathError(err, in.Directory, "")
 	}
 	r := in.result(found, q.Before > 0, q.After > 0)
-	return &outcome{data: r, truncated: r.Truncated, about: map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched}}, nil
+	return &outcome{data: r, Outcome: kit.Outcome{
+		Truncated: r.Truncated, About: map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched},
+	}}, nil
 }
 
 func (in grepInput) query() search.Query {
@@ -164,7 +131,8 @@ func (in grepInput) result(found *search.Matches, before, after bool) grepResult
 	case found.Full:
 		r.Context = more(next, "Narrow the pattern or the files, or go on")
 	case r.Truncated && !found.Truncated:
-		r.Context = &hint{fmt.Sprintf("No more than %d lines are given before and after a match; read_file shows the rest.", maxAround)}
+		r.Context = &hint{fmt.Sprintf("No more than %d lines are given before and after a match; read_file shows the rest.",
+			maxAround)}
 	}
 	return r
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // config is the plugin's configuration.
@@ -30,7 +30,8 @@ type config struct {
 	OutputCap int `json:"output_cap"`
 }
 
-const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema + `,"agents":` + subagent.Schema + `,` +
+const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema + `,"agents":` +
+	subagent.Schema + `,` +
 	`"web":{"type":"object","description":"The web block; the host fills it in.","properties":{` +
 	`"allow":{"type":"array","items":{"type":"string"}},"max_size":{"type":"integer"},"timeout_ms":{"type":"integer"},` +
 	`"search":{"type":"string","description":"The URL that web_search asks, with the query in the parameter q."}},"additionalProperties":false},` +
@@ -61,7 +62,7 @@ func configure(env sdk.Env) (Deps, error) {
 	if err := env.Decode(&c); err != nil {
 		return Deps{}, err
 	}
-	ws, err := contract.OpenWorkspace(env.Workspace, c.Confine)
+	ws, err := kit.OpenWorkspace(env.Workspace, c.Confine)
 	if err != nil {
 		return Deps{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/netguard/markdown"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -26,35 +27,12 @@ const (
 	maxAnswer = 4096
 )
 
-func webFetch(deps *Deps) tool.Tool {
-	return &contractTool{deps: deps, work: runFetch, definition: &tool.Definition{
-		Name: "web_fetch", Title: "Fetch a web page", Category: "web",
-		Description: "Fetch a web page and give its main content as Markdown, with its links; or, with prompt, what a language model makes of it. " +
-			"Returns: {content} or {processed_content} if prompt provided",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"url":{"type":"string","minLength":1,"description":"The page, such as https://docs.rs/tokio/latest/tokio."},` +
-			`"prompt":{"type":"string","description":"What to find out from the page."}` +
-			`},"required":["url"],"additionalProperties":false}`),
-		Returns: returns(`"content":{"type":"string","description":"The page as Markdown."},"processed_content":{"type":"string","description":"The answer to the prompt."}`,
-			`"content"]},{"required":["processed_content"`),
-		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.Network}, Timeout: webTimeout,
-		Examples: []tool.Example{
-			example("A page.", `{"url":"https://docs.rs/tokio/latest/tokio/"}`),
-			example("What matters of it.", `{"url":"https://docs.rs/serde/latest/serde/","prompt":"List the main derive macros and their purposes"}`),
-		},
-	}}
-}
-
 type fetchInput struct {
 	URL    string `json:"url"`
 	Prompt string `json:"prompt"`
 }
 
-func runFetch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in fetchInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runFetch(ctx context.Context, deps Deps, call *tool.Call, in fetchInput) (*outcome, error) {
 	page, err := deps.Web.Fetch(ctx, netguard.Request{
 		URL: strings.TrimSpace(in.URL), Truncate: true, Header: http.Header{"Accept": {"text/html, text/*;q=0.9, */*;q=0.5"}},
 	})
@@ -71,11 +49,13 @@ func runFetch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error
 		return nil, err
 	}
 	if page.Truncated {
-		content += fmt.Sprintf("\n\n[... the page is longer: these are its first %d bytes; fetch a page about a part of it]", len(page.Body))
+		content += fmt.Sprintf("\n\n[... the page is longer: these are its first %d bytes; fetch a page about a part of it]",
+			len(page.Body))
 	}
 	if strings.TrimSpace(in.Prompt) == "" {
 		shown, cut := cutText(content, maxContent)
-		return &outcome{data: map[string]string{"content": shown}, truncated: cut || page.Truncated}, nil
+		return &outcome{data: map[string]string{"content": shown},
+			Outcome: kit.Outcome{Truncated: cut || page.Truncated}}, nil
 	}
 	return in.process(ctx, call, content)
 }
@@ -98,13 +78,15 @@ func contentOf(ctx context.Context, page *netguard.Response) (string, error) {
 		return page.Text(), nil
 	default:
 		return "", tool.Errorf(tool.Unsupported, "Failed to fetch URL: its content is %s, which is no text", media).
-			Suggest("Name a page, or download the file with curl in bash where commands may use the network.").With("content_type", media)
+			Suggest("Name a page, or download the file with curl in bash where commands may use the network.").
+			With("content_type", media)
 	}
 }
 
 func isTextual(media string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") ||
-		slices.Contains([]string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml", "application/toml", "application/x-sh"}, media)
+		slices.Contains([]string{"application/json", "application/xml", "application/javascript", "application/yaml",
+			"application/x-yaml", "application/toml", "application/x-sh"}, media)
 }
 
 // mainPart cuts a document down to what it is about, with links made whole,
@@ -142,7 +124,8 @@ func mainPart(document, base string) (part, title string, err error) {
 	}
 	var b strings.Builder
 	if err := html.Render(&b, node); err != nil {
-		return "", title, tool.Errorf(tool.Unsupported, "Failed to fetch URL: the page cannot be read: %w", err).Suggest("Try another page.")
+		return "", title, tool.Errorf(tool.Unsupported, "Failed to fetch URL: the page cannot be read: %w", err).
+			Suggest("Try another page.")
 	}
 	return b.String(), title, nil
 }
@@ -213,7 +196,8 @@ func isFurniture(node *html.Node) bool {
 		return node.Parent != nil && node.Parent.DataAtom == atom.Body
 	}
 	role := attribute(node, "role")
-	return slices.Contains([]string{"navigation", "banner", "contentinfo", "complementary", "search"}, role) || attribute(node, "aria-hidden") == "true"
+	return slices.Contains([]string{"navigation", "banner", "contentinfo", "complementary", "search"}, role) ||
+		attribute(node, "aria-hidden") == "true"
 }
 
 // process has a language model answer the prompt from the page.
@@ -234,7 +218,7 @@ func (in fetchInput) process(ctx context.Context, call *tool.Call, content strin
 			Suggest("Read the content, which is given here, for yourself; or have the operator name a model in a model block of agent.hcl.")
 		return nil, coded(codeIO, e).with("content", shown)
 	}
-	return &outcome{data: map[string]string{"processed_content": answer.Text}, truncated: cut}, nil
+	return &outcome{data: map[string]string{"processed_content": answer.Text}, Outcome: kit.Outcome{Truncated: cut}}, nil
 }
 
 // cutText gives the beginning of a text that is too long, and says so.
@@ -243,5 +227,6 @@ func cutText(s string, limit int) (shown string, cut bool) {
 		return s, false
 	}
 	head := excerpt.Head(s, limit)
-	return fmt.Sprintf("%s\n\n[... %d more bytes are left out; fetch a page about a part of it]", head, len(s)-len(head)), true
+	return fmt.Sprintf("%s\n\n[... %d more bytes are left out; fetch a page about a part of it]", head,
+		len(s)-len(head)), true
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -17,30 +16,9 @@ import (
 
 const (
 	defaultSearchURL = "https://html.duckduckgo.com/html/"
-	webTimeout       = 5 * time.Minute
 	// browser is what the search page wants to be asked by.
 	browser = "Mozilla/5.0 (compatible; toolhost)"
 )
-
-func webSearch(deps *Deps) tool.Tool {
-	return &contractTool{deps: deps, work: runSearch, definition: &tool.Definition{
-		Name: "web_search", Title: "Search the web", Category: "web",
-		Description: "Search the web with DuckDuckGo. Results can be kept to some domains, or kept free of some; a domain stands for those below it as well. " +
-			"Returns: {results[], query}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"query":{"type":"string","minLength":1,"description":"What to search for."},` +
-			`"allowed_domains":{"type":"array","items":{"type":"string"},"description":"Give results of these domains only."},` +
-			`"blocked_domains":{"type":"array","items":{"type":"string"},"description":"Leave out results of these domains."}` +
-			`},"required":["query"],"additionalProperties":false}`),
-		Returns: returns(`"results":{"type":"array","items":{"type":"object","properties":{"title":{"type":"string"},"url":{"type":"string"},"snippet":{"type":"string"}},`+
-			`"required":["title","url","snippet"]}},"query":{"type":"string"}`, `"results","query"`),
-		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.Network}, Timeout: webTimeout,
-		Examples: []tool.Example{
-			example("A search.", `{"query":"rust async programming tutorial"}`),
-			example("In two places.", `{"query":"tokio runtime","allowed_domains":["docs.rs","github.com"]}`),
-		},
-	}}
-}
 
 type searchInput struct {
 	Query   string   `json:"query"`
@@ -59,11 +37,7 @@ type searchResult struct {
 	Query   string      `json:"query"`
 }
 
-func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	var in searchInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) (*outcome, error) {
 	target, err := url.Parse(deps.SearchURL)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "the search URL %s is wrong: %w", deps.SearchURL, err).
@@ -73,13 +47,15 @@ func runSearch(ctx context.Context, deps *Deps, call *tool.Call) (*outcome, erro
 	values.Set("q", in.Query)
 	target.RawQuery = values.Encode()
 	page, err := deps.Web.Fetch(ctx, netguard.Request{
-		URL: target.String(), Header: http.Header{"User-Agent": {browser}, "Accept": {"text/html"}, "Accept-Language": {"en"}},
+		URL: target.String(), Header: http.Header{"User-Agent": {browser}, "Accept": {"text/html"},
+			"Accept-Language": {"en"}},
 	})
 	if err != nil {
 		return nil, webError("Search failed", err)
 	}
 	if page.StatusCode != http.StatusOK {
-		return nil, tool.Errorf(tool.Unavailable, "Search failed: the search engine answered with status %d", page.StatusCode).
+		return nil, tool.Errorf(tool.Unavailable, "Search failed: the search engine answered with status %d",
+			page.StatusCode).
 			Suggest("It refuses searches that come too fast: wait a while, or fetch a page that is known with web_fetch.").
 			With("status_code", page.StatusCode)
 	}
@@ -102,7 +78,8 @@ func parseHits(document, base string) ([]searchHit, error) {
 	challenge := false
 	for node := range root.Descendants() {
 		challenge = challenge || node.Type == html.ElementNode && hasClass(node, "anomaly-modal__title")
-		if node.DataAtom != atom.Div || !hasClass(node, "result") || hasClass(node, "result--ad") || hasClass(node, "result--no-result") {
+		if node.DataAtom != atom.Div || !hasClass(node, "result") || hasClass(node, "result--ad") ||
+			hasClass(node, "result--no-result") {
 			continue
 		}
 		if hit, ok := parseHit(node, from); ok {

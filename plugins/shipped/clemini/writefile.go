@@ -6,32 +6,11 @@ import (
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // backupSuffix ends the name of a backup.
 const backupSuffix = ".bak"
-
-func writeFile(deps *Deps) tool.Tool {
-	return &plannedTool{plan: planWrite, contractTool: &contractTool{deps: deps, work: runWrite, definition: &tool.Definition{
-		Name: "write_file", Title: "Write file", Category: "file",
-		Description: "Write a whole file: a new one, with the directories that are missing, or in place of the old content. " +
-			"Use edit to change a part of a file. " +
-			"Returns: {success, bytes_written, created?, overwritten?, backup_created?}",
-		Parameters: object(`{"type":"object","properties":{` +
-			`"file_path":{"type":"string","description":"Path of the file, absolute or relative to the workspace."},` +
-			`"content":{"type":"string","description":"The new content, all of it."},` +
-			`"backup":{"type":"boolean","description":"Keep the old content beside the file, under its name with .bak. (default: false)","default":false}` +
-			`},"required":["file_path","content"],"additionalProperties":false}`),
-		Returns: returns(`"success":{"type":"boolean"},"bytes_written":{"type":"integer"},"created":{"type":"boolean","description":"True for a new file."},`+
-			`"overwritten":{"type":"boolean","description":"True for a file that was there."},"backup_created":{"type":"boolean","description":"True when the old content was kept."}`,
-			`"success","bytes_written"`),
-		Risk: tool.Dangerous, Permissions: []tool.Permission{tool.FileWrite}, Idempotent: true,
-		Examples: []tool.Example{
-			example("A new file.", `{"file_path":"new_file.txt","content":"Hello, world!"}`),
-			example("Overwrite, and keep what was there.", `{"file_path":"config.toml","content":"[settings]\nkey = \"value\"","backup":true}`),
-		},
-	}}}
-}
 
 type writeInput struct {
 	Path    string `json:"file_path"`
@@ -47,12 +26,10 @@ type writeResult struct {
 	Backup      bool `json:"backup_created,omitempty"`
 }
 
-func decodeWrite(deps *Deps, call *tool.Call) (in writeInput, file string, err error) {
-	if err = call.Decode(&in); err != nil {
-		return in, "", err
-	}
-	file, err = deps.Workspace.Rel(in.Path)
-	return in, file, writeError(err, in.Path)
+// file is the name relative to the workspace.
+func (in writeInput) file(deps Deps) (string, error) {
+	file, err := deps.Workspace.Rel(in.Path)
+	return file, writeError(err, in.Path)
 }
 
 // writeError is pathError for a file that need not be there.
@@ -68,19 +45,19 @@ func writeError(err error, path string) error {
 	return pathError(err, path, "Check the directory; glob shows what there is.")
 }
 
-func runWrite(_ context.Context, deps *Deps, call *tool.Call) (*outcome, error) {
-	in, file, err := decodeWrite(deps, call)
+func runWrite(_ context.Context, deps Deps, _ *tool.Call, in writeInput) (*outcome, error) {
+	file, err := in.file(deps)
 	if err != nil {
 		return nil, err
 	}
-	out := &outcome{files: []string{file}}
+	out := &outcome{Outcome: kit.Outcome{Files: []string{file}}}
 	r := writeResult{Success: true, Bytes: len(in.Content)}
 	if in.Backup {
 		if r.Backup, err = keepBackup(deps.Workspace, in.Path); err != nil {
 			return nil, err
 		}
 		if r.Backup {
-			out.files = append(out.files, file+backupSuffix)
+			out.Files = append(out.Files, file+backupSuffix)
 		}
 	}
 	r.Created, err = deps.Workspace.WriteFile(in.Path, []byte(in.Content), workspace.WriteOptions{Parents: true})
@@ -111,13 +88,14 @@ func keepBackup(ws *workspace.Workspace, path string) (kept bool, err error) {
 	}
 	if tool.CodeOf(err) == tool.IsDirectory {
 		return false, tool.Errorf(tool.IsDirectory, "The backup cannot be written: %s is a directory", backup).
-			Suggest("Call without backup, or keep the old content under another name first. Nothing was changed.").With("path", backup)
+			Suggest("Call without backup, or keep the old content under another name first. Nothing was changed.").
+			With("path", backup)
 	}
 	return err == nil, writeError(err, backup)
 }
 
-func planWrite(_ context.Context, deps *Deps, call *tool.Call) (*tool.Plan, error) {
-	in, file, err := decodeWrite(deps, call)
+func planWrite(_ context.Context, deps Deps, in writeInput) (*tool.Plan, error) {
+	file, err := in.file(deps)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Deps are what the tools work with. The zero value of a field means its
@@ -39,28 +40,28 @@ type Deps struct {
 // searchTimeout is the contract's.
 const searchTimeout = 30 * time.Second
 
-// New makes the ten tools.
-func New(deps Deps) []tool.Tool {
-	if deps.SearchTimeout <= 0 {
-		deps.SearchTimeout = searchTimeout
+// complete gives fields their defaults.
+func (d Deps) complete() Deps {
+	if d.SearchTimeout <= 0 {
+		d.SearchTimeout = searchTimeout
 	}
-	return []tool.Tool{
-		createFile(deps), readFile(deps), replaceString(deps), listDir(deps), fileSearch(deps), grepSearch(deps),
-		runInTerminal(deps), lastCommand(deps), createDirectory(deps), fetchWebpage(deps),
-	}
+	return d
 }
 
-// prepare fits Prepare to package proc. What it says goes into about, unless
-// that is nil.
-func (d Deps) prepare(about *map[string]any) func(*exec.Cmd) error {
-	if d.Prepare == nil {
-		return nil
-	}
-	return func(cmd *exec.Cmd) error {
-		said, err := d.Prepare(cmd)
-		if about != nil {
-			*about = said
-		}
-		return err
+// New makes the ten tools.
+func New(deps Deps) []tool.Tool {
+	deps = deps.complete()
+	c := speech()
+	return []tool.Tool{
+		kit.Tool(c, deps, "create_file", runCreateFile, planCreateFile),
+		kit.Tool(c, deps, "read_file", runReadFile, nil),
+		kit.Tool(c, deps, "replace_string_in_file", runReplace, planReplace),
+		kit.Tool(c, deps, "list_dir", runListDir, nil),
+		kit.Tool(c, deps, "file_search", runFileSearch, nil),
+		kit.Tool(c, deps, "grep_search", runGrep, nil),
+		kit.Tool(c, deps, "run_in_terminal", runCommand, planCommand),
+		kit.Tool(c, deps, "terminal_last_command", runLastCommand, nil),
+		kit.Tool(c, deps, "create_directory", runCreateDirectory, planCreateDirectory),
+		kit.Tool(c, deps, "fetch_webpage", runFetch, nil),
 	}
 }

@@ -2,13 +2,13 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 type directoryParams struct {
@@ -18,31 +18,6 @@ type directoryParams struct {
 type directoryMetadata struct {
 	CreatedParents []string `json:"created_parents"`
 }
-
-func createDirectory(deps Deps) tool.Tool {
-	return planned(newTool(deps, &tool.Definition{
-		Name:  "create_directory",
-		Title: "Create a directory",
-		Description: "Makes a directory and all that are missing above it. It is fine when the directory is there already. " +
-			"Returns: the directory's path, and in metadata the parents that were made (created_parents).",
-		Category:    "file",
-		Parameters:  json.RawMessage(createDirectoryParameters),
-		Returns:     returns(`"created_parents": {"type": "array", "items": {"type": "string"}, "description": "Directories above it that were made, from the top."}`),
-		Risk:        tool.SafeWrite,
-		Permissions: []tool.Permission{tool.FileWrite},
-		Idempotent:  true,
-		Examples:    []tool.Example{{Params: json.RawMessage(`{"path":"src/models"}`)}},
-	}, runCreateDirectory), planCreateDirectory)
-}
-
-const createDirectoryParameters = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The directory, relative to the working directory.", "minLength": 1}
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}`
 
 func runCreateDirectory(ctx context.Context, deps Deps, _ *tool.Call, p directoryParams) (*outcome, error) {
 	created, err := deps.Workspace.Mkdir(p.Path, true)
@@ -54,8 +29,8 @@ func runCreateDirectory(ctx context.Context, deps Deps, _ *tool.Call, p director
 	}
 	last := len(created) - 1
 	return &outcome{
+		Outcome:  kit.Outcome{Files: created[last:]},
 		output:   "Created directory: " + p.Path,
-		files:    created[last:],
 		metadata: directoryMetadata{append([]string{}, created[:last]...)},
 	}, nil
 }

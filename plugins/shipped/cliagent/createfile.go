@@ -2,13 +2,13 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // maxFile bounds what is written to or shown of a file at once: 10 MB.
@@ -19,45 +19,19 @@ type createFileParams struct {
 	Content string `json:"content"`
 }
 
-func createFile(deps Deps) tool.Tool {
-	return planned(newTool(deps, &tool.Definition{
-		Name:  "create_file",
-		Title: "Create a file",
-		Description: "Writes a new file with the given content, at most 10 MB. Directories that are missing above it are made. " +
-			"A file that exists is never overwritten. Returns: the file's path and size.",
-		Category:    "file",
-		Parameters:  json.RawMessage(createFileParameters),
-		Returns:     returns(""),
-		Risk:        tool.SafeWrite,
-		Permissions: []tool.Permission{tool.FileWrite},
-		Examples: []tool.Example{{
-			Description: "A small program",
-			Params:      json.RawMessage(`{"path":"hello.py","content":"print('hello')\n"}`),
-		}},
-	}, runCreateFile), planCreateFile)
-}
-
-const createFileParameters = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The new file, relative to the working directory.", "minLength": 1},
-    "content": {"type": "string", "description": "What to write into it."}
-  },
-  "required": ["path", "content"],
-  "additionalProperties": false
-}`
-
 // edit checks what can be known from the parameters alone.
 func (p createFileParams) edit() (fileedit.Edit, error) {
 	if len(p.Content) > maxFile {
-		return fileedit.Edit{}, tool.Errorf(codeInvalidParameter, "Content of %d bytes is larger than the limit of 10MB", len(p.Content)).
+		return fileedit.Edit{}, tool.Errorf(codeInvalidParameter, "Content of %d bytes is larger than the limit of 10MB",
+			len(p.Content)).
 			Suggest("Split the content into several files.").With("limit", maxFile)
 	}
 	if strings.HasSuffix(p.Path, "/") {
 		return fileedit.Edit{}, tool.Errorf(codeInvalidParameter, "Path '%s' names a directory", p.Path).
 			Suggest("Leave the slash at the end out, or use create_directory.").With("path", p.Path)
 	}
-	return fileedit.Edit{Path: p.Path, Create: true, Change: func([]byte) ([]byte, error) { return []byte(p.Content), nil }}, nil
+	return fileedit.Edit{Path: p.Path, Create: true,
+		Change: func([]byte) ([]byte, error) { return []byte(p.Content), nil }}, nil
 }
 
 func runCreateFile(ctx context.Context, deps Deps, _ *tool.Call, p createFileParams) (*outcome, error) {
@@ -70,8 +44,8 @@ func runCreateFile(ctx context.Context, deps Deps, _ *tool.Call, p createFilePar
 		return nil, p.failure(deps, err)
 	}
 	return &outcome{
-		output: fmt.Sprintf("Created file: %s (%d bytes)", p.Path, len(p.Content)),
-		files:  done.Files(),
+		Outcome: kit.Outcome{Files: done.Files()},
+		output:  fmt.Sprintf("Created file: %s (%d bytes)", p.Path, len(p.Content)),
 	}, nil
 }
 

@@ -2,7 +2,7 @@ package cliagent
 
 import (
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // The contract's codes. Failures that it has no word for, such as internal or
@@ -31,7 +31,7 @@ const (
 // inContract gives any error the contract's code and a message that reads as
 // its own do. Errors that are in the contract already stay as they are.
 func inContract(err error) *tool.Error {
-	e := contract.Worded(err)
+	e := kit.Worded(err)
 	e.Code = contractCode(e.Code)
 	return e
 }
@@ -84,7 +84,7 @@ func pathError(err error, path string, say texts) error {
 		return notDirectory(path)
 	case tool.PermissionDenied, tool.Blocked:
 		return tool.Errorf(codePermissionDenied, "%s", say.denied).
-			Suggest("%s: %s", contract.Worded(e).Message, e.Suggestion).With("path", path)
+			Suggest("%s: %s", kit.Worded(e).Message, e.Suggestion).With("path", path)
 	}
 	return e
 }

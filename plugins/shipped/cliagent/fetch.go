@@ -3,7 +3,6 @@ package cliagent
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,10 +10,12 @@ import (
 
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
+	// sniffed is how much of a page tells whether it is text.
+	sniffed = 8 << 10
 	// maxPage is how much of a page is fetched: 1 MB.
 	maxPage         = 1 << 20
 	maxFetchSeconds = 60
@@ -31,37 +32,6 @@ type fetchMetadata struct {
 	ContentLength int64  `json:"content_length"`
 	ContentType   string `json:"content_type"`
 }
-
-func fetchWebpage(deps Deps) tool.Tool {
-	return newTool(deps, &tool.Definition{
-		Name:  "fetch_webpage",
-		Title: "Fetch a web page",
-		Description: "Gets a page over http or https and shows its text as the server sent it, decoded to UTF-8. Redirects are followed; only public hosts can be reached. " +
-			"Of a page larger than 1 MB the beginning is shown. " +
-			"Returns: the page's text under a line with URL and size, and in metadata url, status_code, content_length and content_type.",
-		Category:   "web",
-		Parameters: json.RawMessage(fetchParameters),
-		Returns: returns(`
-      "url": {"type": "string", "description": "The URL that was asked for."},
-      "status_code": {"type": "integer", "description": "The status of the HTTP answer."},
-      "content_length": {"type": "integer", "description": "The page's size in bytes, as far as it is known."},
-      "content_type": {"type": "string", "description": "The page's media type."}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.Network},
-		Timeout:     maxFetchSeconds*time.Second + stopTime,
-		Examples:    []tool.Example{{Params: json.RawMessage(`{"url":"https://example.com"}`)}},
-	}, runFetch)
-}
-
-const fetchParameters = `{
-  "type": "object",
-  "properties": {
-    "url": {"type": "string", "description": "The page's URL; http or https."},
-    "timeout_seconds": {"type": "integer", "description": "How long to wait for the page, in seconds.", "minimum": 1, "maximum": 60, "default": 10}
-  },
-  "required": ["url"],
-  "additionalProperties": false
-}`
 
 func runFetch(ctx context.Context, deps Deps, _ *tool.Call, p fetchParams) (*outcome, error) {
 	if deps.Web == nil {
@@ -85,7 +55,7 @@ func (p fetchParams) failure(err error, late bool) error {
 	e := tool.AsError(err)
 	switch {
 	case e.Code == tool.InvalidArgument:
-		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", contract.Capital(e.Message), e.Suggestion)
+		return tool.Errorf(codeInvalidURL, "Invalid URL format").Suggest("%s. %s", kit.Capital(e.Message), e.Suggestion)
 	case e.Code == tool.Timeout && late:
 		return tool.Errorf(codeTimeout, "Request timed out after %d seconds", p.Timeout).
 			Suggest("Give it more time with timeout_seconds (up to %d), or try again later.", maxFetchSeconds)
@@ -115,9 +85,9 @@ func (p fetchParams) report(page *netguard.Response) *outcome {
 		size = max(size, page.Length)
 	}
 	o := &outcome{
-		output:    fmt.Sprintf("Fetched content from %s (%s)\n", p.URL, sizeText(size)),
-		metadata:  fetchMetadata{p.URL, page.StatusCode, size, page.MediaType()},
-		truncated: page.Truncated,
+		Outcome:  kit.Outcome{Truncated: page.Truncated},
+		output:   fmt.Sprintf("Fetched content from %s (%s)\n", p.URL, sizeText(size)),
+		metadata: fetchMetadata{p.URL, page.StatusCode, size, page.MediaType()},
 	}
 	if page.Truncated {
 		o.output += fmt.Sprintf("Error: Response too large (>1MB), truncating\n%s\n", leftOutOf(page))
@@ -139,7 +109,8 @@ func leftOutOf(page *netguard.Response) string {
 
 // isText reports whether a page can be shown. UTF-16 text has NULs too.
 func isText(page *netguard.Response) bool {
-	return strings.HasPrefix(page.MediaType(), "text/") || !bytes.Contains(page.Body[:min(len(page.Body), sniffBytes)], []byte{0})
+	return strings.HasPrefix(page.MediaType(), "text/") ||
+		!bytes.Contains(page.Body[:min(len(page.Body), sniffed)], []byte{0})
 }
 
 func sizeText(n int64) string {

@@ -2,7 +2,6 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -31,39 +30,6 @@ type fileSearchMetadata struct {
 	Matches int    `json:"matches"`
 	Pattern string `json:"pattern"`
 }
-
-func fileSearch(deps Deps) tool.Tool {
-	return newTool(deps, &tool.Definition{
-		Name:  "file_search",
-		Title: "Find files by name",
-		Description: "Finds files whose path below base_path matches a glob: * and ? within a name, ** across directories, [a-z], {a,b}. " +
-			"What .gitignore files exclude, and .git, is left out; hidden files are not. It looks 20 levels deep and shows at most 1000 files. " +
-			"Returns: the paths relative to the working directory, sorted, one a line, and in metadata matches and pattern.",
-		Category:   "search",
-		Parameters: json.RawMessage(fileSearchParameters),
-		Returns: returns(`
-      "matches": {"type": "integer", "description": "How many files match, also those that are not shown."},
-      "pattern": {"type": "string", "description": "The pattern."}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     2 * searchTimeout,
-		Idempotent:  true,
-		Examples: []tool.Example{
-			{Description: "All Go files", Params: json.RawMessage(`{"pattern":"**/*.go"}`)},
-			{Params: json.RawMessage(`{"pattern":"**/*.py","base_path":"src"}`)},
-		},
-	}, runFileSearch)
-}
-
-const fileSearchParameters = `{
-  "type": "object",
-  "properties": {
-    "pattern": {"type": "string", "description": "The glob, such as '**/*.py' or 'src/**/*.go'."},
-    "base_path": {"type": "string", "description": "The directory to search in, relative to the working directory.", "default": "."}
-  },
-  "required": ["pattern"],
-  "additionalProperties": false
-}`
 
 func runFileSearch(ctx context.Context, deps Deps, _ *tool.Call, p fileSearchParams) (*outcome, error) {
 	if err := checkGlob(p.Pattern); err != nil {
@@ -210,7 +176,8 @@ func expired(ctx, limited context.Context) bool {
 }
 
 func (p fileSearchParams) report(deps Deps, f *fileFinder) *outcome {
-	o := &outcome{metadata: fileSearchMetadata{f.total, p.Pattern}, truncated: f.total > len(f.found) || f.expiry || f.deeper}
+	o := &outcome{metadata: fileSearchMetadata{f.total, p.Pattern}}
+	o.Truncated = f.total > len(f.found) || f.expiry || f.deeper
 	lines := []string{fmt.Sprintf("Found %d files matching '%s':", f.total, p.Pattern)}
 	if f.total == 0 {
 		lines[0] = fmt.Sprintf("No files found matching pattern '%s'", p.Pattern)

@@ -2,7 +2,6 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -28,43 +27,6 @@ type grepMetadata struct {
 	Pattern       string `json:"pattern"`
 }
 
-func grepSearch(deps Deps) tool.Tool {
-	return newTool(deps, &tool.Definition{
-		Name:  "grep_search",
-		Title: "Search in files",
-		Description: "Finds lines that contain a text or, with is_regex, match a regular expression (RE2 syntax, case matters; (?i) makes it not). " +
-			"Searches all text files of the working directory but .git and what .gitignore files exclude, or only those that file_pattern names. " +
-			"A search ends after 30 seconds with what it has found. " +
-			"Returns: lines of the form file:line: text, sorted, at most max_results, and in metadata total_matches, files_searched and pattern.",
-		Category:   "search",
-		Parameters: json.RawMessage(grepParameters),
-		Returns: returns(`
-      "total_matches": {"type": "integer", "description": "How many lines match, also those that are not shown."},
-      "files_searched": {"type": "integer", "description": "How many files were looked at."},
-      "pattern": {"type": "string", "description": "The pattern."}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     2 * searchTimeout,
-		Idempotent:  true,
-		Examples: []tool.Example{
-			{Description: "A text", Params: json.RawMessage(`{"pattern":"TODO"}`)},
-			{Description: "Function headers in Go files", Params: json.RawMessage(`{"pattern":"^func [A-Z]","is_regex":true,"file_pattern":"*.go","max_results":20}`)},
-		},
-	}, runGrep)
-}
-
-const grepParameters = `{
-  "type": "object",
-  "properties": {
-    "pattern": {"type": "string", "description": "The text or regular expression to look for.", "minLength": 1},
-    "is_regex": {"type": "boolean", "description": "Whether pattern is a regular expression.", "default": false},
-    "file_pattern": {"type": "string", "description": "A glob of the files to search: of names where it has no slash, else of paths. All files by default."},
-    "max_results": {"type": "integer", "description": "How many lines to show at most.", "minimum": 1, "maximum": 1000, "default": 100}
-  },
-  "required": ["pattern"],
-  "additionalProperties": false
-}`
-
 func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outcome, error) {
 	query := search.Query{
 		Pattern: p.Pattern, Literal: !p.IsRegex, Hidden: true,
@@ -81,7 +43,8 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 			return nil, invalidRegex(err)
 		}
 	}
-	found, err := search.New(deps.Workspace, search.Options{Prepare: deps.prepare(nil)}).Grep(ctx, query)
+	found, err := search.New(deps.Workspace, search.Options{Prepare: new(outcome).Confining(deps.Prepare)}).Grep(ctx,
+		query)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +90,8 @@ func (p grepParams) glob(deps Deps) string {
 
 func (p grepParams) report(deps Deps, found *search.Matches) *outcome {
 	shown := len(found.Lines)
-	o := &outcome{metadata: grepMetadata{found.Total, found.FilesSearched, p.Pattern}, truncated: found.TimedOut || shown < found.Total}
+	o := &outcome{metadata: grepMetadata{found.Total, found.FilesSearched, p.Pattern}}
+	o.Truncated = found.TimedOut || shown < found.Total
 	lines := []string{fmt.Sprintf("Found %d matches for '%s':", found.Total, p.Pattern)}
 	if found.Total == 0 {
 		lines[0] = fmt.Sprintf("No matches found for '%s'", p.Pattern)

@@ -51,11 +51,9 @@ func TestForeignErrorsAreInternal(t *testing.T) {
 }
 
 func TestSearchTimeoutIs30s(t *testing.T) {
-	for _, tl := range New(Deps{}) {
-		c, ok := tl.(*contractTool)
-		if name := tl.Definition().Name; ok && (name == "grep_search" || name == "file_search") {
-			assert.Equal(t, "Warning: Search timed out after 30s, returning partial results", timedOutWarning(c.deps))
-			assert.Greater(t, tl.Definition().Timeout, c.deps.SearchTimeout)
-		}
+	deps := Deps{}.complete()
+	assert.Equal(t, "Warning: Search timed out after 30s, returning partial results", timedOutWarning(deps))
+	for _, name := range []string{"grep_search", "file_search"} {
+		assert.Greater(t, definitions()[name].Timeout, deps.SearchTimeout)
 	}
 }

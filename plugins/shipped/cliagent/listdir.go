@@ -2,7 +2,6 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -28,49 +27,6 @@ type listDirMetadata struct {
 	Directories  int `json:"directories"`
 }
 
-func listDir(deps Deps) tool.Tool {
-	t := newTool(deps, &tool.Definition{
-		Name:  "list_dir",
-		Title: "List a directory",
-		Description: "Lists what is in a directory: first the files, then the directories, which end in a slash; hidden ones too. " +
-			"At most 1000 entries are shown at once; then a last line says how many more there are and how to go on. " +
-			"Returns: the names, one a line, and in metadata total_entries, files and directories, of the whole directory.",
-		Category:   "file",
-		Parameters: json.RawMessage(listDirParameters),
-		Returns: returns(`
-      "total_entries": {"type": "integer", "description": "Entries of the whole directory."},
-      "files": {"type": "integer", "description": "How many of them are no directories."},
-      "directories": {"type": "integer", "description": "How many of them are directories."}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Idempotent:  true,
-		Examples: []tool.Example{
-			{Description: "The working directory", Params: json.RawMessage(`{}`)},
-			{Params: json.RawMessage(`{"path":"./src"}`)},
-		},
-	}, runListDir)
-	t.accept(json.RawMessage(listDirAccepted))
-	return t
-}
-
-// listDirParameters leaves unknown parameters to listDirAccepted, which knows
-// one that is not advertised.
-const listDirParameters = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The directory, relative to the working directory.", "default": "."}
-  }
-}`
-
-const listDirAccepted = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "default": "."},
-    "offset": {"type": ["integer", "string"], "minimum": 0, "pattern": "^[0-9]+$", "default": 0}
-  },
-  "additionalProperties": false
-}`
-
 func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*outcome, error) {
 	if p.Path == "" {
 		p.Path = "."
@@ -87,7 +43,8 @@ func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*o
 	names := append(files, dirs...)
 	offset := min(int(p.Offset), len(names))
 	end := min(offset+maxEntries, len(names))
-	o := &outcome{metadata: listDirMetadata{len(names), len(files), len(dirs)}, truncated: end-offset < len(names)}
+	o := &outcome{metadata: listDirMetadata{len(names), len(files), len(dirs)}}
+	o.Truncated = end-offset < len(names)
 	o.output = "Contents of " + p.Path + ":\n"
 	for _, name := range names[offset:end] {
 		o.output += "  " + name + "\n"
@@ -100,7 +57,8 @@ func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*o
 func leftOut(offset, end, total int) string {
 	switch {
 	case end < total:
-		return fmt.Sprintf("Warning: Showing entries %d-%d of %d, %d more are left out; continue with offset %d\n", offset+1, end, total, total-end, end)
+		return fmt.Sprintf("Warning: Showing entries %d-%d of %d, %d more are left out; continue with offset %d\n", offset+1,
+			end, total, total-end, end)
 	case offset == total && total > 0:
 		return fmt.Sprintf("Warning: There are no entries from offset %d, the directory has %d\n", offset, total)
 	}

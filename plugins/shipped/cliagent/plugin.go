@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Version is the plugin's version.
@@ -41,7 +41,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err := env.Decode(&config); err != nil {
 		return nil, err
 	}
-	ws, err := contract.OpenWorkspace(env.Workspace, config.Confine)
+	ws, err := kit.OpenWorkspace(env.Workspace, config.Confine)
 	if err != nil {
 		return nil, err
 	}

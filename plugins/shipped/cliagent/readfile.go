@@ -3,21 +3,19 @@ package cliagent
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
+	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
 	// hexBytes is how much of a binary file is shown.
 	hexBytes = 1 << 10
-	// sniffBytes is how much of a file decides whether it is binary.
-	sniffBytes = 8 << 10
 )
 
 type readFileParams struct {
@@ -32,60 +30,24 @@ type readFileMetadata struct {
 	FileSizeBytes int64 `json:"file_size_bytes"`
 }
 
-func readFile(deps Deps) tool.Tool {
-	return newTool(deps, &tool.Definition{
-		Name:  "read_file",
-		Title: "Read a file",
-		Description: "Shows a text file, or the lines from start_line to end_line of it; an end_line behind the last line means the last. " +
-			"At most 10 MB are shown at once, and a warning says what is left out. Of a binary file the first 1 KB is shown as hex. " +
-			"Returns: the text under a line that names file and lines, and in metadata total_lines, lines_returned and file_size_bytes.",
-		Category:   "file",
-		Parameters: json.RawMessage(readFileParameters),
-		Returns: returns(`
-      "total_lines": {"type": "integer", "description": "Lines of the whole file; 0 for a binary one."},
-      "lines_returned": {"type": "integer", "description": "Lines that are shown."},
-      "file_size_bytes": {"type": "integer", "description": "Size of the whole file."}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Idempotent:  true,
-		Examples: []tool.Example{
-			{Description: "A whole file", Params: json.RawMessage(`{"path":"hello.py"}`)},
-			{Description: "Its first ten lines", Params: json.RawMessage(`{"path":"hello.py","start_line":1,"end_line":10}`)},
-		},
-	}, runReadFile)
-}
-
-const readFileParameters = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the working directory.", "minLength": 1},
-    "start_line": {"type": "integer", "description": "The first line to show, counted from 1.", "minimum": 1},
-    "end_line": {"type": "integer", "description": "The last line to show, not less than start_line."}
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}`
-
 func runReadFile(ctx context.Context, deps Deps, _ *tool.Call, p readFileParams) (*outcome, error) {
 	f, size, err := p.open(deps)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, sniffBytes)
-	n, err := io.ReadFull(f, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	head, whole, err := lines.Open(f)
+	if err != nil {
 		return nil, err
 	}
-	head = head[:n]
 	if textedit.IsBinary(head) {
 		return binaryFile(head, size), nil
 	}
-	lines := &lineReader{first: p.first(), last: p.last(), limit: maxFile}
-	if err := lines.read(ctx, contract.Decoded(head, f)); err != nil {
+	part := &part{first: p.first(), last: p.last()}
+	if err := lines.Each(ctx, whole, maxFile, part.add); err != nil {
 		return nil, err
 	}
-	return p.report(lines, size)
+	return p.report(part, size)
 }
 
 func (p readFileParams) open(deps Deps) (*os.File, int64, error) {
@@ -109,9 +71,9 @@ func (p readFileParams) open(deps Deps) (*os.File, int64, error) {
 func binaryFile(head []byte, size int64) *outcome {
 	shown := head[:min(len(head), hexBytes)]
 	return &outcome{
-		output:    "Warning: File appears to be binary, displaying first 1KB as hex\n" + hex.Dump(shown),
-		metadata:  readFileMetadata{FileSizeBytes: size},
-		truncated: int64(len(shown)) < size,
+		Outcome:  kit.Outcome{Truncated: int64(len(shown)) < size},
+		output:   "Warning: File appears to be binary, displaying first 1KB as hex\n" + hex.Dump(shown),
+		metadata: readFileMetadata{FileSizeBytes: size},
 	}
 }
 
@@ -130,12 +92,13 @@ func (p readFileParams) last() int {
 	return int(*p.End)
 }
 
-func (p readFileParams) report(l *lineReader, size int64) (*outcome, error) {
+func (p readFileParams) report(l *part, size int64) (*outcome, error) {
 	first, ended := p.first(), p.End != nil
 	if first > max(l.total, 1) || ended && p.last() < first {
 		return nil, p.badRange(l.total)
 	}
-	o := &outcome{metadata: readFileMetadata{l.total, l.returned, size}, truncated: l.cut}
+	o := &outcome{metadata: readFileMetadata{l.total, l.returned, size}}
+	o.Truncated = l.cut
 	if l.returned == 0 {
 		first = 0
 	}
@@ -143,10 +106,11 @@ func (p readFileParams) report(l *lineReader, size int64) (*outcome, error) {
 	if l.cut {
 		o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing lines %d-%d; read on with start_line and end_line\n", size, first, last)
 		if l.partial {
-			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n", size, first)
+			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n", size,
+				first)
 		}
 	}
-	o.output += fmt.Sprintf("Contents of %s (lines %d-%d):\n%s", p.Path, first, last, contract.Shown(l.text))
+	o.output += fmt.Sprintf("Contents of %s (lines %d-%d):\n%s", p.Path, first, last, lines.Shown(l.text))
 	return o, nil
 }
 
@@ -155,7 +119,39 @@ func (p readFileParams) badRange(total int) *tool.Error {
 	if p.End != nil {
 		last = fmt.Sprint(p.last())
 	}
-	return tool.Errorf(codeInvalidLineRange, "Line range invalid - file has %d lines, requested %d-%s", total, p.first(), last).
+	return tool.Errorf(codeInvalidLineRange, "Line range invalid - file has %d lines, requested %d-%s", total, p.first(),
+		last).
 		Suggest("Give a start_line from 1 to %d and an end_line that is not less.", max(total, 1)).
 		With("total_lines", total)
+}
+
+// part is the lines that are wanted, with a count of all.
+type part struct {
+	// first and last are the lines wanted, from 1; last 0 is the end.
+	first, last int
+
+	text            []byte
+	total, returned int
+	// cut is true when lines were left out because there is too much text,
+	// partial when it is the only line that is cut.
+	cut, partial bool
+}
+
+// add counts a line, and keeps it if it is wanted and there is room.
+func (l *part) add(line lines.Line) {
+	l.total = line.Number
+	if l.cut || l.total < l.first || l.last > 0 && l.total > l.last {
+		return
+	}
+	room := maxFile - len(l.text)
+	l.cut = line.Size > room
+	switch {
+	case !l.cut:
+		l.text = append(l.text, line.Text...)
+		l.returned++
+	case l.returned == 0:
+		l.partial = true
+		l.text = excerpt.TrimEnd(append(l.text, line.Text[:room]...))
+		l.returned++
+	}
 }

@@ -2,7 +2,6 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 type replaceParams struct {
@@ -24,39 +24,6 @@ type replaceMetadata struct {
 	Replaced     int   `json:"occurrences_replaced"`
 	LinesChanged []int `json:"lines_changed"`
 }
-
-func replaceString(deps Deps) tool.Tool {
-	return planned(newTool(deps, &tool.Definition{
-		Name:  "replace_string_in_file",
-		Title: "Replace a string in a file",
-		Description: "Replaces the first occurrence of old_string in a text file by new_string. Both are plain text: nothing in them is a pattern or a reference. " +
-			"Line endings, encoding and file mode stay as they are. When there are more occurrences, the output warns of them; take in more of the text around it to mean another one. " +
-			"Returns: what was replaced, and in metadata occurrences_found, occurrences_replaced and lines_changed.",
-		Category:   "file",
-		Parameters: json.RawMessage(replaceParameters),
-		Returns: returns(`
-      "occurrences_found": {"type": "integer", "description": "How often old_string was in the file."},
-      "occurrences_replaced": {"type": "integer", "description": "How many of them were replaced: 1."},
-      "lines_changed": {"type": "array", "items": {"type": "integer"}, "description": "The lines that held the replaced text, counted from 1."}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-		Examples: []tool.Example{{
-			Description: "Change a greeting",
-			Params:      json.RawMessage(`{"path":"hello.py","old_string":"print('hello')","new_string":"print('hi')"}`),
-		}},
-	}, runReplace), planReplace)
-}
-
-const replaceParameters = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the working directory.", "minLength": 1},
-    "old_string": {"type": "string", "description": "The exact text to replace, whitespace included.", "minLength": 1},
-    "new_string": {"type": "string", "description": "The text to put in its place; empty to remove it."}
-  },
-  "required": ["path", "old_string", "new_string"],
-  "additionalProperties": false
-}`
 
 // edit gives the edit and where its outcome will be found.
 func (p replaceParams) edit() (fileedit.Edit, *textedit.Replacement) {
@@ -89,8 +56,8 @@ func runReplace(ctx context.Context, deps Deps, _ *tool.Call, p replaceParams) (
 		return nil, p.failure(err)
 	}
 	o := &outcome{
+		Outcome:  kit.Outcome{Files: done.Files()},
 		output:   fmt.Sprintf("Replaced 1 occurrence in %s", p.Path),
-		files:    done.Files(),
 		metadata: replaceMetadata{r.Total, r.Count, p.linesFrom(r.Lines[0])},
 	}
 	if r.Total > 1 {
@@ -146,7 +113,8 @@ func (p replaceParams) notFound(err error, e *tool.Error) error {
 	if len(shown) > shownBytes {
 		shown = fmt.Sprintf("%s... (%d bytes)", excerpt.Head(shown, shownBytes), len(p.Old))
 	}
-	miss := tool.Errorf(codeStringNotFound, "String '%s' not found in file", shown).Suggest("%s", e.Suggestion).With("path", p.Path)
+	miss := tool.Errorf(codeStringNotFound, "String '%s' not found in file", shown).Suggest("%s", e.Suggestion).
+		With("path", p.Path)
 	var match *textedit.MatchError
 	if errors.As(err, &match) && len(match.Nearest) > 0 {
 		return miss.Suggest("%s\n%s", e.Suggestion, textedit.Explain(match.Nearest)).With("nearest", match.Nearest)

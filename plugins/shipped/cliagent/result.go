@@ -1,24 +1,20 @@
 package cliagent
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // outcome is what a tool has to say. It may come with an error, for what a
 // failed call has to show all the same.
 type outcome struct {
+	kit.Outcome
 	output string
-	files  []string
 	// metadata is the contract's; nil is none.
 	metadata any
-	// about is the host's metadata, of the call rather than its outcome.
-	about     map[string]any
-	truncated bool
-	artifacts []tool.Artifact
 }
 
 // envelope is the contract's result object. The command line puts the tool's
@@ -39,13 +35,12 @@ type failure struct {
 	Suggestion string    `json:"suggestion"`
 }
 
-func succeeded(o *outcome, took time.Duration) *tool.Result {
+func succeeded(c kit.Call, o *outcome) *tool.Result {
 	o.output = strings.ToValidUTF8(o.output, "\uFFFD")
-	r := o.result(o.output, envelope{
-		Success: true, Output: o.output, FilesAffected: append([]string{}, o.files...),
-		ExecutionTimeMS: took.Milliseconds(), Metadata: o.metadata,
-	})
-	return r.Affecting(o.files...)
+	return o.result(o.output, envelope{
+		Success: true, Output: o.output, FilesAffected: append([]string{}, o.Files...),
+		ExecutionTimeMS: time.Since(c.Started).Milliseconds(), Metadata: o.metadata,
+	}).Affecting(o.Files...)
 }
 
 func failed(o *outcome, err *tool.Error, took time.Duration) *tool.Result {
@@ -61,37 +56,7 @@ func failed(o *outcome, err *tool.Error, took time.Duration) *tool.Result {
 }
 
 func (o *outcome) result(text string, e envelope) *tool.Result {
-	r := tool.Text(text)
+	r := o.On(tool.Text(text))
 	r.Structured = tool.MustMarshal(e)
-	r.Truncated, r.Artifacts, r.Metadata = o.truncated, o.artifacts, o.about
 	return r
-}
-
-// returns is the schema of the result object with the given metadata fields,
-// the properties of an object schema; "" for a tool that has none.
-func returns(metadata string) json.RawMessage {
-	if metadata != "" {
-		metadata = `
-    "metadata": {"type": "object", "description": "Facts about the outcome.", "properties": {` + metadata + `}},`
-	}
-	return json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "success": {"type": "boolean", "description": "Whether the call did what it was asked for."},
-    "output": {"type": "string", "description": "The outcome as text; empty on failure."},
-    "files_affected": {"type": "array", "items": {"type": "string"}, "description": "Files and directories that were created or changed, relative to the working directory."},
-    "execution_time_ms": {"type": "integer", "description": "How long the call took, in milliseconds."},` + metadata + `
-    "error": {
-      "type": "object",
-      "description": "Why the call failed.",
-      "properties": {
-        "code": {"type": "string", "description": "The kind of failure, for programs."},
-        "message": {"type": "string", "description": "What happened."},
-        "suggestion": {"type": "string", "description": "What to do next."}
-      },
-      "required": ["code", "message", "suggestion"]
-    }
-  },
-  "required": ["success", "output", "files_affected", "execution_time_ms"]
-}`)
 }

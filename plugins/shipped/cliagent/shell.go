@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // shell is what runs commands: a program and its arguments before the command.
@@ -39,10 +40,7 @@ func isNoShell(path string) bool {
 }
 
 func (s shell) argv(command string) []string {
-	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
-		command = " " + command // or it would be the shell's own option
-	}
-	return append(slices.Clone(s), command)
+	return append(slices.Clone(s), kit.ShellArgument(command))
 }
 
 // notFoundExit is the exit code by which shells tell that a command does not

@@ -2,15 +2,13 @@ package cliagent
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -18,8 +16,6 @@ const (
 	// timeoutExit is the exit code of a command that was ended for time, as
 	// the program timeout has it.
 	timeoutExit = 124
-	// stopTime is how long ending a command may take after its time is up.
-	stopTime = 15 * time.Second
 )
 
 type terminalParams struct {
@@ -32,39 +28,6 @@ type terminalMetadata struct {
 	StdoutLines int64 `json:"stdout_lines"`
 	StderrLines int64 `json:"stderr_lines"`
 }
-
-func runInTerminal(deps Deps) tool.Tool {
-	return planned(newTool(deps, &tool.Definition{
-		Name:  "run_in_terminal",
-		Title: "Run a shell command",
-		Description: "Runs a command in the user's shell, in the working directory, without input. When its time is up, the command and everything it started is ended, " +
-			"and the error shows what was printed until then. Long output is cut in the middle, and says where the whole is. " +
-			"Returns: what the command printed, and in metadata exit_code, stdout_lines and stderr_lines.",
-		Category:   "terminal",
-		Parameters: json.RawMessage(terminalParameters),
-		Returns: returns(`
-      "exit_code": {"type": "integer", "description": "The command's exit code; 124 when it was ended for time."},
-      "stdout_lines": {"type": "integer", "description": "Lines on standard output."},
-      "stderr_lines": {"type": "integer", "description": "Lines on standard error."}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.ShellExec},
-		Timeout:     maxCommandSeconds*time.Second + stopTime,
-		Examples: []tool.Example{
-			{Params: json.RawMessage(`{"command":"git status"}`)},
-			{Description: "With more time", Params: json.RawMessage(`{"command":"make test","timeout_seconds":300}`)},
-		},
-	}, runCommand), planCommand)
-}
-
-const terminalParameters = `{
-  "type": "object",
-  "properties": {
-    "command": {"type": "string", "description": "The command line.", "minLength": 1},
-    "timeout_seconds": {"type": "integer", "description": "How long it may run, in seconds.", "minimum": 1, "maximum": 300, "default": 30}
-  },
-  "required": ["command"],
-  "additionalProperties": false
-}`
 
 func (p terminalParams) check() error {
 	if strings.TrimSpace(p.Command) == "" {
@@ -91,9 +54,12 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 		return nil, err
 	}
 	sh := shellOf(deps)
-	c := p.process(deps, call, sh)
 	o := &outcome{}
-	c.Prepare = deps.prepare(&o.about)
+	c := proc.Command{
+		Argv: sh.argv(p.Command), Dir: deps.Workspace.Root(), Env: proc.Environ(nil),
+		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
+	}
+	c.Spill(c.Dir, call.ArtifactDir, call.Step)
 	started := time.Now()
 	ended, err := proc.Run(ctx, c)
 	if err != nil {
@@ -104,37 +70,11 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 	return o, p.failure(deps, sh, ended)
 }
 
-func (p terminalParams) process(deps Deps, call *tool.Call, sh shell) proc.Command {
-	c := proc.Command{
-		Argv:      sh.argv(p.Command),
-		Dir:       deps.Workspace.Root(),
-		Env:       proc.Environ(nil),
-		Timeout:   time.Duration(p.Timeout) * time.Second,
-		Cap:       deps.OutputCap,
-		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
-	}
-	if call.ArtifactDir != "" {
-		c.SpillDir = filepath.Join(call.ArtifactDir, "logs")
-		if rel, err := filepath.Rel(c.Dir, c.SpillDir); err == nil && filepath.IsLocal(rel) {
-			c.SpillRoot = c.Dir
-		}
-	}
-	return c
-}
-
 // report fills the outcome with what a success and a failure have in common.
 func (p terminalParams) report(o *outcome, ended *proc.Result) {
 	o.metadata = terminalMetadata{exitCode(ended), ended.Stdout.Lines, ended.Stderr.Lines}
-	o.truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
+	o.Ran(ended)
 	o.output = "Command output:\n" + section("", ended.Stdout.String()) + section("Error output:\n", ended.Stderr.String())
-	for _, stream := range []struct {
-		name string
-		proc.Output
-	}{{"stdout", ended.Stdout}, {"stderr", ended.Stderr}} {
-		if stream.Path != "" {
-			o.artifacts = append(o.artifacts, tool.Artifact{Name: stream.name, Path: stream.Path, Bytes: stream.PathBytes})
-		}
-	}
 }
 
 // section gives text under a heading, ending in one newline; nothing for
@@ -172,19 +112,10 @@ func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 		return tool.Errorf(codeCommandNotFound, "Command '%s' not found%s", name, strings.TrimSuffix(rest, "\n")).
 			Suggest("Check the spelling, or install %s.", name)
 	}
-	return tool.Errorf(codeCommandFailed, "Command failed with exit code %d:%s", ended.ExitCode, streams("\n", stderr, stdout)).
-		Suggest("%s", deps.advise(ended, "Read what it printed, correct the command and try again.")).
+	return tool.Errorf(codeCommandFailed, "Command failed with exit code %d:%s", ended.ExitCode,
+		streams("\n", stderr, stdout)).
+		Suggest("%s", kit.Advise(deps.Denied, ended, "Read what it printed, correct the command and try again.")).
 		With("exit_code", ended.ExitCode)
-}
-
-// advise puts what the sandbox is behind before other advice.
-func (d Deps) advise(ended *proc.Result, next string) string {
-	if d.Denied != nil {
-		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
-			return said + " " + next
-		}
-	}
-	return next
 }
 
 // streams puts standard error first and standard output under a heading.
@@ -207,7 +138,8 @@ func remember(ctx context.Context, call *tool.Call, p terminalParams, started ti
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := call.State(tool.SessionScope).Set(ctx, lastCommandKey, tool.MustMarshal(last)); err != nil && call.Host != nil {
+	if err := call.State(tool.SessionScope).Set(ctx, lastCommandKey, tool.MustMarshal(last)); err != nil &&
+		call.Host != nil {
 		call.Log(ctx, slog.LevelWarn, "the command was not remembered", slog.Any("error", err))
 	}
 }

@@ -4,26 +4,57 @@ package files
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
+	"os/exec"
 	"slices"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
 	"github.com/toolhost/toolhost/host/workspace"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Version is the plugin's version.
 const Version = "1.0.0"
 
+// deps are what the tools work with.
+type deps struct {
+	workspace *workspace.Workspace
+	// settings confine the programs that they run, reading those that only look.
+	settings sandbox.Settings
+	reading  func(*exec.Cmd) error
+}
+
 // New makes the tools for a workspace. With nil they can be described and not
 // called. The programs that they run are confined as settings say.
 func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
+	c, d := speech(), deps{workspace: ws, settings: settings}
+	if ws != nil {
+		d.reading = settings.ConfineReading(ws.Root())
+	}
 	return []tool.Tool{
-		readFile(ws), listFiles(ws), writeFile(ws), appendFile(ws), deleteFile(ws),
-		ripgrep(ws, settings), glob(ws), gitDiff(ws, settings),
+		kit.Tool(c, d, "read_file", runRead, nil), kit.Tool(c, d, "list_files", runList, nil),
+		kit.Tool(c, d, "write_file", runWrite, planWrite), kit.Tool(c, d, "append_file", runAppend, planAppend),
+		kit.Tool(c, d, "delete_file", runDelete, planDelete), kit.Tool(c, d, "rg", runRipgrep, nil),
+		kit.Tool(c, d, "glob", runGlob, nil), kit.Tool(c, d, "git_diff", runGitDiff, nil),
+	}
+}
+
+//go:embed tools
+var definitionFiles embed.FS
+
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return kit.Read(definitionFiles, nil) })
+
+// speech is that of the host: a call comes to a result, and errors are the
+// host's to show.
+func speech() *kit.Contract[deps, *tool.Result] {
+	return &kit.Contract[deps, *tool.Result]{
+		Definitions: definitions(),
+		Workspace:   func(d *deps) **workspace.Workspace { return &d.workspace },
+		Success:     func(_ kit.Call, r *tool.Result) *tool.Result { return r },
 	}
 }
 
@@ -33,7 +64,8 @@ type config struct {
 	Confine sandbox.Settings `json:"confine"`
 }
 
-const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema + `},"additionalProperties":false}`
+const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema +
+	`},"additionalProperties":false}`
 
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin {
@@ -47,7 +79,7 @@ func Plugin() sdk.Plugin {
 			if err := env.Decode(&c); err != nil {
 				return nil, err
 			}
-			ws, err := contract.OpenWorkspace(env.Workspace, c.Confine)
+			ws, err := kit.OpenWorkspace(env.Workspace, c.Confine)
 			if err != nil {
 				return nil, err
 			}
@@ -55,41 +87,4 @@ func Plugin() sdk.Plugin {
 			return New(ws, c.Confine), nil
 		},
 	}
-}
-
-// fileTool is a tool that works in a workspace.
-type fileTool struct {
-	workspace  *workspace.Workspace
-	definition *tool.Definition
-	run        func(context.Context, *workspace.Workspace, *tool.Call) (*tool.Result, error)
-}
-
-// Definition implements tool.Tool.
-func (t *fileTool) Definition() *tool.Definition { return t.definition }
-
-// Call implements tool.Tool.
-func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	if t.workspace == nil {
-		return nil, contract.NoWorkspace(call.Tool)
-	}
-	ctx, ws := undo.ForCall(ctx, t.workspace, call)
-	return t.run(ctx, ws, call)
-}
-
-// plannedTool is a file tool that can say what it would change.
-type plannedTool struct {
-	*fileTool
-	plan func(context.Context, *workspace.Workspace, *tool.Call) (*tool.Plan, error)
-}
-
-// Plan implements tool.Planner.
-func (t *plannedTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	if t.workspace == nil {
-		return nil, contract.NoWorkspace(call.Tool)
-	}
-	return t.plan(ctx, t.workspace, call)
-}
-
-func example(description, params string) tool.Example {
-	return tool.Example{Description: description, Params: json.RawMessage(params)}
 }

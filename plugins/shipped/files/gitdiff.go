@@ -2,10 +2,8 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"os/exec"
 	"slices"
-	"time"
 
 	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/proc"
@@ -14,27 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-func gitDiff(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
-	run := func(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-		return runGitDiff(ctx, ws, settings, call)
-	}
-	return &fileTool{workspace: ws, run: run, definition: &tool.Definition{
-		Name:     "git_diff",
-		Title:    "Show unstaged changes",
-		Category: "git",
-		Description: "Show what has been changed in the workspace since it was last staged or committed, as git diff does. " +
-			"Staged changes and files that git does not know are not shown. Programs that the repository's own configuration names are not run. " +
-			"Returns: a unified diff, or the text \"No changes found in working directory\".",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     commandTimeout + 10*time.Second, // git ends first, and what it printed is kept
-		Idempotent:  true,
-		Examples:    []tool.Example{example("See what was changed.", `{}`)},
-	}}
-}
-
-func runGitDiff(ctx context.Context, ws *workspace.Workspace, settings sandbox.Settings, call *tool.Call) (*tool.Result, error) {
+func runGitDiff(ctx context.Context, d deps, call *tool.Call, _ struct{}) (*tool.Result, error) {
+	ws := d.workspace
 	path, err := proc.LookPath("git", ws.Root())
 	if err != nil {
 		return nil, err
@@ -43,11 +22,13 @@ func runGitDiff(ctx context.Context, ws *workspace.Workspace, settings sandbox.S
 	if err != nil {
 		return nil, err
 	}
-	git := program{workspace: ws, path: path, prepare: confineGit(ws, settings, top)}
-	g := &gitread.Git{Top: top, Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
-		return git.run(ctx, call, args, env)
-	}}
-	ended, err := g.Run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short",
+	git := program{workspace: ws, path: path, prepare: confineGit(ws, d.settings, top)}
+	g := &gitread.Git{Top: top,
+		Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
+			return git.run(ctx, call, args, env)
+		}}
+	ended, err := g.Run(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty",
+		"--submodule=short",
 		"--src-prefix=a/", "--dst-prefix=b/", "--relative", "--", ".")
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,25 +9,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
-
-func glob(ws *workspace.Workspace) tool.Tool {
-	return &fileTool{workspace: ws, run: runGlob, definition: &tool.Definition{
-		Name:     "glob",
-		Title:    "Find files by name",
-		Category: "search",
-		Description: "Find files and directories whose path matches a pattern: * and ? within a name, ** across directories, " +
-			"[a-z] for a set, {a,b} for alternatives. What .gitignore excludes is left out, and so are .git and, unless the pattern begins with it, .agent. " +
-			"Returns: a JSON array of paths relative to the workspace, sorted, or the text \"No matches found\".",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The pattern, relative to the workspace, such as *.go or **/*.md."}},"required":["pattern"],"additionalProperties":false}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Idempotent:  true,
-		Examples: []tool.Example{
-			example("Find the Go files of the top directory.", `{"pattern":"*.go"}`),
-			example("Find all Markdown files.", `{"pattern":"**/*.md"}`),
-		},
-	}}
-}
 
 // ownState begins the names of toolhost's database and what lies beside it.
 const ownState = ".agent/state.db"
@@ -40,18 +20,16 @@ func ownDirs() []string {
 	return []string{".agent", ".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
 }
 
-func runGlob(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-	var in struct {
-		Pattern string `json:"pattern"`
-	}
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+type globInput struct {
+	Pattern string `json:"pattern"`
+}
+
+func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Result, error) {
 	if in.Pattern == "" {
 		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
 			Suggest("Give a pattern such as **/*.go.")
 	}
-	names, err := ws.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: ownDirs()})
+	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: ownDirs()})
 	if err != nil {
 		return nil, err
 	}

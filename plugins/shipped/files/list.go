@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"path"
 	"strings"
 
@@ -10,42 +9,20 @@ import (
 	"github.com/toolhost/toolhost/host/workspace"
 )
 
-func listFiles(ws *workspace.Workspace) tool.Tool {
-	return &fileTool{workspace: ws, run: runList, definition: &tool.Definition{
-		Name:     "list_files",
-		Title:    "List files",
-		Category: "file",
-		Description: "List everything below a directory, hidden files too, without .git and .agent. " +
-			"Of a tree that is too large to show, the upper levels are listed. " +
-			"Returns: a JSON array of paths, relative to the listed directory and sorted; those of directories end in a slash.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Path of the directory, relative to the workspace. Left out, it is the workspace itself.","default":""}},"additionalProperties":false}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Idempotent:  true,
-		Examples: []tool.Example{
-			example("List the workspace.", `{}`),
-			example("List the directory agent.", `{"path":"agent"}`),
-		},
-	}}
-}
-
-func runList(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-	var in pathInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
+func runList(ctx context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Result, error) {
 	if in.Path == "" {
 		in.Path = "."
 	}
-	dir, err := listedDir(ws, in.Path)
+	dir, err := listedDir(d.workspace, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	var found levels
-	err = ws.Walk(ctx, in.Path, workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", ".agent"}}, func(e workspace.Entry) error {
-		found.add(relativeTo(dir, e))
-		return nil
-	})
+	err = d.workspace.Walk(ctx, in.Path, workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", ".agent"}},
+		func(e workspace.Entry) error {
+			found.add(relativeTo(dir, e))
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}

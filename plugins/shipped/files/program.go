@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // program is one that tools run in the workspace.
@@ -22,19 +22,10 @@ type program struct {
 
 func (p program) run(ctx context.Context, call *tool.Call, args []string, env map[string]string) (*proc.Result, error) {
 	c := proc.Command{
-		Argv:      append([]string{p.path}, args...),
-		Dir:       p.workspace.Root(),
-		Env:       proc.Environ(env),
-		Timeout:   commandTimeout,
-		Prepare:   p.prepare,
-		SpillName: fmt.Sprintf("tool_step_%04d", call.Step),
+		Argv: append([]string{p.path}, args...), Dir: p.workspace.Root(), Env: proc.Environ(env),
+		Timeout: commandTimeout, Prepare: p.prepare,
 	}
-	if call.ArtifactDir != "" {
-		c.SpillDir = filepath.Join(call.ArtifactDir, "logs")
-		if rel, err := filepath.Rel(c.Dir, c.SpillDir); err == nil && filepath.IsLocal(rel) {
-			c.SpillRoot = c.Dir
-		}
-	}
+	c.Spill(c.Dir, call.ArtifactDir, call.Step)
 	return proc.Run(ctx, c)
 }
 
@@ -59,10 +50,9 @@ func report(name string, p *proc.Result, succeeded func(code int) bool) (*tool.R
 	if p.Stderr.Bytes > 0 {
 		text += "stderr:\n" + p.Stderr.String()
 	}
-	r := tool.Text(text)
-	r.Truncated = p.Stdout.Truncated() || p.Stderr.Truncated()
-	r.Artifacts = artifacts(p)
-	return r, nil
+	var o kit.Outcome
+	o.Ran(p)
+	return o.On(tool.Text(text)), nil
 }
 
 func failure(code tool.Code, p *proc.Result, message string) *tool.Error {
@@ -75,18 +65,4 @@ func failure(code tool.Code, p *proc.Result, message string) *tool.Error {
 	}
 	return tool.Errorf(code, "%s", message).
 		With("exit_code", p.ExitCode).With("stdout", stdout).With("stderr", stderr)
-}
-
-// artifacts are the files that hold output too long to show.
-func artifacts(p *proc.Result) []tool.Artifact {
-	var files []tool.Artifact
-	for _, o := range []struct {
-		name string
-		proc.Output
-	}{{"stdout", p.Stdout}, {"stderr", p.Stderr}} {
-		if o.Path != "" {
-			files = append(files, tool.Artifact{Name: o.name, Path: o.Path, Bytes: o.PathBytes})
-		}
-	}
-	return files
 }

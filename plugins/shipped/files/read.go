@@ -2,43 +2,21 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 // readLimit is the largest file, in bytes, that read_file shows.
 const readLimit = 10 << 20
 
-func readFile(ws *workspace.Workspace) tool.Tool {
-	return &fileTool{workspace: ws, run: runRead, definition: &tool.Definition{
-		Name:     "read_file",
-		Title:    "Read file",
-		Category: "file",
-		Description: "Read a whole text file as it is, without line numbers. Fails for a directory (use list_files), " +
-			"a missing file, a binary file and one of more than 10 MiB (use head, tail or rg). " +
-			"Returns: the content of the file.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"Path of the file, relative to the workspace."}},"required":["path"],"additionalProperties":false}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Idempotent:  true,
-		Examples:    []tool.Example{example("Read the README.", `{"path":"README.md"}`)},
-	}}
-}
-
 type pathInput struct {
 	Path string `json:"path"`
 }
 
-func runRead(_ context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-	var in pathInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
-	data, _, err := ws.ReadFile(in.Path, readLimit)
+func runRead(_ context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Result, error) {
+	data, _, err := d.workspace.ReadFile(in.Path, readLimit)
 	switch tool.CodeOf(err) {
 	case "":
 	case tool.IsDirectory:
@@ -68,7 +46,7 @@ func readable(data []byte) (string, error) {
 	case textedit.UTF8:
 		return string(data), nil
 	case textedit.Bytes:
-		return contract.Shown(data), nil
+		return lines.Shown(data), nil
 	}
 	return text.String(), nil
 }

@@ -2,14 +2,11 @@ package files
 
 import (
 	"context"
-	"encoding/json"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
 )
@@ -17,47 +14,17 @@ import (
 // commandTimeout bounds a run of rg or git.
 const commandTimeout = time.Minute
 
-func ripgrep(ws *workspace.Workspace, settings sandbox.Settings) tool.Tool {
-	var prepare func(*exec.Cmd) error
-	if ws != nil {
-		prepare = settings.ConfineReading(ws.Root())
-	}
-	run := func(ctx context.Context, ws *workspace.Workspace, call *tool.Call) (*tool.Result, error) {
-		return runRipgrep(ctx, program{workspace: ws, prepare: prepare}, call)
-	}
-	return &fileTool{workspace: ws, run: run, definition: &tool.Definition{
-		Name:     "rg",
-		Title:    "Search in files",
-		Category: "search",
-		Description: "Search the files of the workspace with ripgrep, by a regular expression (by a plain text with -F). " +
-			"Files that .gitignore excludes, hidden and binary ones are passed over unless an option says otherwise. " +
-			"Options come in args, written as for a shell, and so do the files and directories to search. " +
-			"Options that run programs or read outside the workspace are refused. " +
-			"Of a line of more than 2000 bytes the beginning is shown; --max-columns=0 shows all of it. " +
-			"Returns: the matching lines as path:line:text, ordered by path, or the text \"No matches found\".",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"pattern":{"type":"string","description":"The regular expression to search for, in Rust syntax."},"args":{"type":"string","description":"Options and paths for ripgrep, such as: --ignore-case -g '*.go' src","default":""}},"required":["pattern"],"additionalProperties":false}`),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     commandTimeout + 10*time.Second, // rg ends first, and what it printed is kept
-		Idempotent:  true,
-		Examples:    []tool.Example{example("Search for the word error in any case.", `{"pattern":"error","args":"--ignore-case"}`)},
-	}}
-}
-
 type ripgrepInput struct {
 	Pattern string `json:"pattern"`
 	Args    string `json:"args"`
 }
 
-func runRipgrep(ctx context.Context, rg program, call *tool.Call) (*tool.Result, error) {
-	var in ripgrepInput
-	if err := call.Decode(&in); err != nil {
-		return nil, err
-	}
-	args, err := ripgrepArgs(ctx, rg.workspace, in)
+func runRipgrep(ctx context.Context, d deps, call *tool.Call, in ripgrepInput) (*tool.Result, error) {
+	args, err := ripgrepArgs(ctx, d.workspace, in)
 	if err != nil {
 		return nil, err
 	}
+	rg := program{workspace: d.workspace, prepare: d.reading}
 	if rg.path, err = proc.LookPath("rg", rg.workspace.Root()); err != nil {
 		return nil, err
 	}

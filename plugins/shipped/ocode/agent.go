@@ -2,14 +2,12 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/background"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 type agentParams struct {
@@ -17,49 +15,6 @@ type agentParams struct {
 	Type   string `json:"agent_type"`
 	Task   string `json:"task"`
 	ID     string `json:"agent_id"`
-}
-
-func agent(deps Deps) tool.Tool {
-	return newTool(deps, spec[agentParams]{
-		Definition: tool.Definition{
-			Name:  "agent",
-			Title: "Delegate to agents",
-			Description: "Has other agents work on tasks, as programs of their own that the operator has configured for each type, or for all. " +
-				"create makes an agent of a type; delegate gives a task to an agent, or to a new one of a type, and does not wait for it; status tells how it goes and what it has said; list shows the agents of the session; terminate ends one with all that it has started. " +
-				"Returns: what was done or found, and in metadata agent_id, agent_type, state, and for list agents.",
-			Category:    "integration",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.ShellExec},
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"action":"create","agent_type":"reviewer"}`)},
-				{Params: json.RawMessage(`{"action":"delegate","agent_id":"reviewer-1","task":"Look for races in server.go."}`)},
-				{Params: json.RawMessage(`{"action":"status","agent_id":"reviewer-1"}`)},
-				{Params: json.RawMessage(`{"action":"list"}`)},
-				{Params: json.RawMessage(`{"action":"terminate","agent_id":"reviewer-1"}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "action", Type: "string", Required: true, Enum: registry.Strings("create", "delegate", "list", "status", "terminate"), Description: "What to do."},
-			{Name: "agent_type", Type: "string", Enum: registry.Strings("reviewer", "coder", "tester", "analyzer", "general"), Description: "The type of a new agent; general when left out."},
-			{Name: "task", Type: "string", Description: "What the agent is to do, for delegate."},
-			{Name: "agent_id", Type: "string", Description: "The agent, as create or delegate named it."},
-		},
-		facts: `"agent_id":{"type":"string","description":"The agent."},` +
-			`"agent_type":{"type":"string","description":"Its type."},` +
-			`"state":{"type":"string","enum":["idle","running","completed","failed","timed_out","terminated","lost"],"description":"What it is doing, or how its task ended."},` +
-			`"task":{"type":"string","description":"What it was given to do last."},` +
-			`"task_id":{"type":"string","description":"The background task that its process is."},` +
-			`"exit_code":{"type":"integer","description":"How its program ended."},` +
-			`"created":{"type":"string","description":"When it was made."},` +
-			`"started":{"type":"string","description":"When its task began."},` +
-			`"ended":{"type":"string","description":"When its task ended."},` +
-			`"stderr":{"type":"string","description":"What its program said on standard error."},` +
-			`"agents":{"type":"array","items":{"type":"object"},"description":"The agents of the session."},` +
-			`"count":{"type":"integer","description":"How many agents there are."},` +
-			`"agent_types":{"type":"array","items":{"type":"string"},"description":"The types that can be made here."}`,
-		aliases: aliases{{"task_description", "task", nil}},
-		run:     runAgent,
-	})
 }
 
 func runAgent(ctx context.Context, deps Deps, call *tool.Call, p agentParams) (*outcome, error) {
@@ -119,7 +74,8 @@ func (p agentParams) delegate(ctx context.Context, deps Deps, call *tool.Call) (
 		return nil, err
 	}
 	if p.ID != "" && p.Type != "" && p.Type != a.Type {
-		return nil, invalid("Leave agent_type out, or leave agent_id out to have a new agent made.", "Agent %s is a %s, not a %s", a.ID, a.Type, p.Type)
+		return nil, invalid("Leave agent_type out, or leave agent_id out to have a new agent made.",
+			"Agent %s is a %s, not a %s", a.ID, a.Type, p.Type)
 	}
 	task, err := a.start(ctx, deps, call, p.Task)
 	if err != nil && p.ID == "" {
@@ -149,7 +105,7 @@ func (a *agentRecord) tell(deps Deps) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.truncated = printed.Stdout.Truncated() || printed.Stderr.Truncated()
+	o.Truncated = printed.Stdout.Truncated() || printed.Stderr.Truncated()
 	o.set("stderr", strings.ToValidUTF8(printed.Stderr.String(), "\uFFFD"))
 	if text := printed.Stdout.String(); text != "" {
 		o.output += ". It has said:\n" + text
@@ -211,7 +167,8 @@ func listAgents(ctx context.Context, deps Deps, call *tool.Call) (*outcome, erro
 		}
 		lines, list = append(lines, line), append(list, a.facts(task))
 	}
-	o := &outcome{output: strings.Join(lines, "\n"), metadata: facts{"count": len(list), "agents": list, "agent_types": deps.agentTypes()}}
+	o := &outcome{output: strings.Join(lines, "\n"),
+		metadata: facts{"count": len(list), "agents": list, "agent_types": deps.agentTypes()}}
 	if len(list) == 0 {
 		o.output = "No agents"
 	}

@@ -94,7 +94,8 @@ func loadAgent(ctx context.Context, call *tool.Call, id string) (*agentRecord, e
 		return nil, err
 	}
 	if !ok {
-		return nil, tool.Errorf(tool.NotFound, "Agent not found: %s", id).Suggest("Action list shows the agents of this session.")
+		return nil, tool.Errorf(tool.NotFound, "Agent not found: %s", id).
+			Suggest("Action list shows the agents of this session.")
 	}
 	a := new(agentRecord)
 	if err := json.Unmarshal(raw, a); err != nil {

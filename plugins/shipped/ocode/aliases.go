@@ -19,6 +19,37 @@ type alias struct {
 	convert func(old json.RawMessage, all map[string]json.RawMessage) (json.RawMessage, bool)
 }
 
+// oldNames are the aliases of each tool.
+func oldNames() map[string]aliases {
+	return map[string]aliases{
+		"file_read": {
+			{"limit", "end_line", endOfLimit},
+			{"offset", "start_line", firstLine},
+			{"file_path", "path", nil},
+		},
+		"file_write": {{"file_path", "path", nil}},
+		"file_edit": {
+			{"file_path", "path", nil},
+			{"search_pattern", "old_text", nil}, {"old_string", "old_text", nil},
+			{"replacement", "new_text", nil}, {"new_string", "new_text", nil},
+		},
+		"file_ops": {{"path", "source", nil}, {"src", "source", nil}, {"dest", "destination", nil},
+			{"dst", "destination", nil}},
+		"grep":         {{"case_sensitive", "ignore_case", negated}},
+		"diff":         {{"file1", "source1", nil}, {"file2", "source2", nil}},
+		"bash":         {{"env_vars", "env", nil}, {"cwd", "working_dir", nil}},
+		"test_runner":  {{"pattern", "path", nil}, {"test_path", "path", nil}},
+		"think":        {{"topic", "task", nil}, {"thinking_type", "approach", oldThinking}},
+		"memory_write": {{"", "value", nothingToStore}},
+		"json_yaml":    {{"source", "input", nil}, {"pretty", "output_format", prettyOutput}},
+		"mcp": {
+			{"server_name", "server", nil}, {"tool_name", "method", nil}, {"resource_uri", "method", nil},
+			{"tool_arguments", "params", nil},
+		},
+		"agent": {{"task_description", "task", nil}},
+	}
+}
+
 // rename tells that a parameter was given by its old name.
 type rename struct {
 	Old string `json:"old"`
@@ -40,7 +71,8 @@ func (a aliases) normalize(params json.RawMessage) json.RawMessage {
 	var renamed []rename
 	for _, one := range a {
 		if one.apply(all) && one.old != "" {
-			renamed = append(renamed, rename{one.old, one.new, fmt.Sprintf("%s is the name of version 1.x; use %s.", one.old, one.new)})
+			renamed = append(renamed,
+				rename{one.old, one.new, fmt.Sprintf("%s is the name of version 1.x; use %s.", one.old, one.new)})
 		}
 	}
 	if renamed != nil {
@@ -66,20 +98,18 @@ func (a alias) apply(all map[string]json.RawMessage) bool {
 }
 
 // separate takes out of the parameters what normalize put there.
-func separate(call *tool.Call) (*tool.Call, []rename) {
-	if !bytes.Contains(call.Params, []byte(renamedKey)) {
-		return call, nil
+func separate(params json.RawMessage) (json.RawMessage, []rename) {
+	if !bytes.Contains(params, []byte(renamedKey)) {
+		return params, nil
 	}
 	var all map[string]json.RawMessage
-	if json.Unmarshal(call.Params, &all) != nil || all[renamedKey] == nil {
-		return call, nil
+	if json.Unmarshal(params, &all) != nil || all[renamedKey] == nil {
+		return params, nil
 	}
 	var renamed []rename
 	if json.Unmarshal(all[renamedKey], &renamed) != nil {
-		return call, nil
+		return params, nil
 	}
 	delete(all, renamedKey)
-	own := *call
-	own.Params = tool.MustMarshal(all)
-	return &own, renamed
+	return tool.MustMarshal(all), renamed
 }

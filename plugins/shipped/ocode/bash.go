@@ -2,10 +2,7 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -14,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 const (
@@ -29,40 +26,6 @@ type bashParams struct {
 	WorkingDir string         `json:"working_dir"`
 	Timeout    schema.Integer `json:"timeout"`
 	Env        map[string]any `json:"env"`
-}
-
-func bash(deps Deps) tool.Tool {
-	return newTool(deps, spec[bashParams]{
-		Definition: tool.Definition{
-			Name:  "bash",
-			Title: "Run a command",
-			Description: "Runs a command line in a shell, in the workspace or a directory of it, confined as the operator says. Its standard input is empty. " +
-				"Variables that the env tool has set in this session are there. A command that runs longer than timeout is ended with everything that it started. " +
-				"Returns: what it printed, and in metadata exit_code, stdout, stderr and duration in seconds; a command that fails is an error with the same.",
-			Category:    "system",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.ShellExec},
-			Timeout:     maxSeconds*time.Second + stopTime,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"command":"git log --oneline -5"}`)},
-				{Description: "Elsewhere, with more time and a variable", Params: json.RawMessage(`{"command":"make test","working_dir":"server","timeout":300,"env":{"CI":"1"}}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "command", Type: "string", Required: true, Description: "The command line."},
-			{Name: "working_dir", Type: "string", Description: "The directory to run it in, relative to the workspace; the workspace itself when left out."},
-			{Name: "timeout", Type: "integer", Default: 30, Description: "How long it may run, in seconds, up to 3600."},
-			{Name: "env", Type: "object", Description: "Further environment variables, as names and values.", Secret: true},
-		},
-		facts: `"exit_code":{"type":"integer","description":"The exit code; 124 when it was ended for time."},` +
-			`"stdout":{"type":"string","description":"What it printed."},` +
-			`"stderr":{"type":"string","description":"What it printed on standard error."},` +
-			`"duration":{"type":"number","description":"How long it ran, in seconds."},` +
-			`"working_dir":{"type":"string","description":"Where it ran."}`,
-		aliases: aliases{{"env_vars", "env", nil}, {"cwd", "working_dir", nil}},
-		run:     runBash,
-		plan:    planBash,
-	})
 }
 
 func (p bashParams) check() error {
@@ -126,34 +89,17 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 		return nil, err
 	}
 	o := &outcome{metadata: facts{"working_dir": dir}}
-	c := deps.command(call, append(deps.shell(), guarded(p.Command)), dir, &o.about)
-	c.Env, c.Timeout = proc.Environ(env), time.Duration(p.Timeout)*time.Second
+	c := proc.Command{
+		Argv: append(deps.shell(), kit.ShellArgument(p.Command)), Dir: dir, Env: proc.Environ(env),
+		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
+	}
+	c.Spill(deps.Workspace.Root(), call.ArtifactDir, call.Step)
 	ended, err := proc.Run(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	p.report(o, ended)
 	return o, p.failure(deps, ended)
-}
-
-// command is one that a tool runs; what is said of its confinement goes into
-// about.
-func (d Deps) command(call *tool.Call, argv []string, dir string, about *map[string]any) proc.Command {
-	c := proc.Command{Argv: argv, Dir: dir, Env: proc.Environ(nil), Cap: d.OutputCap, SpillName: fmt.Sprintf("tool_step_%04d", call.Step)}
-	if call.ArtifactDir != "" {
-		c.SpillDir = filepath.Join(call.ArtifactDir, "logs")
-		if rel, err := filepath.Rel(d.Workspace.Root(), c.SpillDir); err == nil && filepath.IsLocal(rel) {
-			c.SpillRoot = d.Workspace.Root()
-		}
-	}
-	if d.Prepare != nil {
-		c.Prepare = func(cmd *exec.Cmd) error {
-			said, err := d.Prepare(cmd)
-			*about = said
-			return err
-		}
-	}
-	return c
 }
 
 // shell is what runs command lines.
@@ -172,14 +118,6 @@ func (d Deps) shell() []string {
 		}
 	}
 	return []string{"/bin/sh", "-c"}
-}
-
-// guarded keeps a command line from being the shell's own option.
-func guarded(command string) string {
-	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
-		return " " + command
-	}
-	return command
 }
 
 // environment is what the command gets beyond the usual: the session's
@@ -213,15 +151,7 @@ func (p bashParams) report(o *outcome, ended *proc.Result) {
 	if stderr != "" {
 		o.output = paragraph(stdout) + "stderr:\n" + stderr
 	}
-	o.truncated = ended.Stdout.Truncated() || ended.Stderr.Truncated()
-	for _, stream := range []struct {
-		name string
-		proc.Output
-	}{{"stdout", ended.Stdout}, {"stderr", ended.Stderr}} {
-		if stream.Path != "" {
-			o.artifacts = append(o.artifacts, tool.Artifact{Name: stream.name, Path: stream.Path, Bytes: stream.PathBytes})
-		}
-	}
+	o.Ran(ended)
 }
 
 // paragraph ends a text in a newline, unless there is none.
@@ -250,17 +180,7 @@ func (p bashParams) failure(deps Deps, ended *proc.Result) error {
 			Suggest("Give it more time with timeout (up to %d), or do less in one command.", maxSeconds)
 	case ended.ExitCode != 0:
 		return tool.Errorf(tool.CommandFailed, "Command failed with exit code %d%s", ended.ExitCode, printed).
-			Suggest("%s", deps.advise(ended, "Read what it printed, correct the command and try again."))
+			Suggest("%s", kit.Advise(deps.Denied, ended, "Read what it printed, correct the command and try again."))
 	}
 	return nil
-}
-
-// advise puts what the sandbox is behind before other advice.
-func (d Deps) advise(ended *proc.Result, next string) string {
-	if d.Denied != nil {
-		if said := d.Denied(ended.Stderr.String() + "\n" + ended.Stdout.String()); said != "" {
-			return said + " " + next
-		}
-	}
-	return next
 }

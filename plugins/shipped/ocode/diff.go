@@ -3,7 +3,6 @@ package ocode
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -11,9 +10,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
@@ -30,41 +28,6 @@ type diffParams struct {
 	Source2 string         `json:"source2"`
 	Unified bool           `json:"unified"`
 	Context schema.Integer `json:"context_lines"`
-}
-
-func diff(deps Deps) tool.Tool {
-	return newTool(deps, spec[diffParams]{
-		Definition: tool.Definition{
-			Name:  "diff",
-			Title: "Compare texts",
-			Description: "Compares two files, two texts, or a file with a text. A source that is the path of a file in the workspace means the file; any other is the text itself. " +
-				"The difference is unified, as diff -u prints it, or with unified false side by side, as diff -y does, with < and > for lines that one side alone has and | for changed ones. " +
-				"Returns: the difference, and in metadata identical, added, removed, and what each source was.",
-			Category:    "text_processing",
-			Risk:        tool.ReadOnly,
-			Permissions: []tool.Permission{tool.FileRead},
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Description: "Two files", Params: json.RawMessage(`{"source1":"old.txt","source2":"new.txt"}`)},
-				{Description: "Two texts beside each other", Params: json.RawMessage(`{"source1":"a\nb\n","source2":"a\nc\n","unified":false}`)},
-				{Description: "With one line of context", Params: json.RawMessage(`{"source1":"old.txt","source2":"new.txt","context_lines":1}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "source1", Type: "string", Required: true, Description: "The path of a file, or a text."},
-			{Name: "source2", Type: "string", Required: true, Description: "The path of a file, or a text."},
-			{Name: "unified", Type: "boolean", Default: true, Description: "Whether to give a unified difference; else the sources stand side by side."},
-			{Name: "context_lines", Type: "integer", Default: 3, Description: "How many unchanged lines to show around a change of a unified difference."},
-		},
-		facts: `"identical":{"type":"boolean","description":"Whether there is no difference."},` +
-			`"added":{"type":"integer","description":"Lines that the second source alone has."},` +
-			`"removed":{"type":"integer","description":"Lines that the first source alone has."},` +
-			`"source1_type":{"type":"string","enum":["file","string"],"description":"What the first source was."},` +
-			`"source2_type":{"type":"string","enum":["file","string"],"description":"What the second source was."}`,
-		aliases: aliases{{"file1", "source1", nil}, {"file2", "source2", nil}},
-		asks:    true,
-		run:     runDiff,
-	})
 }
 
 // compared is one of the two sources.
@@ -135,7 +98,8 @@ func source(deps Deps, name, given string) (*compared, error) {
 
 // namesPath tells a text that reads like a path.
 func namesPath(text string) bool {
-	return !strings.ContainsAny(text, " \t") && (strings.Contains(text, "/") || path.Ext(text) != "" && len(path.Ext(text)) < 8)
+	return !strings.ContainsAny(text, " \t") &&
+		(strings.Contains(text, "/") || path.Ext(text) != "" && len(path.Ext(text)) < 8)
 }
 
 func fileSource(deps Deps, given string, info fs.FileInfo) (*compared, error) {
@@ -170,11 +134,12 @@ func (p diffParams) compare(o *outcome, a, b *compared) {
 	if !p.Unified {
 		unified = textedit.SideBySide(a.data, b.data, sideBySideWidth)
 	}
-	o.output = contract.Shown([]byte(unified))
+	o.output = lines.Shown([]byte(unified))
 	if total := len(o.output); total > diffShown {
 		o.output = o.output[:strings.LastIndexByte(o.output[:diffShown], '\n')+1]
-		o.truncated = true
-		o.warn(fmt.Sprintf("the first %d of %d bytes are shown; compare smaller parts, or run diff with the bash tool", len(o.output), total))
+		o.Truncated = true
+		o.warn(fmt.Sprintf("the first %d of %d bytes are shown; compare smaller parts, or run diff with the bash tool",
+			len(o.output), total))
 	}
 }
 

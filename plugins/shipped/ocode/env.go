@@ -2,7 +2,6 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/dotenv"
 )
 
@@ -29,42 +27,6 @@ type envParams struct {
 	Name       string  `json:"name"`
 	Value      *string `json:"value"`
 	Persistent bool    `json:"persistent"`
-}
-
-func env(deps Deps) tool.Tool {
-	return newTool(deps, spec[envParams]{
-		Definition: tool.Definition{
-			Name:  "env",
-			Title: "Environment variables",
-			Description: "Reads and changes environment variables. Those that are set here hold for the commands of this session; with persistent they are also written to the .env file of the workspace, whose comments and order stay. " +
-				"get looks in the session, then in .env, then in what commands inherit; list shows all of them, and hides values that are likely secrets. With persistent, get, list and delete are about .env alone. " +
-				"Returns: the value, or lines of the form NAME=value, and in metadata source, count or names.",
-			Category:    "system",
-			Risk:        tool.SafeWrite,
-			Permissions: []tool.Permission{tool.EnvRead, tool.EnvWrite},
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"action":"get","name":"PATH"}`)},
-				{Params: json.RawMessage(`{"action":"set","name":"PORT","value":"8080","persistent":true}`)},
-				{Params: json.RawMessage(`{"action":"list"}`)},
-				{Params: json.RawMessage(`{"action":"delete","name":"PORT","persistent":true}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "action", Type: "string", Required: true, Enum: registry.Strings("get", "set", "list", "delete"), Description: "What to do."},
-			{Name: "name", Type: "string", Description: "The variable; not for list."},
-			{Name: "value", Type: "string", Description: "The value, for set.", Secret: true},
-			{Name: "persistent", Type: "boolean", Default: false, Description: "Whether it is about the .env file."},
-		},
-		facts: `"name":{"type":"string","description":"The variable."},` +
-			`"source":{"type":"string","enum":["session",".env","inherited"],"description":"Where the value is from."},` +
-			`"count":{"type":"integer","description":"How many variables there are."},` +
-			`"names":{"type":"array","items":{"type":"string"},"description":"The variables."},` +
-			`"file":{"type":"string","description":"The file that was changed."},` +
-			`"hidden":{"type":"integer","description":"How many values are hidden."}`,
-		asks: true,
-		run:  runEnv,
-	})
 }
 
 func runEnv(ctx context.Context, deps Deps, call *tool.Call, p envParams) (*outcome, error) {
@@ -96,11 +58,13 @@ func (p envParams) check(deps Deps) error {
 	case p.Name == "":
 		return invalid("Name the variable.", "Name is required for action %s", p.Action)
 	case !validName(p.Name):
-		return invalid("Use letters, digits and underscores, not beginning with a digit.", "Invalid variable name: %q", p.Name)
+		return invalid("Use letters, digits and underscores, not beginning with a digit.", "Invalid variable name: %q",
+			p.Name)
 	case p.Action == "set" && p.Value == nil:
 		return invalid("Give the value; an empty one is fine.", "Value is required for action set")
 	case p.Value != nil && len(p.Name)+len("=")+len(*p.Value) >= maxVariable:
-		return tool.Errorf(tool.TooLarge, "Invalid value of %s: it has %d bytes, and no program takes a variable of %d or more", p.Name, len(*p.Value), maxVariable).
+		return tool.Errorf(tool.TooLarge,
+			"Invalid value of %s: it has %d bytes, and no program takes a variable of %d or more", p.Name, len(*p.Value), maxVariable).
 			Suggest("Put it into a file, and the file's path into the variable.")
 	case p.Value != nil && strings.ContainsRune(*p.Value, 0):
 		return invalid("Give a value without it.", "Invalid value of %s: it contains a NUL byte", p.Name)
@@ -197,7 +161,8 @@ func (p envParams) list(ctx context.Context, deps Deps, call *tool.Call) (*outco
 		}
 		lines[i] = name + "=" + strings.ReplaceAll(value, "\n", `\n`)
 	}
-	o := &outcome{output: strings.Join(lines, "\n"), metadata: facts{"count": len(names), "names": append([]string{}, names...)}}
+	o := &outcome{output: strings.Join(lines, "\n"),
+		metadata: facts{"count": len(names), "names": append([]string{}, names...)}}
 	if len(names) == 0 {
 		o.output = "No variables"
 	}
@@ -209,7 +174,8 @@ func (p envParams) list(ctx context.Context, deps Deps, call *tool.Call) (*outco
 }
 
 func (p envParams) set(ctx context.Context, deps Deps, call *tool.Call) (*outcome, error) {
-	o := &outcome{output: fmt.Sprintf("Set %s for this session", p.Name), metadata: facts{"name": p.Name, "source": "session"}}
+	o := &outcome{output: fmt.Sprintf("Set %s for this session", p.Name),
+		metadata: facts{"name": p.Name, "source": "session"}}
 	if p.Persistent {
 		if err := p.save(deps.Workspace); err != nil {
 			return nil, err
@@ -217,7 +183,7 @@ func (p envParams) set(ctx context.Context, deps Deps, call *tool.Call) (*outcom
 		o.output = fmt.Sprintf("Set %s in %s", p.Name, envFile)
 		o.set("source", envFile)
 		o.set("file", envFile)
-		o.files = []string{envFile}
+		o.Files = []string{envFile}
 	}
 	if _, err := changeSession(ctx, call, p.Name, p.Value); err != nil {
 		if !p.Persistent {
@@ -266,7 +232,7 @@ func (p envParams) delete(ctx context.Context, deps Deps, call *tool.Call) (*out
 		if found {
 			o.set("source", envFile)
 			o.set("file", envFile)
-			o.files = []string{envFile}
+			o.Files = []string{envFile}
 		}
 	}
 	was, err := changeSession(ctx, call, p.Name, nil)

@@ -66,7 +66,8 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // secretName tells the name of a variable whose value is likely a secret.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
-	for _, part := range []string{"SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "PRIVATE", "CREDENTIAL", "ACCESS_KEY", "AUTH"} {
+	for _, part := range []string{"SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "PRIVATE",
+		"CREDENTIAL", "ACCESS_KEY", "AUTH"} {
 		if strings.Contains(name, part) {
 			return true
 		}

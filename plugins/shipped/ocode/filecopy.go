@@ -72,7 +72,8 @@ func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, fro
 }
 
 // collect reads what is to be copied.
-func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from, target string) (changes []workspace.Change, dirs []string, err error) {
+func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from,
+	target string) (changes []workspace.Change, dirs []string, err error) {
 	left := int64(copyBytes)
 	dirs = []string{target}
 	var unread error
@@ -105,10 +106,12 @@ func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, fro
 	return changes, dirs, nil
 }
 
-func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to string, left int64) (workspace.Change, error) {
+func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to string, left int64) (workspace.Change,
+	error) {
 	data, info, err := ws.ReadFile(e.Path, max(left, 1))
 	if e.Symlink && err != nil && tool.CodeOf(err) != tool.TooLarge {
-		return workspace.Change{}, tool.Errorf(tool.Unsupported, "Cannot copy the symbolic link %s: what it points to is no file of the workspace", e.Path).
+		return workspace.Change{}, tool.Errorf(tool.Unsupported,
+			"Cannot copy the symbolic link %s: what it points to is no file of the workspace", e.Path).
 			Suggest("Copy the directory with the bash tool, links and all: cp -r, or copy parts of it.").With("path", e.Path)
 	}
 	if tool.CodeOf(err) == tool.TooLarge {
@@ -121,7 +124,8 @@ func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to s
 }
 
 func (p fileOpsParams) tooMuch() error {
-	return tool.Errorf(tool.TooLarge, "Directory too large to copy at once: %s has more than %d files or %d MB", p.Source, copyFiles, copyBytes>>20).
+	return tool.Errorf(tool.TooLarge, "Directory too large to copy at once: %s has more than %d files or %d MB", p.Source,
+		copyFiles, copyBytes>>20).
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }
 

@@ -2,7 +2,6 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,9 +9,9 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 type fileEditParams struct {
@@ -20,42 +19,6 @@ type fileEditParams struct {
 	Old        string         `json:"old_text"`
 	New        string         `json:"new_text"`
 	Occurrence schema.Integer `json:"occurrence"`
-}
-
-func fileEdit(deps Deps) tool.Tool {
-	return newTool(deps, spec[fileEditParams]{
-		Definition: tool.Definition{
-			Name:  "file_edit",
-			Title: "Edit a file",
-			Description: "Replaces old_text by new_text in a text file: every occurrence, or the one that occurrence counts from 1. " +
-				"Both are plain text: nothing in them is a pattern or a reference. Line endings, encoding and file mode stay as they are. " +
-				"Returns: what was replaced, and in metadata replacements, occurrences, lines and diff.",
-			Category:    "file_operations",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-			Examples: []tool.Example{
-				{Description: "Everywhere in the file", Params: json.RawMessage(`{"path":"main.py","old_text":"old_name","new_text":"new_name"}`)},
-				{Description: "The second one", Params: json.RawMessage(`{"path":"main.py","old_text":"x = 1","new_text":"x = 2","occurrence":2}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "path", Type: "string", Required: true, Description: "The file, relative to the workspace."},
-			{Name: "old_text", Type: "string", Required: true, Description: "The exact text to replace, whitespace included."},
-			{Name: "new_text", Type: "string", Required: true, Description: "The text to put in its place; empty to remove it."},
-			{Name: "occurrence", Type: "integer", Default: 0, Description: "Which occurrence to replace, counted from 1; 0 is all."},
-		},
-		facts: `"replacements":{"type":"integer","description":"How many occurrences were replaced."},` +
-			`"occurrences":{"type":"integer","description":"How many there were."},` +
-			`"lines":{"type":"array","items":{"type":"integer"},"description":"The lines on which the replaced ones began."},` +
-			`"diff":{"type":"string","description":"The change as a unified diff, of a very long one the beginning."}`,
-		aliases: aliases{
-			{"file_path", "path", nil},
-			{"search_pattern", "old_text", nil}, {"old_string", "old_text", nil},
-			{"replacement", "new_text", nil}, {"new_string", "new_text", nil},
-		},
-		run:  runFileEdit,
-		plan: planFileEdit,
-	})
 }
 
 // edit gives the edit and where its outcome will be found.
@@ -88,9 +51,10 @@ func runFileEdit(ctx context.Context, deps Deps, _ *tool.Call, p fileEditParams)
 		return nil, p.failure(err)
 	}
 	return &outcome{
-		output:   fmt.Sprintf("Replaced %s in %s, %s", textedit.Occurrences(r.Count), p.Path, textedit.AtLines(r.Lines)),
-		files:    done.Files(),
-		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines, "diff": contract.Shown([]byte(done.ShownDiff()))},
+		Outcome: kit.Outcome{Files: done.Files()},
+		output:  fmt.Sprintf("Replaced %s in %s, %s", textedit.Occurrences(r.Count), p.Path, textedit.AtLines(r.Lines)),
+		metadata: facts{"replacements": r.Count, "occurrences": r.Total, "lines": r.Lines,
+			"diff": lines.Shown([]byte(done.ShownDiff()))},
 	}, nil
 }
 
@@ -112,7 +76,8 @@ func (p fileEditParams) failure(err error) error {
 	case tool.NoMatch, tool.NotUnique:
 		return p.notFound(err, e)
 	case tool.NoChange:
-		return tool.Errorf(e.Code, "Nothing to change in %s: %s", p.Path, strings.TrimPrefix(e.Message, "nothing would change: ")).
+		return tool.Errorf(e.Code, "Nothing to change in %s: %s", p.Path,
+			strings.TrimPrefix(e.Message, "nothing would change: ")).
 			Suggest("%s", e.Suggestion).With("path", p.Path)
 	}
 	return pathError(err, p.Path)

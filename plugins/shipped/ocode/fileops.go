@@ -2,7 +2,6 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -11,46 +10,13 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 type fileOpsParams struct {
 	Operation   string `json:"operation"`
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
-}
-
-func fileOps(deps Deps) tool.Tool {
-	return newTool(deps, spec[fileOpsParams]{
-		Definition: tool.Definition{
-			Name:  "file_ops",
-			Title: "Copy, move or remove",
-			Description: "Copies, moves or removes a file. A destination that is a directory is what the file goes into; a file there is replaced, and directories that are missing above it are made. " +
-				"Directories can be copied, moved, and removed when they are empty. A symbolic link is copied as what it points to, and moved and removed itself. " +
-				"Returns: what was done, and in metadata operation, source, destination and files.",
-			Category:    "file_operations",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"operation":"copy","source":"a.txt","destination":"b.txt"}`)},
-				{Params: json.RawMessage(`{"operation":"move","source":"a.txt","destination":"old/"}`)},
-				{Params: json.RawMessage(`{"operation":"remove","source":"a.txt"}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "operation", Type: "string", Required: true, Enum: registry.Strings("copy", "move", "remove"), Description: "What to do."},
-			{Name: "source", Type: "string", Required: true, Description: "The file or directory, relative to the workspace."},
-			{Name: "destination", Type: "string", Description: "Where to copy or move it."},
-		},
-		facts: `"operation":{"type":"string","description":"What was done."},` +
-			`"source":{"type":"string","description":"The file or directory."},` +
-			`"destination":{"type":"string","description":"Where it is now, or its copy."},` +
-			`"replaced":{"type":"boolean","description":"Whether a file was there before."},` +
-			`"files":{"type":"integer","description":"How many files were copied."}`,
-		aliases: aliases{{"path", "source", nil}, {"src", "source", nil}, {"dest", "destination", nil}, {"dst", "destination", nil}},
-		run:     runFileOps,
-		plan:    planFileOps,
-	})
 }
 
 func runFileOps(ctx context.Context, deps Deps, _ *tool.Call, p fileOpsParams) (*outcome, error) {
@@ -84,9 +50,9 @@ func (p fileOpsParams) remove(ws *workspace.Workspace) (*outcome, error) {
 		return nil, pathError(err, p.Source)
 	}
 	return &outcome{
+		Outcome:  kit.Outcome{Files: []string{rel}},
 		output:   "Removed " + p.Source,
 		metadata: facts{"operation": p.Operation, "source": rel},
-		files:    []string{rel},
 	}, nil
 }
 
@@ -96,7 +62,8 @@ func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
 		return err
 	}
 	how := fmt.Sprintf("Remove what is in it first, one file_ops call each, or all at once with the bash tool: rm -r -- '%s'", strings.ReplaceAll(p.Source, "'", `'\''`))
-	return tool.Errorf(tool.Conflict, "Directory not empty: %s. %s", p.Source, how).Suggest("%s", how).With("path", p.Source)
+	return tool.Errorf(tool.Conflict, "Directory not empty: %s. %s", p.Source, how).Suggest("%s", how).
+		With("path", p.Source)
 }
 
 // target is where the source goes to.
@@ -118,7 +85,8 @@ func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
 	}
 	there, err := ws.Lstat(to)
 	if err == nil && os.SameFile(from, there) {
-		return "", invalid("Choose another destination.", "Source and destination are the same file: %s and %s", p.Source, p.Destination)
+		return "", invalid("Choose another destination.", "Source and destination are the same file: %s and %s", p.Source,
+			p.Destination)
 	}
 	return to, nil
 }
@@ -148,7 +116,8 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 
 // inTheWay reports what is where something should go.
 func inTheWay(target string) error {
-	return pathError(tool.Errorf(tool.AlreadyExists, "exists").Suggest("Choose another destination, or remove what is there."), target)
+	return pathError(tool.Errorf(tool.AlreadyExists, "exists").
+		Suggest("Choose another destination, or remove what is there."), target)
 }
 
 // names gives source and target relative to the workspace.
@@ -172,9 +141,9 @@ func (p fileOpsParams) blamed(err error) string {
 
 func (p fileOpsParams) done(did, from, to string, replaced bool, count *int, files ...string) *outcome {
 	o := &outcome{
+		Outcome:  kit.Outcome{Files: files},
 		output:   fmt.Sprintf("%s %s to %s", did, p.Source, to),
 		metadata: facts{"operation": p.Operation, "source": from, "destination": to, "replaced": replaced},
-		files:    files,
 	}
 	if replaced {
 		o.output += " (replaced the file that was there)"

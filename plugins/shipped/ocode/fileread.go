@@ -1,69 +1,30 @@
 package ocode
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/textedit"
+	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
 )
 
 const (
 	// readShown bounds the text that file_read shows, in bytes.
 	readShown = 1 << 20
-	// sniffBytes is how much of a file decides whether it is binary.
-	sniffBytes = 8 << 10
+	// beyond is how much more of a line is read: its ending, and a byte order
+	// mark.
+	beyond = 16
 )
 
 type fileReadParams struct {
 	Path  string          `json:"path"`
 	Start schema.Integer  `json:"start_line"`
 	End   *schema.Integer `json:"end_line"`
-}
-
-func fileRead(deps Deps) tool.Tool {
-	return newTool(deps, spec[fileReadParams]{
-		Definition: tool.Definition{
-			Name:  "file_read",
-			Title: "Read a file",
-			Description: "Shows the lines of a text file with their numbers, all of them or those from start_line to end_line. An end_line behind the last line means the last. " +
-				"At most 1 MB is shown at once; a warning then says where to read on. " +
-				"Returns: lines of the form \"10 | text\", and in metadata total_lines, start_line, end_line and size_bytes.",
-			Category:    "file_operations",
-			Risk:        tool.ReadOnly,
-			Permissions: []tool.Permission{tool.FileRead},
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Description: "A whole file", Params: json.RawMessage(`{"path":"main.py"}`)},
-				{Description: "Some lines", Params: json.RawMessage(`{"path":"main.py","start_line":10,"end_line":20}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "path", Type: "string", Required: true, Description: "The file, relative to the workspace."},
-			{Name: "start_line", Type: "integer", Default: 1, Description: "The first line to show, counted from 1."},
-			{Name: "end_line", Type: "integer", Description: "The last line to show; the end of the file when left out."},
-		},
-		facts: `"total_lines":{"type":"integer","description":"Lines of the whole file."},` +
-			`"start_line":{"type":"integer","description":"The first line shown."},` +
-			`"end_line":{"type":"integer","description":"The last line shown."},` +
-			`"size_bytes":{"type":"integer","description":"Size of the whole file."},` +
-			`"path":{"type":"string","description":"The file."}`,
-		aliases: aliases{
-			{"limit", "end_line", endOfLimit},
-			{"offset", "start_line", firstLine},
-			{"file_path", "path", nil},
-		},
-		run: runFileRead,
-	})
 }
 
 // firstLine makes a line number of the old offset, which began at 0.
@@ -118,12 +79,11 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 	if err != nil {
 		return nil, err
 	}
-	head := make([]byte, sniffBytes)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	head, whole, err := lines.Open(f)
+	if err != nil {
 		return nil, err
 	}
-	if textedit.IsBinary(head[:n]) {
+	if textedit.IsBinary(head) {
 		return nil, tool.Errorf(tool.BinaryFile, "Not a text file: %s (%d bytes)", p.Path, info.Size()).
 			Suggest("Look at it with a program that knows its format, through the bash tool.").With("path", p.Path)
 	}
@@ -131,7 +91,7 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 	if p.End != nil {
 		l.last = int(*p.End)
 	}
-	if err := l.read(ctx, contract.Decoded(head[:n], f)); err != nil {
+	if err := lines.Each(ctx, whole, readShown+beyond, l.add); err != nil {
 		return nil, err
 	}
 	return p.report(&l, info.Size())
@@ -147,18 +107,18 @@ func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 		"path": p.Path, "total_lines": l.total, "start_line": l.first, "end_line": end, "size_bytes": size,
 	}}
 	if l.cut {
-		o.truncated = true
+		o.Truncated = true
 		o.warn(fmt.Sprintf("lines %d to %d of %d are shown; read on with start_line=%d", l.first, end, l.total, end+1))
 	}
 	if l.long > 0 {
-		o.truncated = true
-		o.warn(fmt.Sprintf("line %d is longer than %d bytes and is shown in part; use bash with cut -c to see the rest", l.long, readShown))
+		o.Truncated = true
+		o.warn(fmt.Sprintf("line %d is longer than %d bytes and is shown in part; use bash with cut -c to see the rest",
+			l.long, readShown))
 	}
 	return o, nil
 }
 
-// numbered picks lines out of a stream, gives them their numbers, and counts
-// all.
+// numbered is the lines that are wanted, with their numbers and a count of all.
 type numbered struct {
 	first, last  int // last 0 is the end
 	text         strings.Builder
@@ -169,40 +129,16 @@ type numbered struct {
 	long int
 }
 
-func (l *numbered) read(ctx context.Context, r io.Reader) error {
-	in := bufio.NewReaderSize(r, 64<<10)
-	var line []byte
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		chunk, err := in.ReadSlice('\n')
-		if len(line) <= readShown {
-			line = append(line, chunk...)
-		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if len(line) > 0 {
-			l.add(line)
-			line = line[:0]
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
 // add counts a line, and shows it if it is wanted and there is room.
-func (l *numbered) add(line []byte) {
-	l.total++
+func (l *numbered) add(of lines.Line) {
+	l.total = of.Number
 	if l.cut || l.total < l.first || l.last > 0 && l.total > l.last {
 		return
 	}
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	line := of.Content()
+	if of.Ending == 0 {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
 	if l.total == 1 {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
@@ -215,7 +151,7 @@ func (l *numbered) add(line []byte) {
 		line = line[:readShown]
 	}
 	l.shown++
-	fmt.Fprintf(&l.text, "%d | %s\n", l.total, contract.Shown(line))
+	fmt.Fprintf(&l.text, "%d | %s\n", l.total, lines.Shown(line))
 }
 
 func linesOf(n int) string {

@@ -2,7 +2,6 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 type fileWriteParams struct {
@@ -19,41 +18,11 @@ type fileWriteParams struct {
 	CreateDirs bool   `json:"create_dirs"`
 }
 
-func fileWrite(deps Deps) tool.Tool {
-	return newTool(deps, spec[fileWriteParams]{
-		Definition: tool.Definition{
-			Name:  "file_write",
-			Title: "Write a file",
-			Description: "Writes a file with the given content, new or in the place of the old one, in one step. " +
-				"A file that exists keeps its mode. To change a part of a file, use file_edit. " +
-				"Returns: what was written, and in metadata path, bytes_written and created.",
-			Category:    "file_operations",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.FileWrite},
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Description: "A new file in a new directory", Params: json.RawMessage(`{"path":"src/hello.py","content":"print('hello')\n"}`)},
-				{Description: "Only where the directory exists", Params: json.RawMessage(`{"path":"hello.py","content":"","create_dirs":false}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "path", Type: "string", Required: true, Description: "The file, relative to the workspace."},
-			{Name: "content", Type: "string", Required: true, Description: "What the file is to hold."},
-			{Name: "create_dirs", Type: "boolean", Default: true, Description: "Whether to make directories that are missing above it."},
-		},
-		facts: `"path":{"type":"string","description":"The file."},` +
-			`"bytes_written":{"type":"integer","description":"Size of the content."},` +
-			`"created":{"type":"boolean","description":"Whether the file is new."}`,
-		aliases: aliases{{"file_path", "path", nil}},
-		run:     runFileWrite,
-		plan:    planFileWrite,
-	})
-}
-
 // check refuses the name of a directory that is not there.
 func (p fileWriteParams) check() error {
 	if strings.HasSuffix(p.Path, "/") {
-		return tool.Errorf(tool.IsDirectory, "Is a directory: %s", p.Path).Suggest("Name a file, without a slash at the end.").With("path", p.Path)
+		return tool.Errorf(tool.IsDirectory, "Is a directory: %s", p.Path).
+			Suggest("Name a file, without a slash at the end.").With("path", p.Path)
 	}
 	return nil
 }
@@ -71,9 +40,9 @@ func runFileWrite(_ context.Context, deps Deps, _ *tool.Call, p fileWriteParams)
 		return nil, err
 	}
 	return &outcome{
+		Outcome:  kit.Outcome{Files: []string{rel}},
 		output:   fmt.Sprintf("Successfully wrote %s to %s", bytesOf(len(p.Content)), p.Path),
 		metadata: facts{"path": rel, "bytes_written": len(p.Content), "created": created},
-		files:    []string{rel},
 	}, nil
 }
 

@@ -2,7 +2,6 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 const (
@@ -31,47 +29,6 @@ const (
 type gitStatusParams struct {
 	Path    string `json:"path"`
 	Verbose bool   `json:"verbose"`
-}
-
-func gitStatus(deps Deps) tool.Tool {
-	return newTool(deps, spec[gitStatusParams]{
-		Definition: tool.Definition{
-			Name:  "git_status",
-			Title: "Status of a git repository",
-			Description: "Tells what has changed in a git repository, or in a directory of it: staged and unstaged changes, renames, conflicts, submodules and files that git does not know. " +
-				"With verbose also the last commit, the upstream branch, and stashes. Programs that the repository's own configuration names are not run. " +
-				"Returns: the branch and the changed files, relative to path, and in metadata branch, modified_files, untracked_files, staged_files, conflicted_files and more.",
-			Category:    "development",
-			Risk:        tool.ReadOnly,
-			Permissions: []tool.Permission{tool.FileRead},
-			Timeout:     2 * gitTimeout,
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{}`)},
-				{Description: "A repository in the workspace, in detail", Params: json.RawMessage(`{"path":"vendor/lib","verbose":true}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "path", Type: "string", Default: ".", Description: "The repository, or a directory in it, relative to the workspace."},
-			{Name: "verbose", Type: "boolean", Default: false, Description: "Whether to tell more of the repository and of each file."},
-		},
-		facts: `"branch":{"type":"string","description":"The current branch; HEAD when it is detached."},` +
-			`"modified_files":{"type":"array","items":{"type":"string"},"description":"Files with changes that are not staged."},` +
-			`"untracked_files":{"type":"array","items":{"type":"string"},"description":"Files that git does not know."},` +
-			`"staged_files":{"type":"array","items":{"type":"string"},"description":"Files with changes that are staged."},` +
-			`"conflicted_files":{"type":"array","items":{"type":"string"},"description":"Files with conflicts."},` +
-			`"renamed_files":{"type":"object","description":"New names, each with the old one."},` +
-			`"submodules":{"type":"array","items":{"type":"string"},"description":"Changed submodules."},` +
-			`"commit":{"type":"string","description":"The last commit; empty when there is none yet."},` +
-			`"detached":{"type":"boolean","description":"Whether no branch is checked out."},` +
-			`"clean":{"type":"boolean","description":"Whether nothing has changed."},` +
-			`"state":{"type":"string","description":"What is going on: merge, rebase, cherry-pick, revert or bisect; else empty."},` +
-			`"upstream":{"type":"string","description":"The branch that this one follows; with verbose."},` +
-			`"ahead":{"type":"integer","description":"Commits that upstream lacks; with verbose."},` +
-			`"behind":{"type":"integer","description":"Commits of upstream that are missing here; with verbose."},` +
-			`"stashes":{"type":"integer","description":"How many stashes there are; with verbose."}`,
-		run: runGitStatus,
-	})
 }
 
 func runGitStatus(ctx context.Context, deps Deps, _ *tool.Call, p gitStatusParams) (*outcome, error) {
@@ -123,8 +80,10 @@ func isBare(dir string) bool {
 }
 
 func (p gitStatusParams) noWorkTree() error {
-	return tool.Errorf(tool.Unsupported, "No work tree: %s is a repository itself, or a part of one, and has no status", p.Path).
-		Suggest("Name a directory of a work tree in path; git worktree list shows those of the repository.").With("path", p.Path)
+	return tool.Errorf(tool.Unsupported, "No work tree: %s is a repository itself, or a part of one, and has no status",
+		p.Path).
+		Suggest("Name a directory of a work tree in path; git worktree list shows those of the repository.").
+		With("path", p.Path)
 }
 
 // firstPrinted is what a command of git printed, "" if it failed.
@@ -157,15 +116,16 @@ func (d Deps) git(dir string) (*gitread.Git, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gitread.Git{Top: top, Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
-		c := proc.Command{
-			Argv: append([]string{program}, args...), Dir: dir, Env: proc.Environ(env), Timeout: gitTimeout, Cap: gitOutput,
-		}
-		if d.PrepareGit != nil {
-			c.Prepare = d.PrepareGit(top)
-		}
-		return proc.Run(ctx, c)
-	}}, nil
+	return &gitread.Git{Top: top,
+		Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
+			c := proc.Command{
+				Argv: append([]string{program}, args...), Dir: dir, Env: proc.Environ(env), Timeout: gitTimeout, Cap: gitOutput,
+			}
+			if d.PrepareGit != nil {
+				c.Prepare = d.PrepareGit(top)
+			}
+			return proc.Run(ctx, c)
+		}}, nil
 }
 
 // readStatus asks git for what lies below dir.
@@ -177,7 +137,8 @@ func readStatus(ctx context.Context, git *gitread.Git, dir string) (*status, err
 	}
 	switch {
 	case ended.TimedOut:
-		return nil, tool.Errorf(tool.Timeout, "git status did not finish within %s", gitTimeout).Suggest("Name a smaller directory in path.")
+		return nil, tool.Errorf(tool.Timeout, "git status did not finish within %s", gitTimeout).
+			Suggest("Name a smaller directory in path.")
 	case ended.ExitCode != 0:
 		return nil, tool.Errorf(tool.CommandFailed, "git status failed: %s", strings.TrimSpace(ended.Stderr.String())).
 			Suggest("Fix the repository; git fsck tells more.")
@@ -217,7 +178,8 @@ func stateOf(top string) string {
 
 // lookIntoSubmodules finds submodules with changes of their own. Git itself
 // would run what their configuration names, so each is looked at on its own.
-func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git *gitread.Git, dir string, s *status) error {
+func (p gitStatusParams) lookIntoSubmodules(ctx context.Context, deps Deps, git *gitread.Git, dir string,
+	s *status) error {
 	if _, err := os.Lstat(filepath.Join(git.Top, ".gitmodules")); err != nil {
 		return nil
 	}
@@ -296,7 +258,8 @@ func (s *status) write(o *outcome, verbose bool) {
 	for _, part := range []struct {
 		title   string
 		changes []change
-	}{{"Changes staged:", s.staged}, {"Unmerged paths:", s.conflicts}, {"Changes not staged:", s.unstaged}, {"Untracked files:", unknown(s.untracked)}} {
+	}{{"Changes staged:", s.staged}, {"Unmerged paths:", s.conflicts}, {"Changes not staged:",
+		s.unstaged}, {"Untracked files:", unknown(s.untracked)}} {
 		if len(part.changes) == 0 {
 			continue
 		}
@@ -304,7 +267,7 @@ func (s *status) write(o *outcome, verbose bool) {
 		for i, c := range part.changes {
 			if left == 0 {
 				lines = append(lines, fmt.Sprintf("  ... and %d more", len(part.changes)-i))
-				o.truncated = true
+				o.Truncated = true
 				break
 			}
 			left--
@@ -315,7 +278,7 @@ func (s *status) write(o *outcome, verbose bool) {
 		lines = append(lines, "nothing to commit, working tree clean")
 	}
 	o.output = strings.Join(lines, "\n")
-	if o.truncated {
+	if o.Truncated {
 		o.warn(fmt.Sprintf("the text lists the first %d files; the metadata lists all", statusShown))
 	}
 }

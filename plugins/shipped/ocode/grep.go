@@ -10,7 +10,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 const (
@@ -27,38 +26,6 @@ type grepParams struct {
 	Recursive   bool   `json:"recursive"`
 	IgnoreCase  bool   `json:"ignore_case"`
 	FilePattern string `json:"file_pattern"`
-}
-
-func grep(deps Deps) tool.Tool {
-	return newTool(deps, spec[grepParams]{
-		Definition: tool.Definition{
-			Name:  "grep",
-			Title: "Search in files",
-			Description: "Finds the lines that match a regular expression (RE2 syntax) in the text files of a directory, or in one file. " +
-				"What .gitignore files exclude, .git and binary files are left out. " +
-				"Returns: lines of the form \"file:line: text\", sorted, at most 1000, and in metadata match_count and files_searched.",
-			Category:    "text_processing",
-			Risk:        tool.ReadOnly,
-			Permissions: []tool.Permission{tool.FileRead},
-			Timeout:     2 * grepTimeout,
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Description: "Function headers in Python files", Params: json.RawMessage(`{"pattern":"def \\w+","file_pattern":"*.py"}`)},
-				{Description: "One directory, whatever the case", Params: json.RawMessage(`{"pattern":"todo","path":"src","recursive":false,"ignore_case":true}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "pattern", Type: "string", Required: true, Description: "The regular expression."},
-			{Name: "path", Type: "string", Default: ".", Description: "The directory or file to search, relative to the workspace."},
-			{Name: "recursive", Type: "boolean", Default: true, Description: "Whether to search the directories below as well."},
-			{Name: "ignore_case", Type: "boolean", Default: false, Description: "Whether capitals and small letters are alike."},
-			{Name: "file_pattern", Type: "string", Description: "A glob of the files to search, such as *.py: of names where it has no slash, else of paths below path."},
-		},
-		facts: `"match_count":{"type":"integer","description":"How many lines match, also those that are not shown."},` +
-			`"files_searched":{"type":"integer","description":"How many files were looked at."}`,
-		aliases: aliases{{"case_sensitive", "ignore_case", negated}},
-		run:     runGrep,
-	})
 }
 
 // negated turns a truth value round. The command line gives it as text.
@@ -114,11 +81,12 @@ func (p grepParams) report(found *search.Matches) *outcome {
 		o.output = fmt.Sprintf("No matches found for '%s'", p.Pattern)
 	}
 	if left := found.Total - len(found.Lines); left > 0 {
-		o.truncated = true
-		o.warn(fmt.Sprintf("%d of %d matching lines are shown; narrow pattern, path or file_pattern to see the others", len(found.Lines), found.Total))
+		o.Truncated = true
+		o.warn(fmt.Sprintf("%d of %d matching lines are shown; narrow pattern, path or file_pattern to see the others",
+			len(found.Lines), found.Total))
 	}
 	if found.TimedOut {
-		o.truncated = true
+		o.Truncated = true
 		o.warn(fmt.Sprintf("the search was ended after %s; search a smaller part", grepTimeout))
 	}
 	return o

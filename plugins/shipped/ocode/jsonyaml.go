@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/data"
 )
 
@@ -26,48 +25,6 @@ type jsonYAMLParams struct {
 	Format       string `json:"format"`
 	Query        string `json:"query"`
 	OutputFormat string `json:"output_format"`
-}
-
-func jsonYAML(deps Deps) tool.Tool {
-	return newTool(deps, spec[jsonYAMLParams]{
-		Definition: tool.Definition{
-			Name:  "json_yaml",
-			Title: "Process JSON and YAML",
-			Description: "Works on JSON or YAML 1.2 data, given as text or as the path of a file. parse and convert write it in output_format, keeping the order of members and every digit of numbers; " +
-				"validate checks it and names the line and column of a mistake; query selects with an RFC 9535 JSONPath; " +
-				"merge joins documents from left to right as RFC 7396 merge patches: the documents of a YAML stream, the objects of a JSON array, or files, one path a line. " +
-				"Keys that occur twice are mistakes. " +
-				"Returns: the data; for a query the list of what it selects, as an array; in metadata format, documents and, for a query, matches and paths.",
-			Category:    "data_processing",
-			Risk:        tool.ReadOnly,
-			Permissions: []tool.Permission{tool.FileRead},
-			Idempotent:  true,
-			Examples: []tool.Example{
-				{Description: "YAML to JSON", Params: json.RawMessage(`{"action":"convert","input":"a: 1\nb: [x, y]\n","output_format":"json"}`)},
-				{Description: "Select from a file", Params: json.RawMessage(`{"action":"query","input":"package.json","query":"$.dependencies.*"}`)},
-				{Description: "Merge two files", Params: json.RawMessage(`{"action":"merge","input":"base.yaml\nlocal.yaml","output_format":"yaml"}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "action", Type: "string", Required: true, Enum: registry.Strings("parse", "validate", "convert", "query", "merge"), Description: "What to do."},
-			{Name: "input", Type: "string", Required: true, Description: "The data, or the path of a file that holds it."},
-			{Name: "format", Type: "string", Default: "auto", Enum: registry.Strings("json", "yaml", "auto"), Description: "The format of the input."},
-			{Name: "query", Type: "string", Description: "The JSONPath, for query."},
-			{Name: "output_format", Type: "string", Default: "json", Enum: registry.Strings("json", "yaml", "pretty"), Description: "How to write the result; pretty is indented JSON."},
-		},
-		facts: `"format":{"type":"string","description":"The format that the input has."},` +
-			`"documents":{"type":"integer","description":"How many documents the input has."},` +
-			`"valid":{"type":"boolean","description":"Whether the input is well-formed."},` +
-			`"line":{"type":"integer","description":"Where a mistake is."},` +
-			`"column":{"type":"integer","description":"Where a mistake is."},` +
-			`"matches":{"type":"integer","description":"How many values a query selects."},` +
-			`"paths":{"type":"array","items":{"type":"string"},"description":"Where they are; of several documents, each is searched."},` +
-			`"file":{"type":"string","description":"The file that the input is from."},` +
-			`"reason":{"type":"string","description":"What is wrong with the input."}`,
-		aliases: aliases{{"source", "input", nil}, {"pretty", "output_format", prettyOutput}},
-		asks:    true,
-		run:     runJSONYAML,
-	})
 }
 
 // prettyOutput makes an output format of the old truth value.
@@ -189,7 +146,7 @@ func (p jsonYAMLParams) write(o *outcome, docs ...any) (err error) {
 	if err == nil && len(o.output) > dataShown {
 		total := len(o.output)
 		o.output = excerpt.Head(o.output, dataShown)
-		o.truncated = true
+		o.Truncated = true
 		o.warn(fmt.Sprintf("the first %d of %d bytes are shown; select a part with action query", len(o.output), total))
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 type mcpParams struct {
@@ -31,41 +30,6 @@ func (p *mcpParams) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &raw)
 	p.raw = raw.Params
 	return err
-}
-
-func mcp(deps Deps) tool.Tool {
-	return newTool(deps, spec[mcpParams]{
-		Definition: tool.Definition{
-			Name:  "mcp",
-			Title: "Use MCP servers",
-			Description: "Works with the MCP servers that the operator has configured. list shows them with their tools, resources and prompts, or those of one server; " +
-				"call calls the tool that method names, with params; resource reads the resource whose URI method is; prompt fills in the prompt that method names, with params. " +
-				"server may be left out where there is one only. " +
-				"Returns: what the server gave, as text, and in metadata server, method, structured, and for list servers.",
-			Category:    "integration",
-			Risk:        tool.Dangerous,
-			Permissions: []tool.Permission{tool.Network},
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"action":"list"}`)},
-				{Params: json.RawMessage(`{"action":"call","server":"github","method":"search_issues","params":{"query":"is:open"}}`)},
-				{Params: json.RawMessage(`{"action":"resource","server":"docs","method":"docs://readme"}`)},
-				{Params: json.RawMessage(`{"action":"prompt","server":"docs","method":"review","params":{"file":"a.go"}}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "action", Type: "string", Required: true, Enum: registry.Strings("list", "call", "resource", "prompt"), Description: "What to do."},
-			{Name: "server", Type: "string", Description: "The server's name in the configuration."},
-			{Name: "method", Type: "string", Description: "The tool, the URI of the resource, or the prompt."},
-			{Name: "params", Type: "object", Description: "What the tool or prompt is given."},
-		},
-		facts: `"server":{"type":"string","description":"The server."},` +
-			`"method":{"type":"string","description":"The tool, resource or prompt."},` +
-			`"structured":{"description":"What the tool gave as data."},` +
-			`"servers":{"type":"array","items":{"type":"object"},"description":"Each with name, tools, resources and prompts."},` +
-			`"messages":{"type":"array","items":{"type":"object"},"description":"The messages of a prompt."}`,
-		aliases: aliases{{"server_name", "server", nil}, {"tool_name", "method", nil}, {"resource_uri", "method", nil}, {"tool_arguments", "params", nil}},
-		run:     runMCP,
-	})
 }
 
 func runMCP(ctx context.Context, deps Deps, call *tool.Call, p mcpParams) (*outcome, error) {

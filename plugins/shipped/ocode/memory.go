@@ -65,7 +65,8 @@ func memoryNames(stateKey string) (category, key string, ok bool) {
 func checkMemoryNames(category, key string) error {
 	for name, value := range map[string]string{"key": key, "category": category} {
 		if len(value) > maxMemoryKey {
-			return invalid("Choose a shorter one, and put the rest into the value.", "Invalid %s: it has %d bytes, and at most %d are allowed", name, len(value), maxMemoryKey)
+			return invalid("Choose a shorter one, and put the rest into the value.",
+				"Invalid %s: it has %d bytes, and at most %d are allowed", name, len(value), maxMemoryKey)
 		}
 	}
 	return nil
@@ -117,7 +118,8 @@ func recallKeys(ctx context.Context, state tool.State, scope tool.Scope, keys []
 		if !ok || !named || json.Unmarshal(raw, &m) != nil {
 			continue // gone meanwhile, or none of ours
 		}
-		found = append(found, remembered{Key: key, Category: category, Type: string(scope), Value: m.Value, Created: m.Created, Updated: m.Updated})
+		found = append(found, remembered{Key: key, Category: category, Type: string(scope), Value: m.Value,
+			Created: m.Created, Updated: m.Updated})
 	}
 	return found, nil
 }

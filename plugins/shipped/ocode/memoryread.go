@@ -2,13 +2,11 @@ package ocode
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/excerpt"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 // memoryShown bounds the text that memory_read shows, in bytes, and
@@ -22,34 +20,6 @@ type memoryReadParams struct {
 	Key      string `json:"key"`
 	Category string `json:"category"`
 	Type     string `json:"memory_type"`
-}
-
-func memoryRead(deps Deps) tool.Tool {
-	return newTool(deps, spec[memoryReadParams]{
-		Definition: tool.Definition{
-			Name:  "memory_read",
-			Title: "Recall something",
-			Description: "Gives what memory_write stored: the value of a key or, without a key, a list of all memories or of those of a category. " +
-				"memory_type chooses persistent memory, that of this session, or both. " +
-				"Returns: the value; several as lines of the form \"[category] key: value\"; and in metadata count and memories.",
-			Category:   "memory",
-			Risk:       tool.ReadOnly,
-			Idempotent: true,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"key":"style"}`)},
-				{Description: "All of a category", Params: json.RawMessage(`{"category":"project","memory_type":"all"}`)},
-				{Description: "Everything that lasts", Params: json.RawMessage(`{}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "key", Type: "string", Description: "The name of the memory; all when left out."},
-			{Name: "category", Type: "string", Description: "The group of memories to look in; all when left out."},
-			{Name: "memory_type", Type: "string", Default: "persistent", Enum: registry.Strings("persistent", "session", "all"), Description: "Which memory to look in."},
-		},
-		facts: `"count":{"type":"integer","description":"How many memories there are."},` +
-			`"memories":{"type":"array","items":{"type":"object"},"description":"Each with key, category, memory_type, value, created and updated; bytes is the size of a value that is cut."}`,
-		run: runMemoryRead,
-	})
 }
 
 func runMemoryRead(ctx context.Context, _ Deps, call *tool.Call, p memoryReadParams) (*outcome, error) {
@@ -93,11 +63,11 @@ func (p memoryReadParams) report(all []remembered) *outcome {
 		o.output = "No memories found"
 	}
 	if left := len(all) - len(shown); left > 0 {
-		o.truncated = true
+		o.Truncated = true
 		o.warn(fmt.Sprintf("%d of %d memories are shown; name a category or a key to see the others", len(shown), len(all)))
 	}
 	if cut := shorten(shown, p.Key != ""); cut > 0 {
-		o.truncated = true
+		o.Truncated = true
 		o.warn(fmt.Sprintf("%d of the values in metadata are cut; name the key and category of one to see it whole", cut))
 	}
 	o.set("memories", append([]remembered{}, shown...))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 type memoryWriteParams struct {
@@ -17,40 +16,6 @@ type memoryWriteParams struct {
 	Category  string `json:"category"`
 	Type      string `json:"memory_type"`
 	Operation string `json:"operation"`
-}
-
-func memoryWrite(deps Deps) tool.Tool {
-	return newTool(deps, spec[memoryWriteParams]{
-		Definition: tool.Definition{
-			Name:  "memory_write",
-			Title: "Remember something",
-			Description: "Stores a value under a key in a category: persistent memory lasts as long as the workspace, session memory as long as the session. " +
-				"set replaces what is there; append adds the value to it, on a line of its own; delete removes it, and needs no value. " +
-				"Returns: what was done, and in metadata key, category, memory_type, operation and bytes.",
-			Category: "memory",
-			Risk:     tool.SafeWrite,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"key":"style","value":"tabs, not spaces","category":"project"}`)},
-				{Params: json.RawMessage(`{"key":"log","value":"tests pass","memory_type":"session","operation":"append"}`)},
-				{Params: json.RawMessage(`{"key":"style","value":"","category":"project","operation":"delete"}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "key", Type: "string", Required: true, Description: "The name of the memory."},
-			{Name: "value", Type: "string", Required: true, Description: "What to remember."},
-			{Name: "category", Type: "string", Default: "general", Description: "The group of memories that it belongs to. The same key may be used in several."},
-			{Name: "memory_type", Type: "string", Default: "persistent", Enum: registry.Strings("persistent", "session"), Description: "How long it is kept."},
-			{Name: "operation", Type: "string", Default: "set", Enum: registry.Strings("set", "append", "delete"), Description: "What to do."},
-		},
-		facts: `"key":{"type":"string","description":"The name."},` +
-			`"category":{"type":"string","description":"The group."},` +
-			`"memory_type":{"type":"string","description":"How long it is kept."},` +
-			`"operation":{"type":"string","description":"What was done."},` +
-			`"bytes":{"type":"integer","description":"Size of the value now."},` +
-			`"created":{"type":"boolean","description":"Whether the memory is new."}`,
-		aliases: aliases{{"", "value", nothingToStore}},
-		run:     runMemoryWrite,
-	})
 }
 
 // nothingToStore lets a deletion come without a value.
@@ -114,7 +79,8 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 		m.Created = old.Created
 	}
 	if len(m.Value) > maxMemoryValue {
-		return nil, tool.Errorf(tool.TooLarge, "Memory too large: %s would have %d bytes, and at most %d are kept", p.Key, len(m.Value), maxMemoryValue).
+		return nil, tool.Errorf(tool.TooLarge, "Memory too large: %s would have %d bytes, and at most %d are kept", p.Key,
+			len(m.Value), maxMemoryValue).
 			Suggest("Keep it in a file, and the file's name in the memory.")
 	}
 	return m, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Deps are what the tools work with. The zero value of a field means its
@@ -52,12 +53,25 @@ type Deps struct {
 
 // New makes the tools, in the order of the contract.
 func New(deps Deps) []tool.Tool {
+	c := speech()
 	return []tool.Tool{
-		fileRead(deps), fileWrite(deps), fileEdit(deps), fileOps(deps),
-		grep(deps), diff(deps), bash(deps), env(deps),
-		gitStatus(deps), testRunner(deps), architectTool(deps), think(deps),
-		memoryRead(deps), memoryWrite(deps), jsonYAML(deps),
-		mcp(deps), agent(deps),
+		kit.Tool(c, deps, "file_read", runFileRead, nil),
+		kit.Tool(c, deps, "file_write", runFileWrite, planFileWrite),
+		kit.Tool(c, deps, "file_edit", runFileEdit, planFileEdit),
+		kit.Tool(c, deps, "file_ops", runFileOps, planFileOps),
+		kit.Tool(c, deps, "grep", runGrep, nil),
+		kit.Tool(c, deps, "diff", runDiff, nil),
+		kit.Tool(c, deps, "bash", runBash, planBash),
+		kit.Tool(c, deps, "env", runEnv, nil),
+		kit.Tool(c, deps, "git_status", runGitStatus, nil),
+		kit.Tool(c, deps, "test_runner", runTestRunner, nil),
+		kit.Tool(c, deps, "architect", runArchitect, nil),
+		kit.Tool(c, deps, "think", runThink, nil),
+		kit.Tool(c, deps, "memory_read", runMemoryRead, nil),
+		kit.Tool(c, deps, "memory_write", runMemoryWrite, nil),
+		kit.Tool(c, deps, "json_yaml", runJSONYAML, nil),
+		kit.Tool(c, deps, "mcp", runMCP, nil),
+		kit.Tool(c, deps, "agent", runAgent, nil),
 	}
 }
 

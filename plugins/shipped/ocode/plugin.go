@@ -14,7 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // Version is the plugin's version.
@@ -58,7 +58,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 	if err := env.Decode(&config); err != nil {
 		return nil, err
 	}
-	ws, err := contract.OpenWorkspace(env.Workspace, config.Confine)
+	ws, err := kit.OpenWorkspace(env.Workspace, config.Confine)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,8 @@ func (c Config) connect(env sdk.Env, root string) (*mcpclient.Client, error) {
 		remembered = pins.Open(*c.Pins)
 	}
 	client := mcpclient.New(mcpclient.Options{
-		Logins: logins, Pins: remembered, Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1, Sampling: true, Secrets: c.Secrets,
+		Logins: logins, Pins: remembered, Version: env.HostVersion, Dir: root, CacheDir: c.CacheDir, Patience: -1,
+		Sampling: true, Secrets: c.Secrets,
 		Prepare: func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 			return c.granting(spec).Confine(root, env.Workspace.Allow...)(cmd)
 		},

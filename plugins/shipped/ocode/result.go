@@ -1,10 +1,10 @@
 package ocode
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // facts are the metadata of a result.
@@ -13,15 +13,11 @@ type facts map[string]any
 // outcome is what a tool has to say. It may come with an error, for what a
 // failed call has to show all the same.
 type outcome struct {
+	kit.Outcome
 	output string
 	// warning makes the success a partial one.
 	warning  string
 	metadata facts
-	files    []string
-	// about is the host's metadata, of the call rather than its outcome.
-	about     map[string]any
-	truncated bool
-	artifacts []tool.Artifact
 	// contents are pictures and the like, beside the output.
 	contents []tool.Content
 }
@@ -50,7 +46,8 @@ func (o *outcome) warn(text string) {
 	o.warning += text
 }
 
-func succeeded(o *outcome, renamed []rename) *tool.Result {
+func succeeded(c kit.Call, o *outcome) *tool.Result {
+	_, renamed := separate(c.Params)
 	o.note(renamed)
 	e := envelope{Success: true, Output: o.output, Metadata: o.metadata}
 	text := o.output
@@ -59,7 +56,7 @@ func succeeded(o *outcome, renamed []rename) *tool.Result {
 		text = strings.TrimSuffix(text, "\n") + "\n" + e.Error
 	}
 	r := o.result(text, e)
-	return r.Affecting(o.files...)
+	return r.Affecting(o.Files...)
 }
 
 func failed(o *outcome, err *tool.Error, renamed []rename) *tool.Result {
@@ -96,23 +93,8 @@ func (o *outcome) note(renamed []rename) {
 
 func (o *outcome) result(text string, e envelope) *tool.Result {
 	e.Output = strings.ToValidUTF8(e.Output, "\uFFFD")
-	r := tool.Text(strings.ToValidUTF8(text, "\uFFFD"))
+	r := o.On(tool.Text(strings.ToValidUTF8(text, "\uFFFD")))
 	r.Contents = append(r.Contents, o.contents...)
 	r.Structured = tool.MustMarshal(e)
-	r.Truncated, r.Artifacts, r.Metadata = o.truncated, o.artifacts, o.about
 	return r
-}
-
-// returns is the schema of the result object with the given metadata, members
-// of an object schema's properties.
-func returns(metadata string) json.RawMessage {
-	return json.RawMessage(`{"type":"object","properties":{` +
-		`"success":{"type":"boolean","description":"Whether the call did what it was asked for."},` +
-		`"output":{"type":"string","description":"The outcome as text; empty on failure."},` +
-		`"error":{"type":"string","description":"Why the call failed; a warning where it succeeded in part; else empty."},` +
-		`"metadata":{"type":"object","description":"Facts about the outcome.","properties":{` + metadata + `,` +
-		`"error_code":{"type":"string","description":"The kind of failure."},` +
-		`"suggestion":{"type":"string","description":"What to do next after a failure."},` +
-		`"deprecated_parameters":{"type":"array","items":{"type":"object"},"description":"Parameters that were given by old names, each with old, new and note."}}}` +
-		`},"required":["success","output","error","metadata"]}`)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 )
 
 // thinkTokens bounds a model's answer.
@@ -18,41 +17,12 @@ type thinkParams struct {
 	Approach string `json:"approach"`
 }
 
-func think(deps Deps) tool.Tool {
-	return newTool(deps, spec[thinkParams]{
-		Definition: tool.Definition{
-			Name:  "think",
-			Title: "Reason about a task",
-			Description: "Has a language model reason about a task, in the form that approach names: step by step, for and against, or as alternatives. " +
-				"The model is the client's own where it offers that, else the one of the operator's configuration; where there is none, the frame of the approach comes back to be filled in. " +
-				"Returns: the reasoning, or the frame, and in metadata approach, model and used_model.",
-			Category: "analysis",
-			Risk:     tool.ReadOnly,
-			Examples: []tool.Example{
-				{Params: json.RawMessage(`{"task":"Why is the build slow?","context":"It compiles everything each time."}`)},
-				{Params: json.RawMessage(`{"task":"Move to SQLite?","approach":"pros_cons"}`)},
-			},
-		},
-		parameters: []registry.Parameter{
-			{Name: "task", Type: "string", Required: true, Description: "What to reason about."},
-			{Name: "context", Type: "string", Description: "Facts that matter for it."},
-			{Name: "approach", Type: "string", Default: "step_by_step", Enum: registry.Strings("step_by_step", "pros_cons", "alternatives"), Description: "The form of the reasoning."},
-		},
-		facts: `"approach":{"type":"string","description":"The form of the reasoning."},` +
-			`"used_model":{"type":"boolean","description":"Whether a model has reasoned."},` +
-			`"model":{"type":"string","description":"The model's name, as far as it is known."},` +
-			`"sections":{"type":"array","items":{"type":"string"},"description":"The headings of the approach."},` +
-			`"reason":{"type":"string","description":"Why no model has reasoned."}`,
-		aliases: aliases{{"topic", "task", nil}, {"thinking_type", "approach", oldThinking}},
-		run:     runThink,
-	})
-}
-
 // oldThinking finds the approach that does what an old type of thinking did.
 func oldThinking(old json.RawMessage, _ map[string]json.RawMessage) (json.RawMessage, bool) {
 	approach := map[string]string{
-		"analyze": "step_by_step", "root_cause": "step_by_step", "breakdown": "step_by_step", "risk_assessment": "step_by_step",
-		"pros_cons": "pros_cons", "decision": "pros_cons",
+		"analyze": "step_by_step", "root_cause": "step_by_step", "breakdown": "step_by_step",
+		"risk_assessment": "step_by_step",
+		"pros_cons":       "pros_cons", "decision": "pros_cons",
 		"compare": "alternatives", "brainstorm": "alternatives",
 	}[strings.Trim(string(old), `"`)]
 	return tool.MustMarshal(approach), approach != ""
@@ -142,7 +112,8 @@ func (p thinkParams) prompt() string {
 // frame is the approach to be filled in, with why no model has done so.
 func (p thinkParams) frame(reason string) string {
 	var b strings.Builder
-	b.WriteString("No language model has reasoned about this: " + reason + ". This is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
+	b.WriteString("No language model has reasoned about this: " + reason +
+		". This is the frame of the approach. Fill it in.\n\n# " + p.Task + "\n")
 	if strings.TrimSpace(p.Context) != "" {
 		b.WriteString("\nContext: " + p.Context + "\n")
 	}

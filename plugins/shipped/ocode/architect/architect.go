@@ -64,7 +64,8 @@ func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	if binary == "" {
 		found, err := proc.LookSibling(BinaryName, a.workspace.Root())
 		if err != nil {
-			return nil, tool.Errorf(tool.Unavailable, "the program %s, which analyzes projects, is neither beside toolhost nor on PATH", BinaryName).
+			return nil, tool.Errorf(tool.Unavailable,
+				"the program %s, which analyzes projects, is neither beside toolhost nor on PATH", BinaryName).
 				Suggest("Install it with `go install github.com/toolhost/toolhost/cmd/%s@latest`, or `make build` in toolhost's source, and keep it beside toolhost.", BinaryName)
 		}
 		binary = found
@@ -98,8 +99,10 @@ func (a *Analyzer) reply(r Request, ended *proc.Result) (*Reply, error) {
 		return nil, tool.Errorf(tool.Cancelled, "the analysis of %s was cancelled", r.Path)
 	}
 	reply := new(Reply)
-	if err := json.Unmarshal([]byte(ended.Stdout.String()), reply); err != nil || ended.ExitCode != 0 && reply.Error == nil {
-		return nil, tool.Errorf(tool.Internal, "%s ended with exit code %d and no report: %s", BinaryName, ended.ExitCode, strings.TrimSpace(ended.Stderr.String())).
+	if err := json.Unmarshal([]byte(ended.Stdout.String()), reply); err != nil || ended.ExitCode != 0 &&
+		reply.Error == nil {
+		return nil, tool.Errorf(tool.Internal, "%s ended with exit code %d and no report: %s", BinaryName, ended.ExitCode,
+			strings.TrimSpace(ended.Stderr.String())).
 			Suggest("Check that %s is of the same version as toolhost.", BinaryName)
 	}
 	if f := reply.Error; f != nil {

@@ -33,7 +33,8 @@ func checkUTF8(format Format, text []byte) error {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && size == 1 {
-			return broken(format, placeAt(text, at), fmt.Sprintf("byte 0x%02x is not UTF-8", text[at]), "Convert the text to UTF-8.")
+			return broken(format, placeAt(text, at), fmt.Sprintf("byte 0x%02x is not UTF-8", text[at]),
+				"Convert the text to UTF-8.")
 		}
 		at += size
 	}
@@ -57,7 +58,8 @@ func checkJSON(text []byte) error {
 	if strings.Contains(what, "unexpected end") {
 		offset, what = len(text), "the text ends too early"
 	}
-	return broken(JSON, placeAt(text, offset), what, "Fix the text at this place; a comma, quote or bracket may be missing or too many just before it.")
+	return broken(JSON, placeAt(text, offset), what,
+		"Fix the text at this place; a comma, quote or bracket may be missing or too many just before it.")
 }
 
 type jsonReader struct {
@@ -136,7 +138,8 @@ func (r *jsonReader) object(depth int) (any, error) {
 }
 
 func duplicate(format Format, at Place, key string) *tool.Error {
-	return broken(format, at, fmt.Sprintf("the key %q occurs a second time", key), "Remove or rename one of the two.").With("key", key)
+	return broken(format, at, fmt.Sprintf("the key %q occurs a second time", key), "Remove or rename one of the two.").
+		With("key", key)
 }
 
 func tooDeep(format Format, at Place) *tool.Error {

@@ -67,7 +67,8 @@ func load(text []byte, unknown []unknownDirective) ([]Document, error) {
 		}
 		c := composer{}
 		for len(unknown) > 0 && unknown[0].line <= root.Line {
-			c.notes = append(c.notes, fmt.Sprintf("the directive %%%s in line %d is not known", unknown[0].name, unknown[0].line))
+			c.notes = append(c.notes,
+				fmt.Sprintf("the directive %%%s in line %d is not known", unknown[0].name, unknown[0].line))
 			unknown = unknown[1:]
 		}
 		v, err := c.value(&root, 0)
@@ -95,7 +96,8 @@ func yamlFault(text []byte, err error) error {
 	if lines := bytes.Split(text, []byte("\n")); at.Line <= len(lines) && bytes.HasPrefix(lines[at.Line-1], []byte("\t")) {
 		what += " (a tab cannot indent)"
 	}
-	return broken(YAML, at, what, "Correct the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
+	return broken(YAML, at, what,
+		"Correct the text at this place, or just before it: look at the indent, at tabs, and at quotes and brackets that are not closed.")
 }
 
 // composer makes values of YAML nodes.
@@ -115,7 +117,8 @@ func (c *composer) value(n *yaml.Node, depth int) (any, error) {
 	}
 	if len(c.expanding) > 0 {
 		if c.expanded++; c.expanded > MaxExpanded {
-			return nil, broken(YAML, c.outermost, fmt.Sprintf("the aliases stand for more than %d values", MaxExpanded), "Write the values out, or use fewer aliases.")
+			return nil, broken(YAML, c.outermost, fmt.Sprintf("the aliases stand for more than %d values", MaxExpanded),
+				"Write the values out, or use fewer aliases.")
 		}
 	}
 	switch n.Kind {
@@ -212,7 +215,8 @@ func (c *composer) merge(o *Object, merged map[string]bool, from *yaml.Node, dep
 	for _, source := range sources {
 		one, ok := source.(*Object)
 		if !ok {
-			return broken(YAML, placeOf(from), "a merge key needs a mapping, or a list of mappings", "Give << an alias of a mapping, or quote it if it is meant as a key.")
+			return broken(YAML, placeOf(from), "a merge key needs a mapping, or a list of mappings",
+				"Give << an alias of a mapping, or quote it if it is meant as a key.")
 		}
 		for _, m := range one.Members {
 			if _, taken := o.Get(m.Key); !taken {
@@ -281,7 +285,8 @@ func (c *composer) tagged(n *yaml.Node) (any, error) {
 		"!!float": isNumber,
 	}
 	if !fits[n.Tag] {
-		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag), "Correct the value, or remove the tag.")
+		return nil, broken(YAML, placeOf(n), fmt.Sprintf("%q is no %s", n.Value, n.Tag),
+			"Correct the value, or remove the tag.")
 	}
 	return v, nil
 }

@@ -94,9 +94,11 @@ func (p *prelude) readDirective(line string, number int) (string, error) {
 	}
 	switch {
 	case !versionDirective().MatchString(line):
-		return "", broken(YAML, Place{number, 1}, "the directive %YAML needs a version and nothing more", "Write %YAML 1.2, or remove the line.")
+		return "", broken(YAML, Place{number, 1}, "the directive %YAML needs a version and nothing more",
+			"Write %YAML 1.2, or remove the line.")
 	case p.version != 0:
-		return "", broken(YAML, Place{number, 1}, "the directive %YAML is given twice for one document", "Remove one of them.")
+		return "", broken(YAML, Place{number, 1}, "the directive %YAML is given twice for one document",
+			"Remove one of them.")
 	}
 	p.version = number
 	if !yaml1().MatchString(line) {
@@ -110,7 +112,8 @@ func (p *prelude) close() error {
 	if p.directive == 0 {
 		return nil
 	}
-	return broken(YAML, Place{p.directive, 1}, "no document follows the directive", "Begin the document with a line --- below the directives, or remove them.")
+	return broken(YAML, Place{p.directive, 1}, "no document follows the directive",
+		"Begin the document with a line --- below the directives, or remove them.")
 }
 
 // isMarker reports whether the line is "---" or "...", alone or before more.

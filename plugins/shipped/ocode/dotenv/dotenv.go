@@ -186,7 +186,8 @@ func forms(value string) []string {
 	if !strings.ContainsAny(value, "'\\\n\r") {
 		list = append(list, "'"+value+"'")
 	}
-	list = append(list, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\r", `\r`).Replace(value)+`"`)
+	list = append(list, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "\n", `\n`, "\r",
+		`\r`).Replace(value)+`"`)
 	if !strings.ContainsAny(value, "\n\r") {
 		list = append(list, value)
 	}

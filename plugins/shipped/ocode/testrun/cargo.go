@@ -26,7 +26,8 @@ func (cargo) command(j *job) ([]string, error) {
 		if _, err := proc.LookPath("cargo-llvm-cov", j.workspace.Root()); err != nil {
 			j.report.warn("coverage needs cargo-llvm-cov; install it, or leave coverage out")
 		} else {
-			argv = []string{program, "llvm-cov", "test", "--no-fail-fast", "--color=never", "--json", "--summary-only", "--output-path", filepath.Join(j.scratch, "coverage.json")}
+			argv = []string{program, "llvm-cov", "test", "--no-fail-fast", "--color=never", "--json", "--summary-only",
+				"--output-path", filepath.Join(j.scratch, "coverage.json")}
 		}
 	}
 	switch {

@@ -108,7 +108,8 @@ func fileOf(target string) string {
 func forFile(name string, found []Framework) Framework {
 	fits := map[string][]Framework{
 		".py": {Pytest, Unittest}, ".rs": {Cargo}, ".go": {Go},
-		".js": {Jest, Mocha}, ".ts": {Jest, Mocha}, ".jsx": {Jest, Mocha}, ".tsx": {Jest, Mocha}, ".mjs": {Jest, Mocha}, ".cjs": {Jest, Mocha},
+		".js": {Jest, Mocha}, ".ts": {Jest, Mocha}, ".jsx": {Jest, Mocha}, ".tsx": {Jest, Mocha}, ".mjs": {Jest, Mocha},
+		".cjs": {Jest, Mocha},
 	}[path.Ext(name)]
 	for _, f := range found {
 		if slices.Contains(fits, f) {
@@ -152,10 +153,13 @@ func (j *job) marked(dir string, f Framework) bool {
 		return j.needs(dir, "mocha") || j.glob(dir, ".mocharc.*")
 	case Pytest:
 		return j.has(dir, "pytest.ini") || j.has(dir, "conftest.py") || j.has(dir, "tests/conftest.py") ||
-			j.mentions(dir, "pyproject.toml", "[tool.pytest") || j.mentions(dir, "setup.cfg", "[tool:pytest]") || j.mentions(dir, "tox.ini", "[pytest]") ||
-			j.mentions(dir, "pyproject.toml", "pytest") || j.mentions(dir, "requirements.txt", "pytest") || j.mentions(dir, "requirements-dev.txt", "pytest")
+			j.mentions(dir, "pyproject.toml", "[tool.pytest") || j.mentions(dir, "setup.cfg", "[tool:pytest]") ||
+			j.mentions(dir, "tox.ini", "[pytest]") ||
+			j.mentions(dir, "pyproject.toml", "pytest") || j.mentions(dir, "requirements.txt", "pytest") ||
+			j.mentions(dir, "requirements-dev.txt", "pytest")
 	case Unittest:
-		return j.glob(dir, "test*.py") || j.glob(dir, "tests/test*.py") || j.glob(dir, "test/test*.py") || j.glob(dir, "*/tests/test*.py")
+		return j.glob(dir, "test*.py") || j.glob(dir, "tests/test*.py") || j.glob(dir, "test/test*.py") ||
+			j.glob(dir, "*/tests/test*.py")
 	}
 	return false
 }
@@ -195,5 +199,6 @@ func (j *job) needs(dir, name string) bool {
 	if json.Unmarshal(data, &file) != nil {
 		return false
 	}
-	return file.Dependencies[name] != nil || file.DevDependencies[name] != nil || slices.Contains(strings.Fields(file.Scripts["test"]), name)
+	return file.Dependencies[name] != nil || file.DevDependencies[name] != nil ||
+		slices.Contains(strings.Fields(file.Scripts["test"]), name)
 }

@@ -286,7 +286,8 @@ func shorten(text string, r *Report) string {
 	}
 	r.Truncated = true
 	head, tail := text[:outputCap/2], text[len(text)-outputCap/2:]
-	return excerpt.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) + excerpt.TrimStart(tail)
+	return excerpt.TrimEnd(head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", len(text)-outputCap) +
+		excerpt.TrimStart(tail)
 }
 
 // round gives a percentage with one digit after the point.

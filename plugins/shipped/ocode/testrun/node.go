@@ -40,12 +40,14 @@ func (jest) command(j *job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{program, "--json", "--outputFile=" + filepath.Join(j.scratch, "report.json"), "--testLocationInResults", "--colors=false"}
+	argv := []string{program, "--json", "--outputFile=" +
+		filepath.Join(j.scratch, "report.json"), "--testLocationInResults", "--colors=false"}
 	if j.Verbose {
 		argv = append(argv, "--verbose")
 	}
 	if j.Coverage {
-		argv = append(argv, "--coverage", "--coverageReporters=json-summary", "--coverageDirectory="+filepath.Join(j.scratch, "coverage"))
+		argv = append(argv, "--coverage", "--coverageReporters=json-summary",
+			"--coverageDirectory="+filepath.Join(j.scratch, "coverage"))
 	}
 	switch {
 	case j.target == "" || j.target == ".":
@@ -142,7 +144,8 @@ func (mocha) command(j *job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{program, "--no-color", "--reporter", "json", "--reporter-option", "output=" + filepath.Join(j.scratch, "report.json")}
+	argv := []string{program, "--no-color", "--reporter", "json", "--reporter-option", "output=" +
+		filepath.Join(j.scratch, "report.json")}
 	switch {
 	case j.target == "" || j.target == ".":
 	case j.exists && j.isDir:
@@ -162,7 +165,8 @@ func (mocha) command(j *job) ([]string, error) {
 		j.report.warn("coverage needs the package c8; install it with npm, or leave coverage out")
 		return argv, nil
 	}
-	return append([]string{meter, "--reporter=json-summary", "--reports-dir=" + filepath.Join(j.scratch, "coverage"), "--temp-directory=" + filepath.Join(j.scratch, "raw")}, argv...), nil
+	return append([]string{meter, "--reporter=json-summary", "--reports-dir=" +
+		filepath.Join(j.scratch, "coverage"), "--temp-directory=" + filepath.Join(j.scratch, "raw")}, argv...), nil
 }
 
 // mochaReport is what the reporter json writes.
@@ -195,7 +199,8 @@ func (mocha) read(j *job, ended *proc.Result, r *Report) bool {
 			message = failure.Err.Message
 		}
 		file := j.inWorkspace(failure.File)
-		r.fail(Failure{Name: failure.FullTitle, File: file, Line: lineIn(message, path.Base(file)), Message: strings.TrimSpace(message)})
+		r.fail(Failure{Name: failure.FullTitle, File: file, Line: lineIn(message, path.Base(file)),
+			Message: strings.TrimSpace(message)})
 	}
 	if j.Coverage && len(r.Warnings) == 0 {
 		r.Coverage = j.istanbulCoverage("coverage/coverage-summary.json")

@@ -20,7 +20,8 @@ import (
 // the one on PATH. Running a program of the workspace is what running its
 // tests means.
 func (j *job) python() (string, error) {
-	for _, name := range []string{".venv/bin/python", "venv/bin/python", `.venv/Scripts/python.exe`, `venv/Scripts/python.exe`} {
+	for _, name := range []string{".venv/bin/python", "venv/bin/python", `.venv/Scripts/python.exe`,
+		`venv/Scripts/python.exe`} {
 		candidate := path.Join(j.dir, name)
 		if info, err := j.workspace.Lstat(candidate); err == nil && !info.IsDir() {
 			return filepath.Join(j.workspace.Root(), filepath.FromSlash(candidate)), nil
@@ -44,7 +45,8 @@ func (pytest) command(j *job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{program, "-m", "pytest", "--junitxml=" + filepath.Join(j.scratch, "report.xml"), "-o", "junit_family=xunit1", "--color=no"}
+	argv := []string{program, "-m", "pytest", "--junitxml=" +
+		filepath.Join(j.scratch, "report.xml"), "-o", "junit_family=xunit1", "--color=no"}
 	if j.Verbose {
 		argv = append(argv, "-v")
 	}
@@ -179,7 +181,8 @@ func (unittest) command(j *job) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	argv := []string{program, "-c", unittestScript, filepath.Join(j.scratch, "report.json"), filepath.Join(j.scratch, "coverage.json"), yes(j.Coverage)}
+	argv := []string{program, "-c", unittestScript, filepath.Join(j.scratch, "report.json"),
+		filepath.Join(j.scratch, "coverage.json"), yes(j.Coverage)}
 	switch file, member, named := strings.Cut(j.target, "::"); {
 	case j.target == "" || j.target == ".":
 		argv = append(argv, "discover")

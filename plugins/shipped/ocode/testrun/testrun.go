@@ -165,7 +165,8 @@ type job struct {
 // error. Errors: those of the workspace for the path, invalid_argument for an
 // unknown framework, not_found where no tests are recognized,
 // command_not_found where the framework is missing.
-func (r *Runner) Run(ctx context.Context, request Request, scratch string, onLine func(stream, line string)) (*Report, error) {
+func (r *Runner) Run(ctx context.Context, request Request, scratch string, onLine func(stream, line string)) (*Report,
+	error) {
 	j := &job{Runner: r, Request: request, ctx: ctx, onLine: onLine, report: new(Report)}
 	if err := j.locate(); err != nil {
 		return nil, err
@@ -281,7 +282,8 @@ func (r *Report) warn(format string, args ...any) {
 // fail notes a failure, as long as there is room in the list.
 func (r *Report) fail(f Failure) {
 	if len(r.Failures) == maxFailures {
-		if warning := fmt.Sprintf("only the first %d failures are listed", maxFailures); !slices.Contains(r.Warnings, warning) {
+		if warning := fmt.Sprintf("only the first %d failures are listed", maxFailures); !slices.Contains(r.Warnings,
+			warning) {
 			r.Warnings = append(r.Warnings, warning)
 		}
 		return

@@ -10,7 +10,8 @@ import (
 // there are no counts.
 func (r *Report) Text(verbose bool) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %d passed, %d failed, %d skipped in %s\n", r.Framework, r.Passed, r.Failed, r.Skipped, seconds(r.Duration))
+	fmt.Fprintf(&out, "%s: %d passed, %d failed, %d skipped in %s\n", r.Framework, r.Passed, r.Failed, r.Skipped,
+		seconds(r.Duration))
 	if r.TimedOut {
 		out.WriteString("The run was ended because it took too long.\n")
 	}

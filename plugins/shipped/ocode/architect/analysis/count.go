@@ -34,7 +34,8 @@ var newCounter = sync.OnceValue(func() *counter {
 // count gives the sizes of a text. What scc has no rules for is code, line by
 // line, as far as it is not blank.
 func (c *counter) count(name, language string, data []byte) Counts {
-	job := &processor.FileJob{Filename: path.Base(name), Language: c.language(path.Base(name), language), Content: data, Bytes: int64(len(data))}
+	job := &processor.FileJob{Filename: path.Base(name), Language: c.language(path.Base(name), language), Content: data,
+		Bytes: int64(len(data))}
 	processor.CountStats(job)
 	return Counts{Lines: job.Lines, Code: job.Code, Comments: job.Comment, Blanks: job.Blank, Complexity: job.Complexity}
 }

@@ -23,7 +23,8 @@ func (c Cycle) String() string {
 // cycles finds the strongly connected groups of a graph, in order of their
 // first member.
 func cycles(g Graph) []Cycle {
-	t := &tarjan{next: make(map[string][]string), index: make(map[string]int), low: make(map[string]int), open: make(map[string]bool)}
+	t := &tarjan{next: make(map[string][]string), index: make(map[string]int), low: make(map[string]int),
+		open: make(map[string]bool)}
 	for _, e := range g.Edges {
 		t.next[e.From] = append(t.next[e.From], e.To)
 	}

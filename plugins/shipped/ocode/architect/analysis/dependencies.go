@@ -47,7 +47,8 @@ type omitted struct {
 func (p *Project) dependencies(depth int) *dependencies {
 	g := p.Graph.collapse(depth)
 	d := &dependencies{
-		Name: p.Name, Depth: depth, Components: components(g), Edges: orEmpty(g.Edges), External: orEmpty(g.External), Cycles: orEmpty(g.Cycles),
+		Name: p.Name, Depth: depth, Components: components(g), Edges: orEmpty(g.Edges), External: orEmpty(g.External),
+		Cycles:   orEmpty(g.Cycles),
 		Declared: []declared{},
 	}
 	for _, m := range p.Manifests {
@@ -88,7 +89,8 @@ func orEmpty[T any](list []T) []T {
 
 func (d *dependencies) text(w *page) {
 	total := len(d.Components) + d.Omitted.Components
-	w.title("%s: %s, %s", d.Name, plural(total, "component", "components"), plural(len(d.Edges)+d.Omitted.Edges, "dependency", "dependencies"))
+	w.title("%s: %s, %s", d.Name, plural(total, "component", "components"),
+		plural(len(d.Edges)+d.Omitted.Edges, "dependency", "dependencies"))
 	if total == 0 {
 		w.line("No file of a language whose imports are understood (Go, Python, JavaScript, TypeScript, Java, Rust) was found.")
 		return
@@ -143,7 +145,8 @@ func (d *dependencies) textMost(w *page) {
 func (d *dependencies) mermaid() string {
 	out := newDiagram("graph LR")
 	busiest := slices.Clone(d.Components)
-	slices.SortStableFunc(busiest, func(a, b component) int { return cmp.Compare(b.Imports+b.ImportedBy, a.Imports+a.ImportedBy) })
+	slices.SortStableFunc(busiest,
+		func(a, b component) int { return cmp.Compare(b.Imports+b.ImportedBy, a.Imports+a.ImportedBy) })
 	shown := make(map[string]bool)
 	for _, c := range first(busiest, maxDiagram) {
 		shown[c.Path] = true

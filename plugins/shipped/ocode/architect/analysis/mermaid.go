@@ -57,7 +57,8 @@ func (d *diagram) mark(id string) { d.marks = append(d.marks, id) }
 // String is the whole diagram.
 func (d *diagram) String() string {
 	if len(d.marks) > 0 {
-		fmt.Fprintf(&d.out, "    classDef cycle stroke:#c00,stroke-width:3px\n    class %s cycle\n", strings.Join(d.marks, ","))
+		fmt.Fprintf(&d.out, "    classDef cycle stroke:#c00,stroke-width:3px\n    class %s cycle\n",
+			strings.Join(d.marks, ","))
 		d.marks = nil
 	}
 	return d.out.String()

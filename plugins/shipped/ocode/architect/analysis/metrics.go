@@ -70,7 +70,8 @@ func top(files []File, measure func(File) int64) []File {
 }
 
 func (m *metrics) text(w *page) {
-	w.title("%s: %s (%d of code, %d of comments, %d blank), complexity %d", m.Name, plural(m.Totals.Lines, "line", "lines"), m.Totals.Code, m.Totals.Comments, m.Totals.Blanks, m.Totals.Complexity)
+	w.title("%s: %s (%d of code, %d of comments, %d blank), complexity %d", m.Name,
+		plural(m.Totals.Lines, "line", "lines"), m.Totals.Code, m.Totals.Comments, m.Totals.Blanks, m.Totals.Complexity)
 	w.line("Comments: %.1f%% of the lines that are not blank. Tests: %.1f%% of the code.", m.CommentPercent, m.TestPercent)
 	w.title("%-24s %8s %10s %10s %10s %10s", "Language", "Files", "Code", "Comments", "Blanks", "Complexity")
 	for _, l := range first(m.Languages, maxListed) {

@@ -39,7 +39,8 @@ func (p *Project) overview() *overview {
 	o := &overview{
 		Name: p.Name, Files: len(p.Files), Directories: p.Directories, Totals: p.totals(), Languages: p.languages(),
 		Manifests: first(p.Manifests, maxJSONRows), EntryPoints: p.entryPoints(), Layout: p.layout(),
-		Components: len(p.Graph.Nodes), Edges: len(p.Graph.Edges), External: len(p.Graph.External), Cycles: len(p.Graph.Cycles),
+		Components: len(p.Graph.Nodes), Edges: len(p.Graph.Edges), External: len(p.Graph.External),
+		Cycles:   len(p.Graph.Cycles),
 		Warnings: append([]string{}, p.Warnings...),
 	}
 	if o.Manifests == nil {
@@ -111,8 +112,10 @@ func (p *Project) layout() []area {
 }
 
 func (o *overview) text(w *page) {
-	w.title("%s: %s in %s, %s", o.Name, plural(o.Files, "file", "files"), plural(o.Directories, "directory", "directories"), plural(o.Totals.Code, "line of code", "lines of code"))
-	w.line("Tests: %s. Of others, or test data: %d. Generated: %d.", plural(o.Tests, "file", "files"), o.Vendored, o.Generated)
+	w.title("%s: %s in %s, %s", o.Name, plural(o.Files, "file", "files"),
+		plural(o.Directories, "directory", "directories"), plural(o.Totals.Code, "line of code", "lines of code"))
+	w.line("Tests: %s. Of others, or test data: %d. Generated: %d.", plural(o.Tests, "file", "files"), o.Vendored,
+		o.Generated)
 	w.title("Languages")
 	for _, l := range first(o.Languages, maxListed) {
 		share := fmt.Sprintf("%5.1f%%", l.Percent)
@@ -129,7 +132,8 @@ func (o *overview) text(w *page) {
 		if a.Path == "." {
 			name = "(top)"
 		}
-		w.line("  %s  %s, %s%s", name, plural(a.Files, "file", "files"), plural(a.Code, "line of code", "lines of code"), mostly(a.Language))
+		w.line("  %s  %s, %s%s", name, plural(a.Files, "file", "files"), plural(a.Code, "line of code", "lines of code"),
+			mostly(a.Language))
 	}
 	w.rest(len(o.Layout), maxListed)
 	if len(o.EntryPoints) > 0 {
@@ -139,7 +143,8 @@ func (o *overview) text(w *page) {
 		}
 		w.rest(len(o.EntryPoints), maxListed)
 	}
-	w.title("Imports: %s, %s between them, %s, %s", plural(o.Components, "component", "components"), plural(o.Edges, "dependency", "dependencies"),
+	w.title("Imports: %s, %s between them, %s, %s", plural(o.Components, "component", "components"),
+		plural(o.Edges, "dependency", "dependencies"),
 		plural(o.External, "external package", "external packages"), plural(o.Cycles, "cycle", "cycles"))
 	for _, warning := range o.Warnings {
 		w.line("Note: %s.", warning)

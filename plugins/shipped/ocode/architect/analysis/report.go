@@ -38,7 +38,8 @@ func (p *Project) Report(kind architect.Kind, format architect.Format, depth int
 	case architect.Metrics:
 		r = p.metrics(depth)
 	default:
-		return "", tool.Errorf(tool.InvalidArgument, "there is no analysis %q", kind).Suggest("Ask for overview, dependencies, structure or metrics.")
+		return "", tool.Errorf(tool.InvalidArgument, "there is no analysis %q", kind).
+			Suggest("Ask for overview, dependencies, structure or metrics.")
 	}
 	switch format {
 	case architect.Text, "":
@@ -51,5 +52,6 @@ func (p *Project) Report(kind architect.Kind, format architect.Format, depth int
 		out, err := json.MarshalIndent(r, "", "  ")
 		return string(out), err
 	}
-	return "", tool.Errorf(tool.InvalidArgument, "there is no output format %q", format).Suggest("Ask for text, json or mermaid.")
+	return "", tool.Errorf(tool.InvalidArgument, "there is no output format %q", format).
+		Suggest("Ask for text, json or mermaid.")
 }

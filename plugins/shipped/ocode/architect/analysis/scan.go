@@ -63,7 +63,8 @@ func (p *Project) list(ctx context.Context, ws *workspace.Workspace) error {
 			return nil
 		}
 		if len(p.Files) == MaxFiles {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("only the first %d files were looked at; analyze a directory of the project to see the rest", MaxFiles))
+			p.Warnings = append(p.Warnings,
+				fmt.Sprintf("only the first %d files were looked at; analyze a directory of the project to see the rest", MaxFiles))
 			return fs.SkipAll
 		}
 		rel := e.Path
@@ -94,7 +95,8 @@ func (p *Project) tellUnread(failed []error) {
 		}
 	}
 	if large > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("not read, as larger than %d MiB: %s", MaxFileSize>>20, plural(large, "file", "files")))
+		p.Warnings = append(p.Warnings,
+			fmt.Sprintf("not read, as larger than %d MiB: %s", MaxFileSize>>20, plural(large, "file", "files")))
 	}
 	if other > 0 {
 		p.Warnings = append(p.Warnings, plural(other, "file", "files")+" could not be read")

@@ -81,7 +81,8 @@ func readSource(language, name string, data []byte) source {
 
 // add notes an import, once.
 func (s *source) add(name string) {
-	if name != "" && !slices.ContainsFunc(s.imports, func(i imported) bool { return i.name == name && i.level == 0 && len(i.members) == 0 }) {
+	if name != "" && !slices.ContainsFunc(s.imports,
+		func(i imported) bool { return i.name == name && i.level == 0 && len(i.members) == 0 }) {
 		s.imports = append(s.imports, imported{name: name})
 	}
 }

@@ -24,7 +24,8 @@ const maxRustUses = 1000
 
 func readRust(s *source, name string, data []byte) {
 	code := rustSyntax.uncomment(data)
-	s.main = rustMain().MatchString(code) && (path.Base(name) == "main.rs" || path.Base(path.Dir(name)) == "bin" || path.Base(path.Dir(name)) == "examples")
+	s.main = rustMain().MatchString(code) &&
+		(path.Base(name) == "main.rs" || path.Base(path.Dir(name)) == "bin" || path.Base(path.Dir(name)) == "examples")
 	for _, match := range rustUse().FindAllStringSubmatch(code, -1) {
 		left := maxRustUses
 		for _, use := range expandRust("", match[1], &left) {

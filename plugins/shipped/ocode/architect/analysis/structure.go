@@ -99,12 +99,14 @@ func (s *structure) text(w *page) {
 	w.line("%s/  %s", s.Tree.Name, s.Tree.sizes())
 	s.Tree.branches(w, "")
 	if s.Omitted > 0 {
-		w.line("%s are left out; analyze a directory of the project, or a smaller depth.", plural(s.Omitted, "directory", "directories"))
+		w.line("%s are left out; analyze a directory of the project, or a smaller depth.",
+			plural(s.Omitted, "directory", "directories"))
 	}
 }
 
 func (d *directory) sizes() string {
-	sizes := "(" + plural(d.Files, "file", "files") + ", " + plural(d.Code, "line of code", "lines of code") + mostly(d.Language) + ")"
+	sizes := "(" + plural(d.Files, "file", "files") + ", " + plural(d.Code, "line of code", "lines of code") +
+		mostly(d.Language) + ")"
 	if d.Deeper > 0 {
 		sizes += " + " + plural(d.Deeper, "deeper directory", "deeper directories")
 	}

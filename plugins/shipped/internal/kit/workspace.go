@@ -1,7 +1,4 @@
-// Package contract is what the shipped plugins have in common: how they come
-// to their workspace, and how toolsets with a contract of their own check
-// parameters and word errors.
-package contract
+package kit
 
 import (
 	"encoding/json"
@@ -20,7 +17,8 @@ import (
 // that the host has opened, without what commands find empty.
 func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Workspace, error) {
 	options := workspace.Options{
-		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity, Hidden: confine.Hidden(append([]string{w.Root}, w.Allow...)...),
+		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity,
+		Hidden: confine.Hidden(append([]string{w.Root}, w.Allow...)...),
 	}
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block

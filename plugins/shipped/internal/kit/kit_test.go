@@ -1,11 +1,9 @@
-package contract_test
+package kit_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,7 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped/internal/contract"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 func TestOpenWorkspace(t *testing.T) {
@@ -25,7 +23,7 @@ func TestOpenWorkspace(t *testing.T) {
 		root := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 		require.NoError(t, os.Symlink("file", filepath.Join(root, "link")))
-		ws, err := contract.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}}, sandbox.Settings{})
+		ws, err := kit.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}}, sandbox.Settings{})
 		require.NoError(t, err)
 		_, _, err = ws.ReadFile("link", 0)
 		assert.Equal(t, want, tool.CodeOf(err), "symlinks %q", symlinks)
@@ -36,10 +34,10 @@ func TestDecode(t *testing.T) {
 	s, err := schema.Compile(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":7}},"additionalProperties":false}`))
 	require.NoError(t, err)
 	type params struct{ N int }
-	got, err := contract.Decode[params]("count", s, json.RawMessage(`{}`))
+	got, err := kit.Decode[params]("count", s, json.RawMessage(`{}`))
 	require.NoError(t, err)
 	assert.Equal(t, params{7}, got)
-	_, err = contract.Decode[params]("count", s, json.RawMessage(`{"n":"x","m":1}`))
+	_, err = kit.Decode[params]("count", s, json.RawMessage(`{"n":"x","m":1}`))
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 	assert.ErrorContains(t, err, "Invalid parameters for count: ")
 	assert.Len(t, tool.AsError(err).Details["violations"], 2)
@@ -55,38 +53,23 @@ func TestWorded(t *testing.T) {
 		{context.DeadlineExceeded, tool.Error{Code: tool.Timeout, Message: "The call did not finish in time", Suggestion: "Ask for less in one call."}},
 		{context.Canceled, tool.Error{Code: tool.Cancelled, Message: "The call was cancelled", Suggestion: "Call again if the result is still wanted."}},
 	} {
-		got := contract.Worded(c.err)
+		got := kit.Worded(c.err)
 		assert.Equal(t, c.want, tool.Error{Code: got.Code, Message: got.Message, Suggestion: got.Suggestion})
 	}
 	own := tool.Errorf(tool.Internal, "lower")
-	contract.Worded(own)
+	kit.Worded(own)
 	assert.Equal(t, "lower", own.Message, "the error itself stays as it was")
-	assert.True(t, errors.Is(contract.Worded(context.Canceled), context.Canceled))
+	assert.True(t, errors.Is(kit.Worded(context.Canceled), context.Canceled))
 }
 
 func TestPathThatAMessageBeginsWith(t *testing.T) {
 	about := tool.Errorf(tool.Unsupported, "pipe is a named pipe")
-	assert.Equal(t, "pipe is a named pipe", contract.Worded(about.With("path", "pipe")).Message)
-	assert.Equal(t, "Pipe is a named pipe", contract.Worded(tool.Errorf(tool.Unsupported, "pipe is a named pipe").With("path", "pi")).Message)
+	assert.Equal(t, "pipe is a named pipe", kit.Worded(about.With("path", "pipe")).Message)
+	assert.Equal(t, "Pipe is a named pipe", kit.Worded(tool.Errorf(tool.Unsupported, "pipe is a named pipe").With("path", "pi")).Message)
 }
 
 func TestCapital(t *testing.T) {
 	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über", "": "", "Done": "Done"} {
-		assert.Equal(t, want, contract.Capital(text))
-	}
-}
-
-func TestDecodedAndShown(t *testing.T) {
-	for name, c := range map[string]struct{ file, text string }{
-		"UTF-8":    {"grün\n", "grün\n"},
-		"UTF-16LE": {"\xff\xfeg\x00\xfc\x00", "gü"},
-		"UTF-16BE": {"\xfe\xff\x00g\x00\xfc", "gü"},
-		"Latin-1":  {"gr\xfcn, grün", "grün, grün"},
-	} {
-		for cut := 2; cut <= len(c.file); cut++ {
-			text, err := io.ReadAll(contract.Decoded([]byte(c.file[:cut]), bytes.NewReader([]byte(c.file[cut:]))))
-			require.NoError(t, err)
-			assert.Equal(t, c.text, contract.Shown(text), name)
-		}
+		assert.Equal(t, want, kit.Capital(text))
 	}
 }

@@ -1,4 +1,4 @@
-package agentbench
+package lines
 
 import (
 	"bufio"
@@ -13,43 +13,39 @@ import (
 	"github.com/toolhost/toolhost/host/excerpt"
 )
 
-const (
-	// binarySniff is where a NUL byte makes a file binary.
-	binarySniff = 8 << 10
-	// indexStep is about how far apart the places are that an index holds, in
-	// bytes.
-	indexStep = 256 << 10
-)
+// indexStep is about how far apart the places are that an index holds, in bytes.
+const indexStep = 256 << 10
 
-// errNotText says that something is not UTF-8 text.
-var errNotText = errors.New("not UTF-8 text")
+// ErrNotText says that something is not UTF-8 text.
+var ErrNotText = errors.New("not UTF-8 text")
 
-// lineIndex tells where lines of a text begin, so that files of any size can
+// Index tells where lines of a text begin, so that files of any size can
 // be read in parts.
-type lineIndex struct {
-	total  int // lines; a last one without a newline counts
-	places []linePlace
+type Index struct {
+	// Total counts the lines; a last one without a newline counts.
+	Total  int
+	places []place
 }
 
-// linePlace is where a line begins.
-type linePlace struct {
+// place is where a line begins.
+type place struct {
 	line   int // counted from 1
 	offset int64
 }
 
-// indexLines reads a text to its end.
-func indexLines(ctx context.Context, r io.Reader) (*lineIndex, error) {
-	index := &lineIndex{places: []linePlace{{1, 0}}}
+// IndexOf reads a text to its end.
+func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
+	index := &Index{places: []place{{1, 0}}}
 	buf := make([]byte, 16<<10)
 	offset, pending, open := int64(0), 0, false
 	for {
 		n, err := r.Read(buf[pending:])
 		chunk := excerpt.TrimEnd(buf[:pending+n])
-		if !utf8.Valid(chunk) || offset < binarySniff && bytes.IndexByte(chunk[:min(int64(len(chunk)), binarySniff-offset)], 0) >= 0 {
-			return nil, errNotText
+		if !utf8.Valid(chunk) || offset < sniffed && bytes.IndexByte(chunk[:min(int64(len(chunk)), sniffed-offset)], 0) >= 0 {
+			return nil, ErrNotText
 		}
 		index.note(chunk, offset)
-		index.total += bytes.Count(chunk, []byte{'\n'})
+		index.Total += bytes.Count(chunk, []byte{'\n'})
 		if len(chunk) > 0 {
 			open = chunk[len(chunk)-1] != '\n'
 		}
@@ -57,10 +53,10 @@ func indexLines(ctx context.Context, r io.Reader) (*lineIndex, error) {
 		rest := pending + n - len(chunk)
 		if errors.Is(err, io.EOF) {
 			if rest > 0 {
-				return nil, errNotText
+				return nil, ErrNotText
 			}
 			if open {
-				index.total++
+				index.Total++
 			}
 			return index, nil
 		}
@@ -79,19 +75,19 @@ func indexLines(ctx context.Context, r io.Reader) (*lineIndex, error) {
 
 // note keeps the place behind the first newline of a chunk, where it is far
 // enough from the last one.
-func (x *lineIndex) note(chunk []byte, offset int64) {
+func (x *Index) note(chunk []byte, offset int64) {
 	if offset-x.places[len(x.places)-1].offset < indexStep {
 		return
 	}
 	if at := bytes.IndexByte(chunk, '\n'); at >= 0 {
-		x.places = append(x.places, linePlace{x.total + 2, offset + int64(at) + 1})
+		x.places = append(x.places, place{x.Total + 2, offset + int64(at) + 1})
 	}
 }
 
-// read gives the lines from first to last, or their first limit bytes and how
+// Read gives the lines from first to last, or their first limit bytes and how
 // many more there are.
-func (x *lineIndex) read(r io.ReadSeeker, first, last, limit int) (text string, omitted int64, err error) {
-	at, found := slices.BinarySearchFunc(x.places, first, func(p linePlace, line int) int { return p.line - line })
+func (x *Index) Read(r io.ReadSeeker, first, last, limit int) (text string, omitted int64, err error) {
+	at, found := slices.BinarySearchFunc(x.places, first, func(p place, line int) int { return p.line - line })
 	if !found {
 		at--
 	}

@@ -1,0 +1,48 @@
+package lines
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// sniffed is how much of a file tells what it is, in bytes.
+const sniffed = 8 << 10
+
+// Open reads the beginning of a file, by which one tells whether it is text, and
+// gives the whole of it: as UTF-8 where it is UTF-16, else as it is.
+func Open(file io.Reader) (head []byte, whole io.Reader, err error) {
+	head = make([]byte, sniffed)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil, err
+	}
+	head = head[:n]
+	whole = io.MultiReader(bytes.NewReader(head), file)
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		whole = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(whole)
+	}
+	return head, whole, nil
+}
+
+// Shown gives text in which bytes that are not UTF-8 are taken as Latin-1, so
+// that they can be seen, and given back to be replaced.
+func Shown(text []byte) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			r = rune(text[0])
+		}
+		b.WriteRune(r)
+		text = text[size:]
+	}
+	return b.String()
+}

@@ -1,0 +1,79 @@
+// Package lines reads texts line by line: texts of any size, in any of the
+// encodings that files have, as many lines and bytes of them as are wanted.
+package lines
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+)
+
+// Line is one line of a text.
+type Line struct {
+	// Number counts from 1.
+	Number int
+	// Text is the line with its ending, as much of it as was wanted. It holds
+	// until the next line is read.
+	Text []byte
+	// Size is that of the whole line, Ending that of the newline and a carriage
+	// return before it, which the last line may lack.
+	Size, Ending int
+}
+
+// Content is Text without the ending.
+func (l Line) Content() []byte { return l.Text[:min(len(l.Text), l.Size-l.Ending)] }
+
+// Each hands all lines of r to visit, one after the other; of those that are
+// longer the first most bytes.
+func Each(ctx context.Context, r io.Reader, most int, visit func(Line)) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	line := Line{Number: 1}
+	var held []byte // the beginning of a line that is longer than the reader's buffer
+	var last byte   // of what was read before
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		chunk, err := in.ReadSlice('\n')
+		line.Size += len(chunk)
+		line.Text = chunk
+		full := errors.Is(err, bufio.ErrBufferFull)
+		if full || len(held) > 0 {
+			held = append(held, chunk[:min(len(chunk), most-len(held))]...)
+			line.Text = held
+		}
+		if full {
+			last = chunk[len(chunk)-1]
+			continue
+		}
+		if line.Size > 0 {
+			line.Ending = ending(last, chunk)
+			line.Text = line.Text[:min(len(line.Text), most)]
+			visit(line)
+			line = Line{Number: line.Number + 1}
+			held, last = held[:0], 0
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ending is the size of the line ending of a chunk, with the byte before it.
+func ending(before byte, chunk []byte) int {
+	n := len(chunk)
+	if n == 0 || chunk[n-1] != '\n' {
+		return 0
+	}
+	if n > 1 {
+		before = chunk[n-2]
+	}
+	if before == '\r' {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,81 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// definitionFile is what tools/NAME.json holds: the definition of a tool, with
+// the description in lines that are joined by blanks.
+type definitionFile struct {
+	tool.Definition
+	Description []string `json:"description"`
+	Timeout     string   `json:"timeout"`
+}
+
+// Read reads the definitions in the directory tools of files, by the tools'
+// names. returns makes the schema of a result of what a definition says of it,
+// which may be nothing; nil takes it as it is. What cannot be read is a mistake
+// of the programmer, and panics.
+func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string]*tool.Definition {
+	names, err := fs.Glob(files, "tools/*.json")
+	if err != nil {
+		panic(err)
+	}
+	all := make(map[string]*tool.Definition, len(names))
+	for _, name := range names {
+		d, err := readDefinition(files, name)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err))
+		}
+		if returns != nil {
+			d.Returns = returns(d.Returns)
+		}
+		all[d.Name] = d
+	}
+	return all
+}
+
+func readDefinition(files fs.FS, name string) (*tool.Definition, error) {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, err
+	}
+	var f definitionFile
+	dec := json.NewDecoder(bytes.NewReader(Compact(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, err
+	}
+	d := &f.Definition
+	d.Name, d.Description = strings.TrimSuffix(path.Base(name), ".json"), strings.Join(f.Description, " ")
+	if f.Timeout != "" {
+		d.Timeout, err = time.ParseDuration(f.Timeout)
+	}
+	return d, err
+}
+
+// Compact gives JSON without its white space.
+func Compact(data []byte) json.RawMessage {
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		panic(err) // a mistake of the programmer
+	}
+	return b.Bytes()
+}
+
+// Members is an object or array without what encloses it.
+func Members(data json.RawMessage) string { return string(data[1 : len(data)-1]) }
+
+// Fill makes a schema of the one of an envelope, in which pairs of what stands
+// for something and what it stands for are replaced.
+func Fill(envelope []byte, pairs ...string) json.RawMessage {
+	return json.RawMessage(strings.NewReplacer(pairs...).Replace(string(Compact(envelope))))
+}
