@@ -9,6 +9,8 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // MaxInstructions is how long instructions may be, in characters: clients cut
@@ -143,10 +145,9 @@ func (r *reader) builtin(b *hcl.Block) {
 // known here, so only what the file says about itself is checked.
 func (r *reader) toolset(b *hcl.Block) {
 	r.name("toolset", b.Labels[0], b.LabelRanges[0])
-	for _, shipped := range []string{"agent", "cliagent", "agentbench", "clemini", "ocode"} {
-		if b.Labels[0] == shipped {
-			r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.", "%q is shipped with toolhost and is what its contract says.", shipped)
-		}
+	if shipped, ok := toolset.Find(b.Labels[0]); ok {
+		r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.",
+			"%q is shipped with toolhost and is what its contract says.", shipped.Name)
 	}
 	blk := r.open(b, "toolset")
 	blk.require("tools")

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/telemetry"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/toolset"
 )
 
 // app is one run of the program: its streams and what was asked for on the
@@ -183,6 +184,17 @@ func (a *app) artifactsFlag(c *cobra.Command) {
 
 // toolsetFlag adds --toolset to a command that offers tools.
 func (a *app) toolsetFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.flags.toolset, "toolset", "", "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl")
+	c.Flags().StringVar(&a.flags.toolset, "toolset", "", toolsetHelp())
 	a.completeToolset(c)
+}
+
+// toolsetHelp says what --toolset takes.
+func toolsetHelp() string {
+	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
+}
+
+// toolset is what is known of the toolset that was asked for.
+func (a *app) toolset() toolset.Toolset {
+	t, _ := toolset.Find(a.flags.toolset)
+	return t
 }

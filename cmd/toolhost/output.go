@@ -117,11 +117,11 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	return writeJSON(a.out, out)
 }
 
-// envelope is a contract's own object; cliagent's has the tool's name in front
-// on the command line, and only there.
+// envelope is a contract's own object; where the contract asks for it, with the
+// tool's name in front, on the command line and only there.
 func (a *app) envelope(o *host.Outcome) json.RawMessage {
 	members, ok := bytes.CutPrefix(o.Result.Structured, []byte("{"))
-	if a.flags.toolset != "cliagent" || !ok {
+	if !a.toolset().NamedInJSON || !ok {
 		return o.Result.Structured
 	}
 	return slices.Concat([]byte(`{"tool":`), tool.MustMarshal(o.Tool), []byte(","), members)
@@ -148,7 +148,7 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	if o.Err != nil {
 		return a.printFailure(o)
 	}
-	if a.flags.toolset == "cliagent" {
+	if a.toolset().Checked {
 		a.printCheck(o, root)
 		return nil
 	}
@@ -170,7 +170,7 @@ func (a *app) printHuman(o *host.Outcome, root string) error {
 	return nil
 }
 
-// printCheck is the human form of contract cliagent: the output behind a check
+// printCheck is the human form of a contract that asks for it: the output behind a check
 // mark, where the file is, and how long it took.
 func (a *app) printCheck(o *host.Outcome, root string) {
 	fmt.Fprintf(a.out, "%s %s\n", a.painter.green("✓"), strings.TrimSuffix(o.Result.Text(), "\n"))
@@ -198,11 +198,11 @@ func (a *app) printSummary(o *host.Outcome, root string) {
 func (a *app) printFailure(o *host.Outcome) error {
 	if o.Envelope && o.Result != nil {
 		mark := ""
-		if a.flags.toolset == "ocode" && isTerminal(a.err) { // a program reads the contract's text alone
+		if a.toolset().Crossed && isTerminal(a.err) { // a program reads the contract's text alone
 			mark = a.painter.red("✗") + " "
 		}
 		fmt.Fprintln(a.err, mark+strings.TrimSuffix(o.Result.Text(), "\n"))
-		if a.flags.toolset == "ocode" || a.flags.toolset == "cliagent" { // whose text is the error alone
+		if a.toolset().BareErrors { // whose text is the error alone
 			a.printNextStep(o.Err)
 		}
 		return nil

@@ -46,7 +46,7 @@ needs a token, in a file that only you can read or in TOOLHOST_HTTP_TOKEN.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	a.artifactsFlag(c)
-	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, "the set of tools to offer: agent, cliagent, agentbench, clemini, ocode, or one of agent.hcl; with --http more than one")
+	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false, "instead of the list of tools offer three by which they are found, described and called")
 	flags.http.register(c.Flags())

@@ -3,6 +3,8 @@ package shipped
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
@@ -12,24 +14,28 @@ import (
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
+// plugins are the shipped plugins, by their names: those of the toolsets of
+// package toolset, and the file tools.
+func plugins() map[string]func() sdk.Plugin {
+	return map[string]func() sdk.Plugin{
+		"agentbench": agentbench.Plugin,
+		"clemini":    clemini.Plugin,
+		"cliagent":   cliagent.Plugin,
+		"files":      files.Plugin,
+		"ocode":      ocode.Plugin,
+	}
+}
+
 // Names lists the shipped plugins, sorted.
-func Names() []string { return []string{"agentbench", "clemini", "cliagent", "files", "ocode"} }
+func Names() []string { return slices.Sorted(maps.Keys(plugins())) }
 
 // Lookup gives the shipped plugin of a name. It fits plugins.Options.Shipped.
 func Lookup(name string) (sdk.Plugin, bool) {
-	switch name {
-	case "agentbench":
-		return agentbench.Plugin(), true
-	case "clemini":
-		return clemini.Plugin(), true
-	case "cliagent":
-		return cliagent.Plugin(), true
-	case "files":
-		return files.Plugin(), true
-	case "ocode":
-		return ocode.Plugin(), true
+	plugin, ok := plugins()[name]
+	if !ok {
+		return sdk.Plugin{}, false
 	}
-	return sdk.Plugin{}, false
+	return plugin(), true
 }
 
 // Serve runs the shipped plugin of a name until the host ends it, for

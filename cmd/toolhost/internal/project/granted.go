@@ -22,7 +22,7 @@ func (p *Project) enforce(rules *policy.Policy, cfg *config.Config) {
 // every call needs all that its tool declares.
 func (p *Project) refused(proposal host.Proposal) (host.Decision, bool) {
 	granted := p.granted.Load()
-	if granted == nil || *granted == nil || p.options.Toolset == ownPermissions {
+	if granted == nil || *granted == nil || known(p.options.Toolset).OwnPermissions {
 		return host.Decision{}, false
 	}
 	for _, needed := range proposal.Definition.Permissions {

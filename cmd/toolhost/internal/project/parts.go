@@ -77,7 +77,7 @@ func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, er
 	if err != nil {
 		return nil, err
 	}
-	if set.Name != ownPermissions {
+	if !known(set.Name).OwnPermissions {
 		set.Hide = hides(rules)
 	}
 	if !set.Envelope {

@@ -47,7 +47,7 @@ func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Cont
 	if p.options.Artifacts != "" {
 		p.ignoreState() // of the calls before this one
 	}
-	if runsTasks(p.Host.Catalog().Toolset().Name) {
+	if known(p.Host.Catalog().Toolset().Name).StartsTasks {
 		if err := p.owners.own(call.Session); err != nil {
 			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
 		}

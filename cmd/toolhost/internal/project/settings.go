@@ -1,9 +1,12 @@
 package project
 
 import (
+	"encoding/json"
+
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/subagent"
+	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
 // agentSettings are the agent blocks for the plugins that delegate.
@@ -36,31 +39,57 @@ func webSettings(cfg *config.Config) map[string]any {
 	return settings
 }
 
-// contractConfig is what a contract's plugin learns of agent.hcl.
+// contractConfig is what a contract's plugin learns of agent.hcl: those of the
+// settings below that its configuration has.
 func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any {
-	settings := map[string]any{"confine": p.confineSettings(cfg)}
-	if name == "cliagent" && len(cfg.Web.Allow) > 0 {
-		settings["web_allow"] = cfg.Web.Allow
+	var accepted struct{ Properties map[string]json.RawMessage }
+	plugin, _ := shipped.Lookup(name)
+	if err := json.Unmarshal(plugin.ConfigSchema, &accepted); err != nil {
+		panic(err) // the plugin is a part of this program
 	}
-	if runsTasks(name) {
-		settings["agents"] = agentSettings(cfg)
+	settings := make(map[string]any)
+	for key := range accepted.Properties {
+		if value, ok := p.contractSetting(key, cfg); ok {
+			settings[key] = value
+		}
 	}
-	if name == ownPermissions && cfg.Granted != nil {
-		settings["permissions"] = cfg.Granted
+	return settings
+}
+
+// contractSetting is one of the settings that contracts' plugins have; false
+// where it is another, or where agent.hcl says nothing of it.
+func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok bool) {
+	switch key {
+	case "confine":
+		return p.confineSettings(cfg), true
+	case "agents":
+		return agentSettings(cfg), true
+	case "web":
+		return webSettings(cfg), true
+	case "web_allow":
+		return cfg.Web.Allow, len(cfg.Web.Allow) > 0
+	case "permissions":
+		return cfg.Granted, cfg.Granted != nil
 	}
-	if name == ownPermissions && len(cfg.Servers) > 0 {
-		settings["servers"], settings["secrets"], settings["cache_dir"] = p.upstreamSpecs(cfg), append([]string{}, cfg.Secrets...), cacheDir("mcp")
+	if len(cfg.Servers) == 0 {
+		return nil, false
+	}
+	switch key {
+	case "servers":
+		return p.upstreamSpecs(cfg), true
+	case "secrets":
+		return append([]string{}, cfg.Secrets...), true
+	case "cache_dir":
+		return cacheDir("mcp"), true
+	case "pins":
 		place := p.pinsPlace(cfg)
 		if place.Dir != "" {
 			place.Seed = nil // it has been adopted there
 		}
-		settings["pins"] = place
-		if dir, err := oauth.Dir(); err == nil && p.usableLogins(cfg) != nil {
-			settings["login_dir"] = dir
-		}
+		return place, true
+	case "login_dir":
+		dir, err := oauth.Dir()
+		return dir, err == nil && p.usableLogins(cfg) != nil
 	}
-	if name == "clemini" {
-		settings["web"] = webSettings(cfg)
-	}
-	return settings
+	return nil, false
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/toolset"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
@@ -40,10 +41,15 @@ func ToolsetNames(cfg *config.Config) []string {
 	return names
 }
 
-// contracts are the toolsets that a shipped plugin serves: all but the plugin
-// of the standard file tools.
-func contracts() []string {
-	return slices.DeleteFunc(shipped.Names(), func(name string) bool { return name == "files" })
+// contracts are the toolsets that a shipped plugin serves, sorted.
+func contracts() (names []string) {
+	for _, t := range toolset.All() {
+		if t.Plugin {
+			names = append(names, t.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // agentTools are the names of contract "agent", in its order.
@@ -68,9 +74,9 @@ func ContractTools() []string {
 	return names
 }
 
-// runsTasks reports whether the tools of a toolset start background tasks.
-func runsTasks(toolset string) bool { return toolset == "clemini" || toolset == "ocode" }
-
-// ownPermissions is the toolset that refuses calls in words of its own, and so
-// lists tools that a policy refuses too.
-const ownPermissions = "ocode"
+// known is what is known of a toolset that is part of toolhost; nothing of
+// others.
+func known(name string) toolset.Toolset {
+	t, _ := toolset.Find(name)
+	return t
+}
