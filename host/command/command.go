@@ -297,16 +297,16 @@ func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (en
 	}
 	reports := &reporter{ctx: ctx, call: call, prefix: c.spec.Report(), started: time.Now()}
 	process := proc.Command{
-		Argv:      append([]string{path}, run.Argv[1:]...),
-		Name:      run.Argv[0],
-		Dir:       c.deps.Workspace.Root(),
-		Env:       proc.Environ(run.Env),
-		Stdin:     run.Stdin,
-		Timeout:   c.timeout(),
-		Cap:       c.deps.OutputCap,
-		Secrets:   c.deps.Secrets,
-		Limit:     c.deps.Limit,
-		OnLine:    reports.line,
+		Argv:    append([]string{path}, run.Argv[1:]...),
+		Name:    run.Argv[0],
+		Dir:     c.deps.Workspace.Root(),
+		Env:     proc.Environ(run.Env),
+		Stdin:   run.Stdin,
+		Timeout: c.timeout(),
+		Cap:     c.deps.OutputCap,
+		Secrets: c.deps.Secrets,
+		Limit:   c.deps.Limit,
+		OnLine:  reports.line,
 	}
 	process.Spill(process.Dir, call.ArtifactDir, call.Step)
 	if c.deps.Prepare != nil {
