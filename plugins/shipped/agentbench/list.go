@@ -126,23 +126,17 @@ func globEscapes(glob string) *tool.Error {
 		Suggest("Give a pattern relative to root, without .. and without a slash at the start.").With("glob", glob)
 }
 
-// ownDirs are where toolhost keeps its records, which are no part of what a
-// workspace holds. A root in .agent shows them all the same.
-func ownDirs() []string {
-	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
-}
-
 // isOwn reports whether a file is one of those that toolhost keeps beside its
 // directories.
 func isOwn(name string) bool {
-	return name == ".agent/.gitignore" || strings.HasPrefix(name, ".agent/state.db")
+	return name == ".agent/.gitignore" || kit.OwnState(name)
 }
 
 // listWalk looks no deeper than the glob does.
 func listWalk(root, glob string) workspace.WalkOptions {
 	o := workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git"}}
 	if root == "." {
-		o.SkipDirs = append(o.SkipDirs, ownDirs()...)
+		o.SkipDirs = append(o.SkipDirs, kit.OwnDirs()...) // a root in .agent shows them all the same
 	}
 	if glob != "" && !strings.Contains(glob, "**") {
 		o.MaxDepth = strings.Count(glob, "/") + 1

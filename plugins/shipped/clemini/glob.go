@@ -42,27 +42,18 @@ func more(next int, instead string) *hint {
 	return &hint{fmt.Sprintf("An answer holds no more than %d MiB. %s with offset %d.", maxMatches>>20, instead, next)}
 }
 
-// ownDirs are where toolhost keeps its records. A pattern that names one looks
-// into it all the same.
-func ownDirs() []string {
-	return []string{".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
-}
-
-// ownState begins the names of toolhost's database and what lies beside it.
-const ownState = ".agent/state.db"
-
 func runGlob(ctx context.Context, deps Deps, call *tool.Call, in globInput) (*outcome, error) {
 	pattern, err := in.full(deps.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	names, err := deps.Workspace.Glob(ctx, pattern,
-		workspace.GlobOptions{Gitignore: true, FilesOnly: true, SkipDirs: ownDirs()})
+		workspace.GlobOptions{Gitignore: true, FilesOnly: true, SkipDirs: kit.OwnDirs()})
 	if err != nil {
 		return nil, pathError(err, in.Pattern, "Check the directory.")
 	}
 	names = slices.DeleteFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, ownState) && !strings.HasPrefix(pattern, ownState)
+		return kit.OwnState(name) && !kit.OwnState(pattern)
 	})
 	files := in.sorted(deps.Workspace, names)
 	asked := page(files, int(in.Offset), int(in.Limit))

@@ -80,7 +80,7 @@ func (in grepInput) query() search.Query {
 		MaxBytes: maxMatches, MaxLine: maxMatchLine,
 	}
 	if !strings.HasPrefix(strings.TrimPrefix(in.Directory, "./"), ".agent/") {
-		q.SkipDirs = ownDirs()
+		q.SkipDirs = kit.OwnDirs()
 	}
 	if in.Before != nil {
 		q.Before = int(*in.Before)

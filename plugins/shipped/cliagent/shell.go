@@ -18,25 +18,15 @@ type shell []string
 
 // shellOf gives the user's shell, or one that every system has.
 func shellOf(deps Deps) shell {
-	if runtime.GOOS == "windows" && deps.Shell == "" {
-		if path, err := proc.LookPath("cmd.exe", deps.Workspace.Root()); err == nil {
-			return shell{path, "/d", "/c"}
-		}
-	}
-	for _, path := range []string{deps.Shell, os.Getenv("SHELL")} {
-		if path == "" || isNoShell(path) {
-			continue
-		}
-		if path, err := proc.LookPath(path, deps.Workspace.Root()); err == nil {
-			return shell{path, "-c"}
-		}
-	}
-	return shell{"/bin/sh", "-c"}
+	return kit.Shell(deps.Workspace.Root(), withShell(deps.Shell), withShell(os.Getenv("SHELL")))
 }
 
-// isNoShell tells the programs that keep accounts from having a shell.
-func isNoShell(path string) bool {
-	return slices.Contains([]string{"nologin", "false", "true"}, filepath.Base(path))
+// withShell leaves out the programs that keep accounts from having a shell.
+func withShell(path string) string {
+	if slices.Contains([]string{"nologin", "false", "true"}, filepath.Base(path)) {
+		return ""
+	}
+	return path
 }
 
 func (s shell) argv(command string) []string {

@@ -2,14 +2,11 @@ package files
 
 import (
 	"context"
-	"os/exec"
-	"slices"
 
 	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 func runGitDiff(ctx context.Context, d deps, call *tool.Call, _ struct{}) (*tool.Result, error) {
@@ -22,7 +19,7 @@ func runGitDiff(ctx context.Context, d deps, call *tool.Call, _ struct{}) (*tool
 	if err != nil {
 		return nil, err
 	}
-	git := program{workspace: ws, path: path, prepare: confineGit(ws, d.settings, top)}
+	git := program{workspace: ws, path: path, prepare: kit.ConfineGit(d.settings, ws.Root(), top)}
 	g := &gitread.Git{Top: top,
 		Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
 			return git.run(ctx, call, args, env)
@@ -37,14 +34,4 @@ func runGitDiff(ctx context.Context, d deps, call *tool.Call, _ struct{}) (*tool
 		return tool.Text("No changes found in working directory"), nil
 	}
 	return report("git diff", ended, func(code int) bool { return code == 0 })
-}
-
-// confineGit has git see the repository wherever it lies, and change nothing
-// but what is in the workspace, where filters of the user's keep large files.
-func confineGit(ws *workspace.Workspace, settings sandbox.Settings, top string) func(*exec.Cmd) error {
-	if top != ws.Root() {
-		settings.Read = append(slices.Clone(settings.Read), top)
-	}
-	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
-	return settings.Confine(ws.Root())
 }

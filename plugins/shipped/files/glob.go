@@ -4,21 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
-
-// ownState begins the names of toolhost's database and what lies beside it.
-const ownState = ".agent/state.db"
-
-// ownDirs are left out: the directory of toolhost, as list_files does, and in
-// it where the records are. A pattern that begins with one looks into it all
-// the same.
-func ownDirs() []string {
-	return []string{".agent", ".agent/runs", ".agent/cache", ".agent/undo", ".agent/tasks"}
-}
 
 type globInput struct {
 	Pattern string `json:"pattern"`
@@ -29,12 +19,15 @@ func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Res
 		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
 			Suggest("Give a pattern such as **/*.go.")
 	}
-	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: ownDirs()})
+	// The directory of toolhost is left out, as list_files does. A pattern that
+	// begins with it looks into it, and with one of its own directories into that.
+	hidden := append(kit.OwnDirs(), ".agent")
+	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: hidden})
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(in.Pattern, ownState) {
-		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, ownState) })
+	if !kit.OwnState(in.Pattern) {
+		names = slices.DeleteFunc(names, kit.OwnState)
 	}
 	if len(names) == 0 {
 		return tool.Text(noMatches), nil

@@ -3,7 +3,6 @@ package ocode
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	}
 	o := &outcome{metadata: facts{"working_dir": dir}}
 	c := proc.Command{
-		Argv: append(deps.shell(), kit.ShellArgument(p.Command)), Dir: dir, Env: proc.Environ(env),
+		Argv: append(kit.Shell(deps.Workspace.Root(), deps.Shell, "bash", "sh"), kit.ShellArgument(p.Command)), Dir: dir, Env: proc.Environ(env),
 		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
 	}
 	c.Spill(deps.Workspace.Root(), call.ArtifactDir, call.Step)
@@ -100,24 +99,6 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	}
 	p.report(o, ended)
 	return o, p.failure(deps, ended)
-}
-
-// shell is what runs command lines.
-func (d Deps) shell() []string {
-	if runtime.GOOS == "windows" && d.Shell == "" {
-		if path, err := proc.LookPath("cmd.exe", d.Workspace.Root()); err == nil {
-			return []string{path, "/d", "/c"}
-		}
-	}
-	for _, name := range []string{d.Shell, "bash", "sh"} {
-		if name == "" {
-			continue
-		}
-		if path, err := proc.LookPath(name, d.Workspace.Root()); err == nil {
-			return []string{path, "-c"}
-		}
-	}
-	return []string{"/bin/sh", "-c"}
 }
 
 // environment is what the command gets beyond the usual: the session's

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/gitread"
 	"github.com/toolhost/toolhost/host/mcpclient"
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/pins"
@@ -72,13 +71,11 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 		Denied:         config.Confine.Denied(ws.Root(), env.Workspace.Allow...),
 		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
-		PrepareGit: func(top string) func(*exec.Cmd) error {
-			return confineGit(config.Confine, ws.Root(), top)
-		},
-		Trees:  env.Workspace.Allow,
-		Agents: config.Agents,
-		Place:  subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
-		Tasks:  background.Open(ws.Root(), background.Options{}),
+		PrepareGit:     func(top string) func(*exec.Cmd) error { return kit.ConfineGit(config.Confine, ws.Root(), top) },
+		Trees:          env.Workspace.Allow,
+		Agents:         config.Agents,
+		Place:          subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
+		Tasks:          background.Open(ws.Root(), background.Options{}),
 	}), nil
 }
 
@@ -123,16 +120,6 @@ func (c Config) granting(spec mcpclient.Spec) sandbox.Settings {
 	s.Read = slices.Concat(s.Read, spec.Read)
 	s.Write = slices.Concat(s.Write, spec.Write)
 	return s
-}
-
-// confineGit has git see the repository wherever it lies, and change nothing
-// but what is in the workspace, where filters of the user's keep large files.
-func confineGit(settings sandbox.Settings, root, top string) func(*exec.Cmd) error {
-	settings.Read = append(slices.Clone(settings.Read), gitread.Reads(top)...)
-	if top != root {
-		settings.Read = append(settings.Read, top)
-	}
-	return settings.Confine(root)
 }
 
 // granted is nil when nothing was said.

@@ -86,36 +86,62 @@ func Tool[D, O, P any](c *Contract[D, O], deps D, name string, run Run[D, O, P],
 func Commander[D, O, P any](
 	c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P], command func(P) []string,
 ) tool.Tool {
-	t := &made[D, O, P]{contract: c, deps: deps, definition: c.Definitions[name], run: run, plan: plan, command: command}
+	t := &work[D, O]{contract: c, deps: deps, definition: c.Definitions[name]}
 	if t.definition == nil || c.Render == nil && (command != nil || c.Normalize != nil) {
 		panic(fmt.Sprintf("the tool %s lacks its definition, or its contract Render", name)) // a mistake of the programmer
 	}
-	t.accepts = sync.OnceValues(func() (*schema.Schema, error) {
-		if c.Accepts != nil {
-			return schema.Compile(c.Accepts(t.definition))
+	t.accepts = sync.OnceValues(t.compile)
+	t.bound = func(call Call) (func(context.Context, D) (O, error), error) {
+		params, err := decode[P](t.source(call))
+		return func(ctx context.Context, deps D) (O, error) { return run(ctx, deps, call.Call, params) }, err
+	}
+	m := &made{definition: t.definition, call: t.call}
+	if plan != nil {
+		m.plan = func(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+			params, err := decode[P](t.planned(call))
+			if err != nil {
+				return nil, t.worded(err)
+			}
+			preview, err := plan(ctx, t.deps, params)
+			if err != nil {
+				return nil, t.worded(err)
+			}
+			return preview, nil
 		}
-		return schema.Compile(t.definition.Parameters)
-	})
-	return t.offered()
+	}
+	if command != nil {
+		m.command = func(call *tool.Call) ([]string, error) {
+			params, err := decode[P](t.source(Call{Call: call, Definition: t.definition}))
+			if err != nil {
+				return nil, err
+			}
+			return command(params), nil
+		}
+	}
+	if c.Render != nil {
+		m.render, m.normalize = t.render, t.normalize
+	}
+	return m.offered()
 }
 
-// made is a tool of the toolset.
-type made[D, O, P any] struct {
+// work is the part of a tool that does not know its parameters.
+type work[D, O any] struct {
 	contract   *Contract[D, O]
 	deps       D
 	definition *tool.Definition
 	accepts    func() (*schema.Schema, error)
-	run        Run[D, O, P]
-	plan       Plan[D, P]
-	command    func(P) []string
+	// bound decodes the parameters of a call, and gives what runs it.
+	bound func(Call) (func(context.Context, D) (O, error), error)
 }
 
-// Definition implements tool.Tool.
-func (t *made[D, O, P]) Definition() *tool.Definition { return t.definition }
+func (t *work[D, O]) compile() (*schema.Schema, error) {
+	if t.contract.Accepts != nil {
+		return schema.Compile(t.contract.Accepts(t.definition))
+	}
+	return schema.Compile(t.definition.Parameters)
+}
 
-// Call implements tool.Tool. With a contract's Failure, failures are results
-// too.
-func (t *made[D, O, P]) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+func (t *work[D, O]) call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	c := Call{call, t.definition, time.Now()}
 	o, err := t.attempt(ctx, c)
 	switch {
@@ -127,7 +153,7 @@ func (t *made[D, O, P]) Call(ctx context.Context, call *tool.Call) (*tool.Result
 	return t.contract.Failure(c, o, err), nil
 }
 
-func (t *made[D, O, P]) attempt(ctx context.Context, c Call) (o O, err error) {
+func (t *work[D, O]) attempt(ctx context.Context, c Call) (o O, err error) {
 	if err := t.ready(); err != nil {
 		return o, err
 	}
@@ -141,17 +167,17 @@ func (t *made[D, O, P]) attempt(ctx context.Context, c Call) (o O, err error) {
 			}
 		}
 	}
-	params, err := t.decode(c)
+	run, err := t.bound(c)
 	if err != nil {
 		return o, err
 	}
 	deps := t.deps
 	ws := t.contract.Workspace(&deps)
 	ctx, *ws = undo.ForCall(ctx, *ws, c.Call)
-	return t.run(ctx, deps, c.Call, params)
+	return run(ctx, deps)
 }
 
-func (t *made[D, O, P]) ready() error {
+func (t *work[D, O]) ready() error {
 	deps := t.deps
 	if *t.contract.Workspace(&deps) == nil {
 		return NoWorkspace(t.definition.Name)
@@ -162,107 +188,64 @@ func (t *made[D, O, P]) ready() error {
 	return nil
 }
 
-func (t *made[D, O, P]) decode(c Call) (params P, err error) {
+// planned is source for a plan, which is made for a tool that is ready.
+func (t *work[D, O]) planned(call *tool.Call) source {
+	s := t.source(Call{Call: call, Definition: t.definition})
+	if err := t.ready(); err != nil {
+		s.err = err
+	}
+	return s
+}
+
+func (t *work[D, O]) worded(err error) error {
+	if t.contract.Word == nil {
+		return err
+	}
+	return t.contract.Word(err)
+}
+
+func (t *work[D, O]) render(call *tool.Call, err *tool.Error) *tool.Result {
+	return t.contract.Render(Call{call, t.definition, time.Now()}, err)
+}
+
+func (t *work[D, O]) normalize(params json.RawMessage) json.RawMessage {
+	if t.contract.Normalize == nil {
+		return params
+	}
+	return t.contract.Normalize(t.definition.Name, params)
+}
+
+// source is what parameters are read from. It is strict where there is a schema.
+type source struct {
+	call   Call
+	given  json.RawMessage
+	schema *schema.Schema
+	err    error
+}
+
+func (t *work[D, O]) source(call Call) source {
+	s := source{call: call, given: call.Params}
+	if !t.contract.Strict {
+		return s
+	}
+	if s.schema, s.err = t.accepts(); s.err != nil {
+		s.err = fmt.Errorf("the schema of %s: %w", t.definition.Name, s.err)
+	}
+	if t.contract.Given != nil {
+		s.given = t.contract.Given(s.given)
+	}
+	return s
+}
+
+func decode[P any](from source) (params P, err error) {
+	if from.err != nil {
+		return params, from.err
+	}
+	if from.schema != nil {
+		return Decode[P](from.call.Name(), from.schema, from.given)
+	}
 	if with, ok := any(&params).(Defaults); ok {
 		with.Default()
 	}
-	if !t.contract.Strict {
-		return params, c.Decode(&params)
-	}
-	s, err := t.accepts()
-	if err != nil {
-		return params, fmt.Errorf("the schema of %s: %w", t.definition.Name, err)
-	}
-	given := c.Params
-	if t.contract.Given != nil {
-		given = t.contract.Given(given)
-	}
-	return Decode[P](c.Name(), s, given)
-}
-
-// offered gives the tool with those interfaces that callers look for to decide
-// what to do.
-func (t *made[D, O, P]) offered() tool.Tool {
-	renders, plans, commands := renderer[D, O, P]{t}, planner[D, O, P]{t}, commander[D, O, P]{t}
-	switch {
-	case t.contract.Render == nil && t.plan == nil:
-		return t
-	case t.contract.Render == nil:
-		return struct {
-			*made[D, O, P]
-			planner[D, O, P]
-		}{t, plans}
-	case t.plan == nil && t.command == nil:
-		return struct {
-			*made[D, O, P]
-			renderer[D, O, P]
-		}{t, renders}
-	case t.plan == nil:
-		return struct {
-			*made[D, O, P]
-			renderer[D, O, P]
-			commander[D, O, P]
-		}{t, renders, commands}
-	case t.command == nil:
-		return struct {
-			*made[D, O, P]
-			renderer[D, O, P]
-			planner[D, O, P]
-		}{t, renders, plans}
-	}
-	return struct {
-		*made[D, O, P]
-		renderer[D, O, P]
-		planner[D, O, P]
-		commander[D, O, P]
-	}{t, renders, plans, commands}
-}
-
-// renderer, planner and commander are parts that a tool is made of.
-type (
-	renderer[D, O, P any]  struct{ tool *made[D, O, P] }
-	planner[D, O, P any]   struct{ tool *made[D, O, P] }
-	commander[D, O, P any] struct{ tool *made[D, O, P] }
-)
-
-// RenderError implements tool.ErrorRenderer.
-func (r renderer[D, O, P]) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
-	return r.tool.contract.Render(Call{call, r.tool.definition, time.Now()}, err)
-}
-
-// Normalize implements tool.Normalizer.
-func (r renderer[D, O, P]) Normalize(params json.RawMessage) json.RawMessage {
-	if r.tool.contract.Normalize == nil {
-		return params
-	}
-	return r.tool.contract.Normalize(r.tool.definition.Name, params)
-}
-
-// Plan implements tool.Planner.
-func (p planner[D, O, P]) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	plan, err := p.tool.planned(ctx, call)
-	if err != nil && p.tool.contract.Word != nil {
-		return nil, p.tool.contract.Word(err)
-	}
-	return plan, err
-}
-
-func (t *made[D, O, P]) planned(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	if err := t.ready(); err != nil {
-		return nil, err
-	}
-	params, err := t.decode(Call{Call: call, Definition: t.definition})
-	if err != nil {
-		return nil, err
-	}
-	return t.plan(ctx, t.deps, params)
-}
-
-// CommandLine implements tool.Commander.
-func (c commander[D, O, P]) CommandLine(_ context.Context, call *tool.Call) ([]string, error) {
-	params, err := c.tool.decode(Call{Call: call, Definition: c.tool.definition})
-	if err != nil {
-		return nil, err
-	}
-	return c.tool.command(params), nil
+	return params, from.call.Decode(&params)
 }

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"os/exec"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
@@ -58,12 +57,4 @@ func Advise(denied func(printed string) string, ended *proc.Result, next string)
 		}
 	}
 	return next
-}
-
-// ShellArgument keeps a command line from being the shell's own option.
-func ShellArgument(command string) string {
-	if strings.HasPrefix(command, "-") || strings.HasPrefix(command, "+") {
-		return " " + command
-	}
-	return command
 }

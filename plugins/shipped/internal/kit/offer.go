@@ -1,0 +1,89 @@
+package kit
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// made is a tool of a toolset. What it is made of is not generic: each type of
+// parameters would have code of its own, for all of it.
+type made struct {
+	definition *tool.Definition
+	call       func(context.Context, *tool.Call) (*tool.Result, error)
+	plan       func(context.Context, *tool.Call) (*tool.Plan, error)
+	command    func(*tool.Call) ([]string, error)
+	render     func(*tool.Call, *tool.Error) *tool.Result
+	normalize  func(json.RawMessage) json.RawMessage
+}
+
+// Definition implements tool.Tool.
+func (t *made) Definition() *tool.Definition { return t.definition }
+
+// Call implements tool.Tool.
+func (t *made) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
+	return t.call(ctx, call)
+}
+
+// offered gives the tool with those interfaces that callers look for to decide
+// what to do.
+func (t *made) offered() tool.Tool {
+	switch {
+	case t.render == nil && t.plan == nil:
+		return t
+	case t.render == nil:
+		return struct {
+			*made
+			planner
+		}{t, planner{t}}
+	case t.plan == nil && t.command == nil:
+		return struct {
+			*made
+			renderer
+		}{t, renderer{t}}
+	case t.plan == nil:
+		return struct {
+			*made
+			renderer
+			commander
+		}{t, renderer{t}, commander{t}}
+	case t.command == nil:
+		return struct {
+			*made
+			renderer
+			planner
+		}{t, renderer{t}, planner{t}}
+	}
+	return struct {
+		*made
+		renderer
+		planner
+		commander
+	}{t, renderer{t}, planner{t}, commander{t}}
+}
+
+// renderer, planner and commander are parts that a tool is made of.
+type (
+	renderer  struct{ tool *made }
+	planner   struct{ tool *made }
+	commander struct{ tool *made }
+)
+
+// RenderError implements tool.ErrorRenderer.
+func (r renderer) RenderError(call *tool.Call, err *tool.Error) *tool.Result {
+	return r.tool.render(call, err)
+}
+
+// Normalize implements tool.Normalizer.
+func (r renderer) Normalize(params json.RawMessage) json.RawMessage { return r.tool.normalize(params) }
+
+// Plan implements tool.Planner.
+func (p planner) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
+	return p.tool.plan(ctx, call)
+}
+
+// CommandLine implements tool.Commander.
+func (c commander) CommandLine(_ context.Context, call *tool.Call) ([]string, error) {
+	return c.tool.command(call)
+}
