@@ -45,14 +45,14 @@ func TestSessionsEnd(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, w.post(callMessage(3, "session", "{}"), headers...).StatusCode)
 	})
 	t.Run("not while an event stream is open", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
+		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{SessionIdle: time.Second})
 		headers := w.initialize("2025-11-25", "{}")
 		stream := w.do(http.MethodGet, nil, headers...)
 		require.Equal(t, http.StatusOK, stream.StatusCode)
 		select {
 		case <-w.ended:
 			assert.Fail(t, "it has ended")
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(2500 * time.Millisecond):
 		}
 		require.NoError(t, stream.Body.Close())
 		<-w.ended

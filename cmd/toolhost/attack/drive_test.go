@@ -25,7 +25,7 @@ import (
 const patience = 2 * time.Minute
 
 // soon bounds what happens at once where the machine has time.
-const soon = 5 * time.Second
+const soon = 20 * time.Second
 
 // result is what a call came to, through either face.
 type result struct {
