@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/docpages"
-	"github.com/toolhost/toolhost/host/tool"
 )
 
 func (a *app) docsCommand() *cobra.Command {
@@ -45,23 +41,23 @@ pages are as they would be written. Pages of tools that are gone stay.`,
 }
 
 func (a *app) writePages(dir string, pages map[string][]byte, check bool) error {
-	if !check {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", dir, err).Suggest("Name another directory with --out.")
-		}
+	const otherwise = "Name another directory with --out."
+	tree, err := openTree(dir)
+	if err != nil {
+		return notWritten(dir, err, otherwise)
 	}
+	defer tree.close()
 	changed := 0
 	for _, name := range sortedNames(pages) {
-		path := filepath.Join(dir, name)
-		old, err := os.ReadFile(path)
-		if err == nil && bytes.Equal(old, pages[name]) {
+		if tree.same(name, pages[name]) {
 			continue
 		}
 		changed++
+		path := filepath.Join(dir, name)
 		if check {
 			fmt.Fprintln(a.out, path)
-		} else if err := atomicfile.Update(path, pages[name]); err != nil {
-			return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Name another directory with --out.")
+		} else if err := tree.write(name, pages[name], true); err != nil {
+			return notWritten(path, err, otherwise)
 		}
 	}
 	if check && changed > 0 {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -50,8 +49,8 @@ func (a *app) initialize(force bool) error {
 	above, _ := config.Find(dir)
 	found := config.Detect(os.DirFS(dir))
 	text := config.Template(found)
-	if err := atomicfile.Update(path, text); err != nil {
-		return cannotWrite(path, err).Suggest(elsewhere)
+	if err := writeUserFile(path, text); err != nil {
+		return notWritten(path, err, elsewhere)
 	}
 	a.approveOwn(path, text)
 	a.tellOfInit(path, above, found.Names)

@@ -14,7 +14,6 @@ import (
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/host/versions"
@@ -207,8 +206,8 @@ func (a *app) addBlock(cfg *config.Config, path, name, constraint string) error 
 	}
 	text := config.AddPlugin(old, name, name, constraint)
 	approved := len(bytes.TrimSpace(old)) == 0 || len(cfg.Effects()) == 0 || a.approved(cfg)
-	if err := atomicfile.Update(path, text); err != nil {
-		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make it writable, or use --no-add.")
+	if err := writeUserFile(path, text); err != nil {
+		return notWritten(path, err, "Make it writable, or use --no-add.")
 	}
 	if approved {
 		a.approveOwn(path, text)

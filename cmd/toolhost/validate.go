@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/atomicfile"
 	"github.com/toolhost/toolhost/host/command"
+	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -156,8 +155,8 @@ func (a *app) format(ctx context.Context, args []string, check bool) error {
 		return &exitError{code: exitFailed}
 	}
 	approved := a.approvedText(path, src)
-	if err := atomicfile.Update(path, out); err != nil {
-		return cannotWrite(path, err).Suggest("Make room and the directory writable; --check and - write nothing.")
+	if err := writeUserFile(path, out); err != nil {
+		return notWritten(path, err, "Make room and the directory writable; --check and - write nothing.")
 	}
 	if approved {
 		a.approveOwn(path, out) // it says the same as before
@@ -170,7 +169,7 @@ func (a *app) readConfig(ctx context.Context, path string) ([]byte, error) {
 	if path == "-" {
 		return a.readParamsFlag(ctx, "-")
 	}
-	src, err := os.ReadFile(path)
+	src, err := plainfile.Read(path, 1<<30)
 	if err != nil {
 		return nil, usagef("Name an existing file.", "%v", err)
 	}

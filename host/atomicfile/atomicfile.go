@@ -19,19 +19,6 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return replace(path, data, func(f *os.File) error { return errors.Join(f.Chmod(mode), f.Sync()) })
 }
 
-// Update is Write for a file that a person may have set up: a symlink is
-// followed and the mode kept. A new file gets mode 0644.
-func Update(path string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
-		}
-	}
-	return Write(path, data, mode)
-}
-
 // WriteCache is Write for what can be made anew, such as a cache: it is for
 // its owner alone, its directory is made where it is missing, and a power
 // failure may lose it.

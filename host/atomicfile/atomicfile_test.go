@@ -22,21 +22,6 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestUpdate(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "file")
-	require.NoError(t, atomicfile.Update(path, []byte("new")))
-	requireOnly(t, path, []byte("new"), 0o644)
-	require.NoError(t, os.Chmod(path, 0o600))
-	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(path, link); err != nil {
-		require.Equal(t, "windows", runtime.GOOS, err) // where it takes a privilege
-		link = path
-	}
-	require.NoError(t, atomicfile.Update(link, []byte("changed")))
-	requireOnly(t, path, []byte("changed"), 0o600)
-}
-
 func TestWriteCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made", "for", "file")
 	for _, content := range []string{"a", "b"} {

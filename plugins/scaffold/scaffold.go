@@ -17,6 +17,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -77,6 +78,9 @@ func Write(ctx context.Context, options Options) (dir string, err error) {
 func emptyDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
+	case filepath.IsLocal(dir) && !realpath.Within(dir, "."):
+		return tool.Errorf(tool.PathOutsideWorkspace, "%s is not written: a symlink leads out of this directory", dir).
+			Suggest("Name the directory that it leads to, or remove the symlink if you do not know it.")
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:

@@ -1,0 +1,75 @@
+package attack
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Links that a repository brings lead nothing out of it that the user has
+// toolhost write, and nothing to what git runs. A pipe there is no trap.
+func TestLinksOfWhatTheUserHasWritten(t *testing.T) {
+	t.Parallel()
+	type planted struct {
+		name, target string // no target is a pipe
+		args         []string
+	}
+	untidy := "policy   {\n}\n"
+	cases := []planted{
+		{"agent.hcl", "../outside/agent.hcl", []string{"init"}},
+		{"agent.hcl", "../outside/new.hcl", []string{"init", "--force"}},
+		{"agent.hcl", "../outside/untidy.hcl", []string{"init", "--force"}},
+		{"agent.hcl", "../outside/untidy.hcl", []string{"fmt"}},
+		{"agent.hcl", "../outside/untidy.hcl", []string{"fmt", "agent.hcl"}},
+		{"agent.hcl", ".git/config", []string{"init", "--force"}},
+		{"pipe.hcl", "", []string{"init", "--force", "--config", "pipe.hcl"}},
+		{"pipe.hcl", "", []string{"fmt", "pipe.hcl"}},
+		{"docs", "../outside/dir", []string{"docs"}},
+		{"docs/tools", "../../outside/dir", []string{"docs"}},
+		{"docs/tools/head.md", "../../../outside/secret.txt", []string{"docs"}},
+		{"docs/tools/head.md", "../../../outside/new.md", []string{"docs"}},
+		{"docs/tools/head.md", "../../.git/config", []string{"docs"}},
+		{"docs/tools/head.md", "", []string{"docs"}},
+		{"hello", "../outside/empty", []string{"plugin", "new", "hello", "--sdk", "."}},
+	}
+	for _, c := range cases {
+		name := c.args[0] + " over " + c.name + " to " + c.target
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tally.note(tally.cases, "faults", name)
+			a := newArena(t, map[string]string{".git/config": "[core]\n"})
+			a.write(a.out, "untidy.hcl", untidy, 0o644)
+			require.NoError(t, os.Mkdir(filepath.Join(a.out, "empty"), 0o755))
+			if c.target != "" {
+				a.link(c.target, c.name)
+			} else {
+				a.pipeAt(c.name)
+			}
+			a.whole[".git/config"] = []string{"[core]\n"}
+			a.arm()
+			out, err := a.run(nil, c.args...)
+			require.Error(t, err, out)
+			if c.target == "" {
+				require.NoError(t, os.Remove(filepath.Join(a.ws, c.name)), "it is there as it was")
+			}
+			assert.Empty(t, a.inspect(out))
+		})
+	}
+	a := newArena(t, map[string]string{"real/agent.hcl": untidy, "real/head.md": "old"})
+	a.link("real/agent.hcl", "agent.hcl")
+	a.link("../../real/head.md", "docs/tools/head.md")
+	a.arm()
+	for _, command := range []string{"fmt", "docs"} {
+		out, err := a.run(nil, command)
+		require.NoError(t, err, out)
+	}
+	for name, old := range map[string]string{"agent.hcl": untidy, "head.md": "old"} {
+		tally.note(tally.controls, "faults", "a link that stays in the repository: "+name)
+		now, err := os.ReadFile(filepath.Join(a.ws, "real", name))
+		require.NoError(t, err)
+		assert.NotEqual(t, old, string(now))
+	}
+}
