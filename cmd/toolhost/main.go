@@ -6,7 +6,12 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"time"
 )
+
+// endsWithin bounds how long a signal has the program end in good order: some
+// waits, as for a pipe that a file turned out to be, heed nothing.
+const endsWithin = 20 * time.Second
 
 func main() {
 	os.Exit(run(os.Args[1:]))
@@ -21,6 +26,11 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
+	over := context.AfterFunc(ctx, func() {
+		time.Sleep(endsWithin)
+		os.Exit(exitInterrupted)
+	})
+	defer over()
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	return a.execute(ctx, args)
 }
