@@ -205,6 +205,7 @@ func (l *line) visit(node syntax.Node, depth int) {
 		}
 	case *syntax.CallExpr:
 		l.assigns = l.assigns || len(n.Assigns) > 0
+		l.assignments(n.Assigns, depth)
 		if len(n.Args) == 0 {
 			return
 		}
@@ -213,6 +214,7 @@ func (l *line) visit(node syntax.Node, depth int) {
 		l.input = input{}
 	case *syntax.DeclClause:
 		l.assigns = true
+		l.assignments(n.Args, depth)
 		l.commands = append(l.commands, command{words: declared(n)})
 		l.locals = l.locals || n.Variant.Value != "export" && n.Variant.Value != "readonly"
 	case *syntax.ArrayExpr:

@@ -67,6 +67,7 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 		if variable, _, _ := strings.Cut(rest[0].text, "="); rest[0].fixed < len(variable) && rest[0].dynamic || !plainName(variable) {
 			l.cannotRead("%s sets %s", name, variable)
 		}
+		l.assignedWord(rest[0], depth)
 		rest, assigned, l.assigns = rest[1:], true, true
 	}
 	if len(rest) <= w.operands {
