@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/internal/show"
 )
@@ -122,8 +124,12 @@ func harmless(source []byte) []byte {
 	return made
 }
 
-// unquoted takes the source out of diagnostics.
-func (d Diagnostics) unquoted() Diagnostics {
+// QuotedFrom takes the source out of diagnostics where the file is a link to
+// elsewhere: what that leads to is nobody's configuration.
+func (d Diagnostics) QuotedFrom(path string) Diagnostics {
+	if realpath.Within(path, filepath.Dir(path)) {
+		return d
+	}
 	for i := range d {
 		d[i].Snippet = ""
 	}

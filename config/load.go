@@ -16,8 +16,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty/function"
-
-	"github.com/toolhost/toolhost/host/realpath"
 )
 
 // The names under which the file is looked for; the first found counts.
@@ -103,9 +101,7 @@ func Load(path string, opts LoadOptions) (*Config, Diagnostics) {
 	}
 	cfg, diags := Parse(display(path), src, opts)
 	cfg.Path = path
-	if !realpath.Within(path, filepath.Dir(path)) { // a link: what it leads to is nobody's configuration
-		diags = diags.unquoted()
-	}
+	diags = diags.QuotedFrom(path)
 	if sibling := path + ".json"; filepath.Base(path) == FileName {
 		if _, err := os.Lstat(sibling); err == nil {
 			diags = append(diags, about(path, hcl.DiagWarning, "Two configurations",

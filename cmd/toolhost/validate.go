@@ -142,7 +142,7 @@ func (a *app) format(ctx context.Context, args []string, check bool) error {
 	}
 	out, diags := config.Format(src)
 	if diags.HasErrors() {
-		return a.report(diags)
+		return a.report(diags.QuotedFrom(path))
 	}
 	switch {
 	case path == "-":
