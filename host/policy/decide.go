@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -71,7 +72,7 @@ func (p *Policy) Decide(r Request) Decision {
 }
 
 func (p *Policy) decide(r Request) Decision {
-	d := deciding{request: &r}
+	d := deciding{request: &r, patterns: matching.NewBudget(patternTime)}
 	if p.commands {
 		d.line = r.line()
 	}
@@ -94,6 +95,7 @@ func (p *Policy) decide(r Request) Decision {
 type deciding struct {
 	request    *Request
 	params     *string
+	patterns   *matching.Budget
 	line       *line
 	matches    []Match
 	strongest  *Match
@@ -106,7 +108,7 @@ func (d *deciding) consider(c *compiledRule) {
 	if !c.concerns(d.request) {
 		return
 	}
-	if c.params != nil && !c.params.MatchString(d.canonical()) {
+	if c.params != nil && !d.paramsMatch(c) {
 		return
 	}
 	switch {
@@ -117,6 +119,16 @@ func (d *deciding) consider(c *compiledRule) {
 	default:
 		d.considerCommand(c)
 	}
+}
+
+// patternTime is what the patterns of all rules may take for one call.
+const patternTime = 2 * time.Second
+
+// paramsMatch compares the parameters with the pattern of a rule. Where that takes
+// too long, a rule that denies or asks matches, and one that allows does not.
+func (d *deciding) paramsMatch(c *compiledRule) bool {
+	matched, known := d.patterns.Match(c.params, d.canonical())
+	return matched || !known && c.Action != Allow
 }
 
 // considerCommand is for rules that deny or ask because of a command. A line

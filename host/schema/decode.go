@@ -51,7 +51,7 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 		raw = mustMarshal(args)
 	}
 	raw = s.fillDefaults(raw, args)
-	v := validator{}
+	v := newValidator()
 	v.check(s.root, args, "")
 	if len(v.found) == 0 && s.full != nil {
 		v.checkFull(s.full, raw)
@@ -71,7 +71,7 @@ func (s *Schema) Check(raw json.RawMessage) []Violation {
 	if err != nil {
 		return []Violation{{Message: err.Error()}}
 	}
-	v := validator{}
+	v := newValidator()
 	v.check(s.root, value, "")
 	if len(v.found) == 0 && s.full != nil {
 		v.checkFull(s.full, raw)

@@ -8,16 +8,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // validator gathers violations.
 type validator struct {
-	found []Violation
-	depth int
+	found    []Violation
+	depth    int
+	patterns *matching.Budget
 }
+
+// patternTime is what the patterns of a schema may take for one value.
+const patternTime = 2 * time.Second
+
+func newValidator() validator { return validator{patterns: matching.NewBudget(patternTime)} }
 
 func (v *validator) add(path, format string, args ...any) {
 	v.found = append(v.found, Violation{Path: path, Message: fmt.Sprintf(format, args...)})
@@ -196,7 +205,13 @@ func (v *validator) checkString(n *node, s, path string) {
 	if n.MaxLength != nil && length > *n.MaxLength {
 		v.add(path, "must have at most %s, not %d", count(*n.MaxLength, "character"), length)
 	}
-	if n.pattern != nil && !n.pattern.MatchString(s) {
+	if n.pattern == nil {
+		return
+	}
+	switch matched, known := v.patterns.Match(n.pattern, s); {
+	case !known:
+		v.add(path, "is too long to be compared with the pattern %s in %s; give less", n.Pattern, patternTime)
+	case !matched:
 		v.add(path, "must match the pattern %s", n.Pattern)
 	}
 }
@@ -263,7 +278,7 @@ func (v *validator) checkCombined(n *node, value any, path string) {
 func (v *validator) matching(schemas []*node, value any) int {
 	matched := 0
 	for _, s := range schemas {
-		trial := validator{depth: v.depth}
+		trial := validator{depth: v.depth, patterns: v.patterns}
 		trial.check(s, value, "")
 		if len(trial.found) == 0 {
 			matched++
@@ -280,7 +295,7 @@ func (v *validator) closest(schemas []*node, value any, path string) {
 	}
 	var best []Violation
 	for i, s := range schemas {
-		trial := validator{depth: v.depth}
+		trial := validator{depth: v.depth, patterns: v.patterns}
 		trial.check(s, value, path)
 		if i == 0 || len(trial.found) < len(best) {
 			best = trial.found
