@@ -151,7 +151,7 @@ func (c *call) resolve(ctx context.Context) error {
 		return err
 	}
 	c.entry = entry
-	c.outcome.Source, c.outcome.Definition = entry.Source, entry.Definition()
+	c.outcome.Source, c.outcome.Definition, c.outcome.foreign = entry.Source, entry.Definition(), entry.foreign
 	return nil
 }
 

@@ -61,6 +61,10 @@ type Options struct {
 	// Ready says why no call can be made now, before anything is done or recorded
 	// for it. Nil is always ready.
 	Ready func() error
+	// Around is asked before a tool of a source runs, unless it is known to
+	// change nothing; what it gives is asked afterwards what the call has left
+	// behind that its caller should know, "" for nothing. Both may be nil.
+	Around func(source string) (after func() string)
 	// Judge decides on every call before it runs. Nil allows all.
 	Judge Judge
 	// Remember stores a lasting approval of exactly this call, for a user who
@@ -256,6 +260,8 @@ type Outcome struct {
 	// that the call would run, where the tool can tell. Empty without a judge.
 	Params json.RawMessage
 	Argv   []string
+
+	foreign bool // the tool is somebody else's, see Foreign
 }
 
 // countingRecorder counts steps and keeps nothing.

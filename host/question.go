@@ -32,7 +32,7 @@ func (o *Outcome) Question() show.Question {
 		}
 	}
 	if o.Plan != nil {
-		q.Files, q.Effect = o.Plan.FilesAffected, o.Plan.Preview
+		q.Files, q.Effect, q.Own = o.Plan.FilesAffected, o.Plan.Preview, !o.foreign
 	}
 	return q
 }

@@ -21,8 +21,10 @@ type Question struct {
 	Argv   []string
 	Params []Param
 	Files  []string
-	// Effect is what would happen, as the tool says: a diff, commands.
+	// Effect is what would happen, as the tool says: a diff, commands. Own is true
+	// where toolhost itself says so: then a diff need not be told twice.
 	Effect string
+	Own    bool
 }
 
 // Param is a parameter of a call.
@@ -148,7 +150,7 @@ func (q Question) param(p Param, width int) string {
 		text = indented(p.Value)
 	case !isText:
 		text = compact(p.Value)
-	case p.Name == "content" && q.hasDiff(): // the diff has it
+	case p.Name == "content" && q.Own && q.hasDiff(): // the diff has it
 		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
 	}
 	return name + labelled(label, text, width)

@@ -47,6 +47,8 @@ func TestAQuestionShowsTheWholeCall(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "\nRisk level: "), "nothing forges a line")
 	assert.Equal(t, 1, strings.Count(text, "\nWhy you are asked: "))
 	q.Effect = "--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+hi\n"
+	assert.Contains(t, q.Body(78), "\n  content: <3 bytes>\n    | hi\n", "what somebody else says is not believed")
+	q.Own = true
 	assert.Contains(t, q.Body(78), "\n  content: <3 bytes>\n  script", "the diff has it")
 	assert.Contains(t, q.Body(78), "\n| +hi\n")
 }
