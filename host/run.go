@@ -3,14 +3,16 @@ package host
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
 
 // run calls the tool itself, under its time limit.
-func (c *call) run(ctx context.Context) error {
+func (c *call) run(ctx context.Context) (err error) {
 	timeout := c.entry.Tool.Definition().Timeout
 	if timeout <= 0 {
 		timeout = time.Duration(c.host.timeout.Load())
@@ -24,6 +26,11 @@ func (c *call) run(ctx context.Context) error {
 	defer release()
 	ctx, done := c.trace(ctx, TraceRun)
 	defer done()
+	harmless := c.entry.Tool.Definition().Risk == tool.ReadOnly && !c.entry.foreign
+	if around := c.host.options.Around; around != nil && !harmless {
+		after := around(c.entry.Source)
+		defer func() { err = c.leftBehind(ctx, after, err) }()
+	}
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {
 		return timeoutOrCancel(ctx, err, c.entry.Name, timeout)
@@ -36,6 +43,34 @@ func (c *call) run(ctx context.Context) error {
 		result = boundedResult(result, c.host.output.Load())
 	}
 	c.outcome.Result = placed(checked(c.entry, result), c.host.options.Root)
+	return nil
+}
+
+// leftBehind tells the operator and the caller what a call has left behind. The
+// fixed contracts have no place for a further text, so there it is in what
+// belongs to the result: its metadata, or the details of the error.
+func (c *call) leftBehind(ctx context.Context, after func() string, err error) error {
+	if after == nil {
+		return err
+	}
+	said := after()
+	if said == "" {
+		return err
+	}
+	c.host.logger.WarnContext(ctx, said, "tool", c.entry.Name)
+	if err != nil {
+		return tool.AsError(err).With("left_behind", said)
+	}
+	result := *c.outcome.Result
+	result.Metadata = maps.Clone(result.Metadata)
+	if result.Metadata == nil {
+		result.Metadata = make(map[string]any, 1)
+	}
+	result.Metadata["left_behind"] = said
+	if !c.host.Catalog().Toolset().Envelope && result.Structured == nil {
+		result.Contents = append(slices.Clip(result.Contents), tool.Content{Kind: tool.KindText, Text: said})
+	}
+	c.outcome.Result = &result
 	return nil
 }
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,16 +105,6 @@ func partsBelow(roots []string, path string) []string {
 		}
 	}
 	return nil
-}
-
-// matchesEnd reports whether the last names of a path match a glob.
-func matchesEnd(glob string, parts []string) bool {
-	count := strings.Count(glob, "/") + 1
-	if len(parts) < count {
-		return false
-	}
-	ok, _ := path.Match(glob, strings.Join(parts[len(parts)-count:], "/"))
-	return ok
 }
 
 // insideGit gives the names below the last .git of a path.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,16 @@ func withinAny(path string, dirs []string) bool {
 // anyWithin reports whether one of paths is dir or lies below it.
 func anyWithin(paths []string, dir string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return within(path, dir) })
+}
+
+// matchesEnd reports whether the last names of a path match a glob.
+func matchesEnd(glob string, parts []string) bool {
+	count := strings.Count(glob, "/") + 1
+	if len(parts) < count {
+		return false
+	}
+	ok, _ := path.Match(glob, strings.Join(parts[len(parts)-count:], "/"))
+	return ok
 }
 
 // grants are the paths of a policy as they are after following symlinks.

@@ -39,6 +39,24 @@ func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	return s
 }
 
+// planted has looked for, around each call that may run programs, what level
+// full cannot refuse. What toolhost's own tools write is checked by itself.
+func (p *Project) planted() func(source string) func() string {
+	places := sandbox.NewPlanted(p.Workspace.Root(), workspace.Deciding(), workspace.DecidingAnywhere())
+	return func(source string) func() string {
+		if source == "builtin" || source == "plugin files" || !p.confineSettings(p.Config()).HoldsWhatExists() {
+			return nil
+		}
+		places.Begin()
+		return func() string {
+			if said := places.End(); len(said) > 0 {
+				return sandbox.Heeded(said)
+			}
+			return ""
+		}
+	}
+}
+
 // masks is what of it says what file tools do not use either.
 func masks(cfg *config.Config) (s sandbox.Settings) {
 	if cfg.Sandbox != nil {

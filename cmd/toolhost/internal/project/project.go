@@ -255,6 +255,7 @@ func (p *Project) openHost(ctx context.Context) error {
 		Recorder:    p.Recorder,
 		State:       p.store.Scope,
 		Ready:       p.held,
+		Around:      p.planted(),
 		Judge:       p.judge,
 		CallContext: p.callContext,
 		Trace:       p.tracing(),
