@@ -22,6 +22,10 @@ func play(role string) {
 	switch role {
 	case "plugin":
 		sdk.Serve(evilPlugin())
+	case "liar":
+		sdk.Serve(liar())
+	case "loud":
+		serveLoudly()
 	case "mcp":
 		serveEvilMCP()
 	case "exits":

@@ -1,0 +1,152 @@
+package attack
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What makes much of little: a log, a pattern, a link.
+
+// serveLoudly is serveEvilMCP, after many words on stderr.
+func serveLoudly() {
+	var lines int
+	_, _ = fmt.Sscan(os.Getenv("ATTACK_LINES"), &lines)
+	for range lines {
+		fmt.Fprintln(os.Stderr, strings.Repeat("x", 1000))
+	}
+	serveEvilMCP()
+}
+
+// loudUpstream is the block of the server that says so much.
+func loudUpstream(lines int) string {
+	return strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`, fmt.Sprintf(`ATTACK_ROLE = "loud", ATTACK_LINES = "%d"`, lines), 1)
+}
+
+// A server's words fill nobody's log.
+func TestAServerFillsTheLog(t *testing.T) {
+	t.Parallel()
+	const lines = 8000
+	a := newArena(t, map[string]string{"agent.hcl": loudUpstream(lines), "tools.json": offering(innocent, "greet")})
+	a.arm()
+	tally.note(tally.cases, "mcp", "a server fills the log")
+	h := a.serve(nil, "--log-level", "debug")
+	assert.Equal(t, "served", h.call("greet", `{}`).text)
+	assert.Empty(t, h.stop())
+	assert.Less(t, len(h.stderr.String()), mostAnswer)
+	assert.Contains(t, h.stderr.String(), "xxxxxxxx", "some of it is there")
+
+	loud := newArena(t, map[string]string{"agent.hcl": loudUpstream(20), "tools.json": offering(innocent, "greet")})
+	loud.arm()
+	h = loud.serve(nil, "--log-level", "debug")
+	assert.Equal(t, "served", h.call("greet", `{}`).text)
+	assert.Empty(t, h.stop())
+	var found []violation
+	if log := h.stderr.String(); strings.Count(log, strings.Repeat("x", 900)) >= 20 {
+		found = append(found, violation{checkResult, "all that the server said is in the log"})
+	}
+	control(t, "mcp", "what a server says is in the log", checkResult, found)
+}
+
+// slowPattern takes minutes for a line of some megabytes, without a match.
+const slowPattern = `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`
+
+// A search ends in its time, whatever it looks for, and so does the work for it.
+func TestASearchOfALongLine(t *testing.T) {
+	t.Parallel()
+	quoted, err := json.Marshal(slowPattern)
+	require.NoError(t, err)
+	without := "PATH=" + t.TempDir() // no program is there that searches by itself
+	for toolset, search := range map[string]struct{ tool, params string }{
+		"clemini":    {"grep", `{"pattern":%s}`},
+		"ocode":      {"grep", `{"pattern":%s}`},
+		"agentbench": {"search", `{"query":%s,"is_regex":true}`},
+	} {
+		t.Run(toolset, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"agent.hcl": "limits {\n  timeout = \"3s\"\n}\n", "long.txt": strings.Repeat("ab", 8<<20) + "\n", "other.txt": "abxyz\n"})
+			a.arm()
+			h := a.serve([]string{without}, "--toolset", toolset)
+			x := attack{group: "bounds", name: "slow pattern " + toolset, tool: search.tool, params: fmt.Sprintf(search.params, quoted)}
+			tally.note(tally.cases, x.group, x.name)
+			h.finish(h.startCall(x.tool, x.params), time.Now())
+			assert.True(t, within(patience, func() bool { return h.idles(t) }), "the host works on after the answer")
+			require.NoError(t, os.Remove(filepath.Join(a.ws, "long.txt")))
+			tally.note(tally.controls, "bounds", "that pattern in a short line "+toolset)
+			assert.Contains(t, string(h.ask("tools/call", `{"name":"`+x.tool+`","arguments":`+x.params+`}`)), "abxyz", "it is found where that takes no time")
+			h.stop()
+		})
+	}
+}
+
+// idles reports whether the host takes next to no processor time for a while.
+func (h *host) idles(t *testing.T) bool {
+	t.Helper()
+	ticks := func() (sum int) {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.cmd.Process.Pid))
+		require.NoError(t, err)
+		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+		for _, field := range fields[11:13] { // utime, stime
+			n, _ := strconv.Atoi(field)
+			sum += n
+		}
+		return sum
+	}
+	before := ticks()
+	time.Sleep(500 * time.Millisecond)
+	return ticks()-before <= 2
+}
+
+// A call ends in its time, whatever its parameters are compared with.
+func TestAPatternOfALongParameter(t *testing.T) {
+	t.Parallel()
+	const declared = "tool \"say\" {\n  description = \"Say. Returns: it.\"\n  param \"x\" {\n    type = string\n    PATTERN\n  }\n  command {\n    argv  = [\"cat\"]\n    stdin = param.x\n  }\n}\n"
+	const rule = "policy {\n  rule \"r\" {\n    tool = \"say\"\n    params = PATTERN\n    action = \"ACTION\"\n  }\n}\n"
+	quoted := fmt.Sprintf("%q", slowPattern)
+	long, err := json.Marshal(map[string]string{"x": strings.Repeat("ab", 4<<20)})
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ file, want string }{
+		"of a schema":           {strings.Replace(declared, "PATTERN", "pattern = "+quoted, 1), "invalid_argument"},
+		"of a rule that denies": {strings.Replace(declared, "PATTERN", "", 1) + strings.NewReplacer("PATTERN", strings.Replace(quoted, "$", "", 1), "ACTION", "deny").Replace(rule), "denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, map[string]string{"agent.hcl": c.file})
+			a.arm()
+			onCommandLine(t, a, nil, "", attack{group: "bounds", name: "a pattern " + name, tool: "say", params: string(long), want: []string{c.want}})
+			tally.note(tally.controls, "bounds", "a pattern "+name+" and a short text")
+			r := a.cli(nil, "", "say", `{"x":"abxyz"}`)
+			assert.Equal(t, c.want == "denied", r.code == "denied", "a short text that matches: %s", r.said)
+		})
+	}
+}
+
+// A project's agent.hcl that is a link shows nothing of the file it leads to.
+func TestALinkedFileIsQuoted(t *testing.T) {
+	t.Parallel()
+	for name, target := range map[string]string{"outside": "../outside/secret.txt", "a key": "../home/.ssh/id_ed25519", "a credential": "../home/.aws/credentials"} {
+		a := newArena(t, nil)
+		a.link(target, "agent.hcl")
+		a.arm()
+		for _, args := range [][]string{{"validate"}, {"validate", "--json"}, {"list"}, {"doctor"}, {"trust", "--show"}, {"call", "read_file", "path=ok.txt"}, {"fmt"}} {
+			tally.note(tally.cases, "trust", "a link to "+name+", "+args[0])
+			out, _ := a.run([]string{unapproved}, args...)
+			for _, v := range a.inspect(out) {
+				t.Errorf("%s, %v: %s: %s", name, args, v.check, v.what)
+			}
+		}
+	}
+	a := newArena(t, nil)
+	a.write(a.ws, "agent.hcl", "own: "+a.secret+"\n", 0o644)
+	a.arm()
+	out, _ := a.run([]string{unapproved}, "validate")
+	control(t, "trust", "a file of the project's own is quoted", checkSecret, a.inspect(out))
+}
