@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"regexp/syntax"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -15,6 +17,7 @@ const (
 	maxProduced = 16 << 20 // bytes over all expressions of a file
 	maxProduct  = 16 << 20 // sizes of a function's arguments, multiplied
 	maxPadding  = 4        // digits of a width or precision in format
+	maxWork     = 32 << 20 // steps of the functions that take more than they are given, over a file
 )
 
 // sensitive marks values that come from the environment or from a sensitive
@@ -23,7 +26,10 @@ const sensitive = mark("sensitive")
 
 type mark string
 
-var errTooMuch = errors.New("the expressions of this file produce too much")
+var (
+	errTooMuch = errors.New("the expressions of this file produce too much")
+	errTooSlow = errors.New("the expressions of this file take too long; use a shorter text, list or pattern")
+)
 
 // pure are the functions on values. None has a side effect.
 func pure() map[string]function.Function {
@@ -67,6 +73,9 @@ func (r *reader) bounded(name string, f function.Function) function.Function {
 			if err := checkArgs(name, args); err != nil {
 				return cty.NilVal, err
 			}
+			if r.worked += work(name, args); r.worked > maxWork {
+				return cty.NilVal, errTooSlow
+			}
 			v, err := f.Call(args)
 			if err == nil && !r.spend(sizeOf(v)) {
 				err = errTooMuch
@@ -94,6 +103,39 @@ func checkArgs(name string, args []cty.Value) error {
 		return errors.New("a width or precision has too many digits")
 	}
 	return nil
+}
+
+// work estimates the steps of a function whose time is not in proportion to what
+// it is given and produces. An expression takes as many for each byte as it has
+// instructions.
+func work(name string, args []cty.Value) int {
+	switch name {
+	case "regex":
+		return instructions(args[0].AsString()) * (1 + len(args[1].AsString()))
+	case "replace":
+		pattern := args[1].AsString()
+		if len(pattern) > 1 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/") {
+			return instructions(pattern[1:len(pattern)-1]) * (1 + len(args[0].AsString()))
+		}
+	case "distinct":
+		n := args[0].LengthInt()
+		return 4 * n * n
+	}
+	return 0
+}
+
+// instructions is how many an expression has when it is compiled, 0 if it is
+// invalid, which the function itself reports.
+func instructions(expression string) int {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // padsWidely reports whether a format holds a long number after a percent.

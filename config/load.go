@@ -50,6 +50,7 @@ type reader struct {
 	table    map[string]function.Function
 	at       hcl.Range // what is being evaluated
 	produced int
+	worked   int // steps, see work
 	scope    scope
 }
 

@@ -39,7 +39,8 @@ func TestAServerFillsTheLog(t *testing.T) {
 	a.arm()
 	tally.note(tally.cases, "mcp", "a server fills the log")
 	h := a.serve(nil, "--log-level", "debug")
-	assert.Equal(t, "served", h.call("greet", `{}`).text)
+	served := func() bool { return h.finish(h.startCall("greet", `{}`), time.Now()).text == "served" }
+	assert.True(t, within(patience, served))
 	assert.Empty(t, h.stop())
 	assert.Less(t, len(h.stderr.String()), mostAnswer)
 	assert.Contains(t, h.stderr.String(), "xxxxxxxx", "some of it is there")
@@ -47,7 +48,7 @@ func TestAServerFillsTheLog(t *testing.T) {
 	loud := newArena(t, map[string]string{"agent.hcl": loudUpstream(20), "tools.json": offering(innocent, "greet")})
 	loud.arm()
 	h = loud.serve(nil, "--log-level", "debug")
-	assert.Equal(t, "served", h.call("greet", `{}`).text)
+	assert.True(t, within(patience, served))
 	assert.Empty(t, h.stop())
 	var found []violation
 	if log := h.stderr.String(); strings.Count(log, strings.Repeat("x", 900)) >= 20 {
