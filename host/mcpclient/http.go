@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/toolhost/toolhost/host/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/jsonlines"
 )
 
 // httpClient carries the requests to one URL. It adds the headers, bounds the
@@ -173,7 +174,7 @@ func (c *httpClient) clean(data []byte) []byte {
 
 // messages notes the responses in data.
 func (c *httpClient) messages(data []byte) {
-	for _, part := range split(bytes.TrimSpace(data)) {
+	for _, part := range jsonlines.Split(bytes.TrimSpace(data)) {
 		message, err := jsonrpc.DecodeMessage(part)
 		if err != nil {
 			continue

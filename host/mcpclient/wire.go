@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -86,18 +85,6 @@ func (w *wire) take(token string) (result json.RawMessage, large bool) {
 		}
 	}
 	return result, large
-}
-
-// split gives the messages of a batch, or the one message.
-func split(data []byte) []json.RawMessage {
-	parts := []json.RawMessage{data}
-	if bytes.HasPrefix(data, []byte{'['}) {
-		var batch []json.RawMessage
-		if json.Unmarshal(data, &batch) == nil {
-			return batch
-		}
-	}
-	return parts
 }
 
 // tooLarge is the error of a call whose answer was too long.

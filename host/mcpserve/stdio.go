@@ -1,20 +1,19 @@
 package mcpserve
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/internal/jsonlines"
 )
 
 // lastAnswers is how long the calls that are under way when the input ends may
@@ -38,23 +37,27 @@ type lineTransport struct {
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{out: t.out, incoming: make(chan incoming), closed: make(chan struct{}), answered: make(chan struct{}, 1)}
-	c.settled = t.settled
-	go c.readLoop(bufio.NewReaderSize(t.in, 64<<10), t.onEOF)
+	c := &lineConn{out: t.out, settled: t.settled, answered: make(chan struct{}, 1)}
+	c.Reader = jsonlines.Reader[jsonrpc.Message]{
+		In: t.in, Limit: MaxMessage, Decode: decodeMessage,
+		Invalid: func(_ []byte, err error) { c.refuse(nil, err) },
+		TooLong: func(id json.RawMessage) (none jsonrpc.Message, ok bool) {
+			c.refuse(id, errTooLong)
+			return none, false
+		},
+		Received: c.count,
+		Ended: func() {
+			c.awaitAnswers()
+			t.onEOF()
+		},
+	}
+	c.Start()
 	return c, nil
 }
 
-// incoming is a message, or the reason why there are no more.
-type incoming struct {
-	message jsonrpc.Message
-	err     error
-}
-
 type lineConn struct {
-	incoming  chan incoming
-	settled   <-chan struct{}
-	closed    chan struct{}
-	closeOnce sync.Once
+	jsonlines.Reader[jsonrpc.Message]
+	settled <-chan struct{}
 
 	writing sync.Mutex
 	out     io.Writer
@@ -66,22 +69,10 @@ type lineConn struct {
 // SessionID implements mcp.Connection; a pipe has none.
 func (c *lineConn) SessionID() string { return "" }
 
-// Close implements mcp.Connection. A pending Read ends.
+// Close implements mcp.Connection.
 func (c *lineConn) Close() error {
-	c.closeOnce.Do(func() { close(c.closed) })
+	c.Reader.Close()
 	return nil
-}
-
-// Read implements mcp.Connection.
-func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	select {
-	case <-c.closed:
-		return nil, io.EOF
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case next := <-c.incoming:
-		return next.message, next.err
-	}
 }
 
 // Write implements mcp.Connection.
@@ -126,28 +117,6 @@ func encode(message jsonrpc.Message) ([]byte, error) {
 	return append(append(line, response.Result...), '}'), nil
 }
 
-// readLoop hands on messages until the input ends.
-func (c *lineConn) readLoop(in *bufio.Reader, onEOF func()) {
-	for {
-		line, err := readLine(in)
-		if errors.Is(err, errTooLong) {
-			c.refuse(requestID(line), err)
-			continue
-		}
-		for _, message := range c.decode(line) {
-			if !c.hand(incoming{message: message}) {
-				return
-			}
-		}
-		if err != nil {
-			c.awaitAnswers()
-			onEOF()
-			c.hand(incoming{err: io.EOF})
-			return
-		}
-	}
-}
-
 // awaitAnswers waits until every request is answered, but not for long once
 // none waits for tools that are about to come.
 func (c *lineConn) awaitAnswers() {
@@ -160,73 +129,20 @@ func (c *lineConn) awaitAnswers() {
 		case <-c.answered:
 		case <-timeout:
 			return
-		case <-c.closed:
+		case <-c.Closed():
 			return
 		}
 	}
 }
 
-func (c *lineConn) hand(next incoming) bool {
-	if request, ok := next.message.(*jsonrpc.Request); ok && request.IsCall() {
+// count notes a request that has to be answered.
+func (c *lineConn) count(message jsonrpc.Message) {
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
 		c.unanswered.Add(1)
-	}
-	select {
-	case c.incoming <- next:
-		return true
-	case <-c.closed:
-		return false
 	}
 }
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes; send less in one call", MaxMessage)
-
-// readLine reads up to the next newline. A line beyond MaxMessage is skipped
-// whole and gives its beginning with errTooLong.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	tooLong := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > MaxMessage; tooLong {
-			line = line[:min(len(line), 256):256]
-		} else {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err == nil && tooLong:
-			return line, errTooLong
-		default:
-			return line, err
-		}
-	}
-}
-
-// decode gives the messages of a line: one, those of a batch, or none for a
-// blank or broken line.
-func (c *lineConn) decode(line []byte) []jsonrpc.Message {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 {
-		return nil
-	}
-	parts := []json.RawMessage{line}
-	if line[0] == '[' {
-		if err := json.Unmarshal(line, &parts); err != nil {
-			c.refuse(nil, err)
-			return nil
-		}
-	}
-	var messages []jsonrpc.Message
-	for _, part := range parts {
-		message, err := decodeMessage(part)
-		if err != nil {
-			c.refuse(nil, err)
-			continue
-		}
-		messages = append(messages, message)
-	}
-	return messages
-}
 
 // decodeMessage is jsonrpc.DecodeMessage, but takes a plain request apart by
 // itself: that decodes twice, with a buffer of 32 KiB each time.
@@ -245,20 +161,6 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	request.Params = fields["params"]
 	return &request, err
 }
-
-// requestID finds the id at the beginning of a request that was not read to
-// its end, so that whoever waits for the answer gets it. Nil is unknown.
-func requestID(beginning []byte) json.RawMessage {
-	match := idAtStart().FindSubmatch(beginning)
-	if match == nil {
-		return nil
-	}
-	return match[1]
-}
-
-var idAtStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
-})
 
 // refuse answers what is no message. A nil id is unknown and sent as null.
 func (c *lineConn) refuse(id json.RawMessage, cause error) {
