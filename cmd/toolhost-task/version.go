@@ -10,7 +10,7 @@ import (
 	"github.com/go-task/task/v3"
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/go-task/task/v3/taskfile/ast"
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // checkVersion asks go-task whether it takes the schema version of the
