@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Reader reads messages of type M. All fields are set before Loop.
+// Reader reads messages of type M. The fields are set before Start.
 type Reader[M any] struct {
 	In io.Reader
 	// Limit bounds a line, in bytes.
@@ -52,7 +52,7 @@ func (r *Reader[M]) Close() (first bool) {
 	return first
 }
 
-// Closed ends with Close.
+// Closed gives a channel that Close closes.
 func (r *Reader[M]) Closed() <-chan struct{} { return r.closed }
 
 // Read gives the next message, and io.EOF when there are no more.
