@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // content takes what a form of the grammar lists out of a body and reports all
@@ -102,7 +104,7 @@ func (r *reader) misplaced(name, form string, known []string) (hint string, mean
 	if hint, meant = home(form, top, name); hint != "" {
 		return hint, append(meant, name)
 	}
-	if near := nearest(name, known); near != "" {
+	if near := nearest.Typo(name, known); near != "" {
 		return didYouMean(name, known), []string{near}
 	}
 	if hint = elsewhere(name); hint != "" {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // fail reports an error: what it is, what to do about it, and the details.
@@ -93,48 +94,20 @@ const nameChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 // pos gives a place as "agent.hcl:12".
 func pos(at hcl.Range) string { return at.Filename + ":" + strconv.Itoa(at.Start.Line) }
 
+// maxSuggestions bounds the names among which a near one is looked for: a file
+// may have thousands of names and of mistakes.
+const maxSuggestions = 500
+
 // didYouMean suggests the known name that is nearest to the given one, or
 // nothing where none is near.
 func didYouMean(given string, known []string) string {
-	if near := nearest(given, known); near != "" {
+	if len(known) > maxSuggestions {
+		return ""
+	}
+	if near := nearest.Typo(given, known); near != "" {
 		return fmt.Sprintf("Did you mean %q?", near)
 	}
 	return ""
-}
-
-// maxSuggestions bounds the names among which a near one is looked for.
-const maxSuggestions = 500
-
-func nearest(given string, known []string) string {
-	best, distance := "", 3
-	if len(given) > 64 || len(known) > maxSuggestions {
-		return ""
-	}
-	for _, name := range known {
-		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
-		if d < distance && d < max(len(given), 2) && (d < 2 || len(given) > 4 || akin(given, name)) {
-			best, distance = name, d
-		}
-	}
-	return best
-}
-
-// akin tells of two short names, which differ in half of their letters, those
-// that were meant from those that have nothing to do with each other: letters
-// were left out or stand in another order.
-func akin(given, name string) bool {
-	a, b := []rune(strings.ToLower(given)), []rune(strings.ToLower(name))
-	rest := b
-	for _, letter := range a {
-		i := slices.Index(rest, letter)
-		if i < 0 {
-			slices.Sort(a)
-			slices.Sort(b)
-			return slices.Equal(a, b)
-		}
-		rest = rest[i+1:]
-	}
-	return true
 }
 
 // sentence ends a message with a full stop where it has no end.
@@ -160,7 +133,7 @@ func oneOf(values []string) string {
 // mustBe suggests a value among the only ones.
 func mustBe(given string, values []string) string {
 	hint := "Use " + oneOf(values) + "."
-	if near := nearest(given, values); near != "" && !slices.Contains(values, given) {
+	if near := nearest.Typo(given, values); near != "" && !slices.Contains(values, given) {
 		return fmt.Sprintf("Did you mean %q? %s", near, hint)
 	}
 	return hint

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // tool reads a tool block.
@@ -104,7 +105,7 @@ func (r *reader) checkPermission(p string, at hcl.Range) {
 		string(tool.FileRead), string(tool.FileWrite), string(tool.ShellExec),
 		string(tool.Network), string(tool.EnvRead), string(tool.EnvWrite),
 	}
-	if near := nearest(p, known); near != "" && !slices.Contains(known, p) {
+	if near := nearest.Typo(p, known); near != "" && !slices.Contains(known, p) {
 		r.fail(at, "Unknown permission", didYouMean(p, known), "There is no permission %q.", p)
 	} else if !slices.Contains(known, p) {
 		r.name("permission", p, at)

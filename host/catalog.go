@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // Toolset is a selection of tools that is offered to a caller as one set.
@@ -147,7 +148,7 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 			return nil, err.Suggest("%s", suggestion)
 		}
 	}
-	if near := schema.Nearest(name, c.names()); near != "" {
+	if near := nearest.Name(name, c.names()); near != "" {
 		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
 	}
 	for _, p := range c.problems {

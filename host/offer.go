@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // Offerer is implemented by sources that have resources and prompts too.
@@ -118,7 +118,7 @@ func (c *Catalog) Prompt(name string) (*Entry, error) {
 		}
 	}
 	err := tool.Errorf(tool.NotFound, "there is no prompt named %q", name)
-	if near := schema.Nearest(name, names); near != "" {
+	if near := nearest.Name(name, names); near != "" {
 		return nil, err.Suggest("Did you mean %q?", near)
 	}
 	return nil, err.Suggest("Use one of the listed prompts.")

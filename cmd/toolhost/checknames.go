@@ -8,8 +8,8 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/policy"
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // names reports toolsets and rules that name a tool which there is not. Of a
@@ -50,7 +50,7 @@ func (c *checker) toolsetNames(known []string) {
 
 func (c *checker) unknown(severity, at, name string, known []string) {
 	hint := "toolhost list shows the tools."
-	if near := schema.Nearest(name, known); near != "" {
+	if near := nearest.Name(name, known); near != "" {
 		hint = `Did you mean "` + near + `"? ` + hint
 	}
 	c.found = append(c.found, c.cfg.Report(severity, at, "Unknown tool", "There is no tool "+strconv.Quote(name), hint))
@@ -71,7 +71,7 @@ func (c *checker) ruleNames(known []string) {
 		}
 		severity := "error"
 		switch {
-		case unsure && schema.Nearest(rule.Tool, known) == "":
+		case unsure && nearest.Name(rule.Tool, known) == "":
 			continue // it may be a tool that is not known now
 		case unsure || rule.Action == config.Allow:
 			severity = "warning"

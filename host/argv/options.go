@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // dashed takes a word that begins with a dash. What a glob matches is always
@@ -202,7 +202,7 @@ func (w *Wrapper) find(name string) (Option, error) {
 		return o, nil
 	}
 	what := "is not among those that may be used"
-	if near := schema.Nearest(name, w.usable()); near != "" {
+	if near := nearest.Name(name, w.usable()); near != "" {
 		return Option{}, tool.Errorf(tool.InvalidArgument, "the option %s of %s %s; did you mean %s?", name, w.Command, what, near).
 			Suggest("Write %s, or leave the option out.", near)
 	}

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // Client is an MCP client whose configuration files are known.
@@ -108,7 +108,7 @@ func Find(id string) (*Client, error) {
 		ids = append(ids, c.ID)
 	}
 	err := tool.Errorf(tool.NotFound, "there is no client %q", id)
-	if near := schema.Nearest(id, ids); near != "" {
+	if near := nearest.Name(id, ids); near != "" {
 		return nil, err.Suggest("Did you mean %q? The clients are %s.", near, strings.Join(ids, ", "))
 	}
 	return nil, err.Suggest("The clients are %s.", strings.Join(ids, ", "))

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/pins"
-	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -64,7 +64,7 @@ func (c *Client) find(name string) (*server, error) {
 	}
 	names := c.Names()
 	err := tool.Errorf(tool.NotFound, "there is no MCP server named %q", name)
-	switch near := schema.Nearest(name, names); {
+	switch near := nearest.Name(name, names); {
 	case near != "":
 		return nil, err.Suggest("Did you mean %q?", near)
 	case len(names) == 0:

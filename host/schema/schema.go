@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // Schema is a compiled JSON Schema. It may be used by several goroutines.
@@ -174,7 +176,7 @@ func (n *node) checkKeywords() error {
 	for i, name := range n.Type {
 		if !slices.Contains(typeNames, name) {
 			hint := ""
-			if near := Nearest(name, typeNames); near != "" {
+			if near := nearest.Name(name, typeNames); near != "" {
 				hint = fmt.Sprintf("; did you mean %q?", near)
 			}
 			return fmt.Errorf("%q is no type%s", name, hint)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/toolhost/toolhost/internal/matching"
+	"github.com/toolhost/toolhost/internal/nearest"
 )
 
 // validator gathers violations.
@@ -141,7 +142,7 @@ func (v *validator) checkObject(n *node, object map[string]any, path string) {
 // suggest names the property that an unknown name was probably meant to be,
 // or all there are.
 func (n *node) suggest(name string) string {
-	if near := Nearest(name, n.order); near != "" {
+	if near := nearest.Name(name, n.order); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	if len(n.order) == 0 {
@@ -374,7 +375,7 @@ func nearestOf(values []json.RawMessage, value any) string {
 			names = append(names, name)
 		}
 	}
-	if near := Nearest(s, names); near != "" {
+	if near := nearest.Name(s, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

@@ -1,0 +1,106 @@
+// Package nearest finds the name that a misspelled one was probably meant to be:
+// Typo where only a slip counts, Name and Names where a guess is welcome.
+package nearest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+const (
+	// alike is the least likeness, from 0 to 1, of a name that is suggested.
+	alike = 0.6
+	// maxLength and maxNames bound the time of a search.
+	maxLength = 64
+	maxNames  = 2000
+)
+
+// Name gives the name that is most like given, "" when none is alike.
+func Name(given string, known []string) string {
+	if names := find(given, known, 1, likeness); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// Names gives up to limit names that are like given or have it in them, the
+// most alike first.
+func Names(given string, known []string, limit int) []string {
+	return find(given, known, limit, func(given, name string) float64 {
+		if len(given) > 2 && strings.Contains(name, given) {
+			return max(likeness(given, name), 0.7)
+		}
+		return likeness(given, name)
+	})
+}
+
+func find(given string, known []string, limit int, likeness func(given, name string) float64) []string {
+	if given == "" || len(given) > maxLength || len(known) > maxNames {
+		return nil
+	}
+	type candidate struct {
+		name     string
+		likeness float64
+	}
+	var found []candidate
+	for _, name := range known {
+		if l := likeness(strings.ToLower(given), strings.ToLower(name)); l >= alike {
+			found = append(found, candidate{name, l})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.likeness, a.likeness) })
+	var names []string
+	for _, c := range found[:min(limit, len(found))] {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func likeness(given, name string) float64 {
+	l := levenshtein.Match(given, name, nil)
+	if sorted(given) == sorted(name) {
+		return max(l, 0.8) // letters in another order
+	}
+	return l
+}
+
+// Typo gives the name that given differs from in one or two letters, "" when
+// there is none.
+func Typo(given string, known []string) string {
+	best, distance := "", 3
+	if len(given) > maxLength || len(known) > maxNames {
+		return ""
+	}
+	for _, name := range known {
+		a, b := strings.ToLower(given), strings.ToLower(name)
+		d := levenshtein.Distance(a, b, nil)
+		if d < distance && d < max(len(given), 2) && (d < 2 || len(given) > 4 || akin(a, b)) {
+			best, distance = name, d
+		}
+	}
+	return best
+}
+
+// akin tells of two short names, which differ in half of their letters, those
+// that were meant from those that have nothing to do with each other: letters
+// were left out or stand in another order.
+func akin(given, name string) bool {
+	rest := []rune(name)
+	for _, letter := range given {
+		i := slices.Index(rest, letter)
+		if i < 0 {
+			return sorted(given) == sorted(name)
+		}
+		rest = rest[i+1:]
+	}
+	return true
+}
+
+func sorted(s string) string {
+	letters := []rune(s)
+	slices.Sort(letters)
+	return string(letters)
+}
