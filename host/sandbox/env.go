@@ -35,7 +35,10 @@ func (p *Policy) environment(env []string, g grants, level Level) []string {
 	writable := g.writable
 	switch {
 	case level == Full:
-		e.set("TMPDIR", "/tmp", append(scratch, writable...))
+		// Private directories are empty: of what lies in them outside, nothing is there.
+		if !slices.Contains(scratch, filepath.Clean(e.get("TMPDIR"))) {
+			e.set("TMPDIR", "/tmp", writable)
+		}
 	case g.scratch != "":
 		e.set("TMPDIR", g.scratch, writable)
 	case g.cache != "":
