@@ -2,16 +2,23 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 )
 
+// allowances are where the system says who may make user namespaces. An operator
+// changes them while the machine runs.
+var allowances = []string{
+	"/proc/sys/user/max_user_namespaces", "/proc/sys/kernel/unprivileged_userns_clone",
+	"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+}
+
 // fullWorks reports whether level full works. It is believed without trying
-// where a file in the user's cache says so for this boot of the machine and
-// this user. Whoever forges the file gains nothing: a launcher that cannot do
-// what it was told fails.
+// where a file in the user's cache says so for this boot of the machine, this
+// user, its user namespace and what that is allowed. Whoever forges the file
+// gains nothing: a launcher that cannot do what it was told fails.
 var fullWorks = sync.OnceValue(func() bool {
 	file, want := fullRecord()
 	if file == "" {
@@ -39,7 +46,12 @@ func fullRecord() (file string, content []byte) {
 	if err != nil {
 		return "", nil
 	}
-	content = append(append(bytes.TrimSpace(boot), " uid "...), strconv.Itoa(os.Geteuid())...)
+	namespace, _ := os.Readlink("/proc/self/ns/user")
+	content = fmt.Appendf(bytes.TrimSpace(boot), " uid %d in %s", os.Geteuid(), namespace)
+	for _, file := range allowances {
+		value, _ := os.ReadFile(file) // missing in some kernels
+		content = fmt.Appendf(content, " %s", bytes.TrimSpace(value))
+	}
 	return filepath.Join(dir, "toolhost", "sandbox-full"), append(content, '\n')
 }
 

@@ -40,8 +40,9 @@ func TestX(t *testing.T) {
 	os.WriteFile(filepath.Join(%[2]q, "owned"), nil, 0o644)
 	if _, work, ok := strings.Cut(os.Getenv("GOCACHEPROG"), " internal go-cache '"); ok {
 		work = strings.TrimSuffix(work, "'")
-		t.Log("asks", os.WriteFile(work+"/cache-asks", make([]byte, 100_000), 0))
+		// In this order both fit: what is asked is answered until that pipe is full.
 		t.Log("answers", os.WriteFile(work+"/cache-answers", make([]byte, 1000), 0))
+		t.Log("asks", os.WriteFile(work+"/cache-asks", make([]byte, 100_000), 0))
 	}
 }
 `
