@@ -38,6 +38,11 @@ func fullRecord() (file string, content []byte) {
 	if confinedAlready() {
 		return "", nil
 	}
+	return recordHere()
+}
+
+// recordHere is fullRecord wherever this is.
+func recordHere() (file string, content []byte) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", nil
