@@ -37,11 +37,12 @@ type directory struct {
 	below   []string
 }
 
-// mostDirectories bounds what is looked at, and settled is how long ago a
+// mostDirectories bounds what is looked at, nearest to the root first: about 10 ms of
+// a first call. settled is how long ago a
 // directory was changed at least that need not be read again: file systems keep
 // time by ticks.
 const (
-	mostDirectories = 20_000
+	mostDirectories = 2_000
 	settled         = time.Second
 )
 
