@@ -37,10 +37,9 @@ type directory struct {
 	below   []string
 }
 
-// mostDirectories bounds what is looked at, nearest to the root first: about 10 ms of
-// a first call. settled is how long ago a
-// directory was changed at least that need not be read again: file systems keep
-// time by ticks.
+// mostDirectories bounds what is looked at, nearest to the root first: reading as
+// many takes some 30 ms. settled is how long ago a directory was changed at least
+// that need not be read again: file systems keep time by ticks.
 const (
 	mostDirectories = 2_000
 	settled         = time.Second
