@@ -92,6 +92,9 @@ func (v *view) hide(g grants) {
 			v.kinds[path] = launch.Void
 		}
 	}
+	for _, path := range g.secrets {
+		v.pin(path)
+	}
 }
 
 // covered reports whether path is invisible because the nearest place around
@@ -108,21 +111,25 @@ func (v *view) covered(path string) bool {
 	return nearest(v.hidden) > nearest(v.open)
 }
 
-// keep makes path read-only, also where it lies in a writable tree. The
-// directories between become mounts of their own, which cannot be moved out
-// of the way.
+// keep makes path read-only, also where it lies in a writable tree.
 func (v *view) keep(path string) {
+	v.pin(path)
+	v.kinds[path] = launch.ReadOnly
+}
+
+// pin makes mounts of the directories between a writable tree and path that are
+// not hidden: they cannot be moved, and path with them to where nobody looks for it.
+func (v *view) pin(path string) {
 	for _, root := range v.writable {
 		if path == root || !within(path, root) {
 			continue
 		}
 		for dir := filepath.Dir(path); dir != root; dir = filepath.Dir(dir) {
-			if _, taken := v.kinds[dir]; !taken {
+			if _, taken := v.kinds[dir]; !taken && !v.covered(dir) {
 				v.kinds[dir] = launch.Writable
 			}
 		}
 	}
-	v.kinds[path] = launch.ReadOnly
 }
 
 // show makes a file visible that hiding has hidden.
