@@ -95,7 +95,7 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(s.nameUnknown, s.awaitListed, s.describeListed, keepSession, s.instruct)
+	s.sdk.AddReceivingMiddleware(boundErrors, s.nameUnknown, s.awaitListed, s.describeListed, keepSession, s.instruct)
 	s.sdk.AddSendingMiddleware(checkElicited)
 	s.offerRuns()
 	s.Refresh()

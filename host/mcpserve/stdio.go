@@ -104,6 +104,9 @@ func (c *lineConn) writeLine(line []byte) error {
 // megabyte again costs more than everything else.
 func encode(message jsonrpc.Message) ([]byte, error) {
 	response, ok := message.(*jsonrpc.Response)
+	if ok && response.Error != nil {
+		message = &jsonrpc.Response{ID: response.ID, Error: boundedError(response.Error), Extra: response.Extra}
+	}
 	if !ok || response.Error != nil || len(response.Result) == 0 || bytes.IndexByte(response.Result, '\n') >= 0 {
 		return jsonrpc.EncodeMessage(message)
 	}
