@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -80,6 +81,10 @@ func notWritten(path string, err error, otherwise string) *tool.Error {
 	if tool.CodeOf(err) == tool.PathOutsideWorkspace {
 		return tool.Errorf(tool.PathOutsideWorkspace, "%s is not written: a symlink leads out of this directory", path).
 			Suggest("Name the file that it leads to, or remove the symlink if you do not know it.")
+	}
+	if e, ok := errors.AsType[*tool.Error](err); ok && e.Details["pattern"] != nil {
+		return tool.Errorf(tool.PermissionDenied, "%s is not written: it lies in .git, or a symlink leads there", path).
+			Suggest("Name another place; if there is a symlink that you do not know, remove it.")
 	}
 	return cannotWrite(path, err).Suggest("%s", otherwise)
 }

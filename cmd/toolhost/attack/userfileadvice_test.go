@@ -1,0 +1,37 @@
+package attack
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Who is not let write through a link hears of the link, not of room.
+func TestAdviceAboutLinksIntoGit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		at, target string
+		args       []string
+	}{
+		"init": {"agent.hcl", ".git/config", []string{"init", "--force"}},
+		"fmt":  {"agent.hcl", ".git/untidy.hcl", []string{"fmt"}},
+		"docs": {"docs/tools/head.md", "../../.git/config", []string{"docs"}},
+	} {
+		a := newArena(t, map[string]string{".git/config": "[core]\n", ".git/untidy.hcl": "policy   {\n}\n"})
+		a.link(c.target, c.at)
+		a.arm()
+		tally.note(tally.cases, "faults", "advice of "+name)
+		out, err := a.run(nil, c.args...)
+		require.Error(t, err, out)
+		assert.Contains(t, out, "a symlink leads there", name)
+		assert.Contains(t, out, "remove it", name)
+		assert.NotContains(t, out, "room", name)
+	}
+	a := newArena(t, map[string]string{"docs/tools": "a file\n"})
+	a.arm()
+	tally.note(tally.controls, "faults", "advice where no link is in the way")
+	out, err := a.run(nil, "docs")
+	require.Error(t, err, out)
+	assert.NotContains(t, out, "symlink")
+}
