@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,23 @@ func TestPlanted(t *testing.T) {
 	assert.FileExists(t, filepath.Join(root, ".git", "config"))
 	assert.FileExists(t, filepath.Join(root, "new", "deep", ".git", "config"), "what the user may have made stays")
 	assert.Empty(t, p.End(), "each is told once")
+}
+
+// The root counts as one of the directories that are looked at.
+func TestPlantedFarAway(t *testing.T) {
+	root := t.TempDir()
+	dir := func(n int) string { return fmt.Sprintf("d%04d", n) }
+	for n := range mostDirectories {
+		require.NoError(t, os.Mkdir(filepath.Join(root, dir(n)), 0o755))
+	}
+	p := NewPlanted(root, nil, []string{"agent.hcl*"})
+	p.Begin()
+	last, beyond := dir(mostDirectories-2), dir(mostDirectories-1)
+	plantFile(t, root, last+"/agent.hcl")
+	plantFile(t, root, beyond+"/agent.hcl")
+	said := strings.Join(p.End(), "\n")
+	assert.Contains(t, said, last+"/agent.hcl is new")
+	assert.NotContains(t, said, beyond)
 }
 
 // Who makes a repository where there is none is not disturbed.
