@@ -44,7 +44,7 @@ race:
 # probe prints what a confined process can do, and fails where that is not what
 # docs/SANDBOX.md says.
 probe:
-	$(GO) test ./host/sandbox -count=1 -v -run '^(TestProbe|TestPromiseIsDocumented)$$'
+	$(GO) test ./internal/run/sandbox -count=1 -v -run '^(TestProbe|TestPromiseIsDocumented)$$'
 
 # mutate takes one check of the defence away after the other, and demands that
 # a test fails. It does not run as the root user.
@@ -78,7 +78,7 @@ READERLINES ?= 200000
 READERSEED ?= $(shell date +%s)
 .PHONY: reader
 reader:
-	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./host/policy -run TestReaderAgainstShells -v -timeout 3h
+	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./internal/policy -run TestReaderAgainstShells -v -timeout 3h
 
 # trustfuzz compares what is in force with and without TRUSTFILES random
 # agent.hcl that nobody has approved.
@@ -86,7 +86,7 @@ TRUSTFILES ?= 100000
 TRUSTSEED ?= $(shell date +%s)
 .PHONY: trustfuzz
 trustfuzz:
-	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./cmd/toolhost/internal/project -run TestTrustDecision -v -timeout 3h
+	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./internal/project -run TestTrustDecision -v -timeout 3h
 
 # bench prints ratios measured in one run.
 bench: build

@@ -15,8 +15,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/toolhost/toolhost/host/realpath"
-	"github.com/toolhost/toolhost/host/redact"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/redact"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

@@ -10,8 +10,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
 )
 
 // FileDigests gives the hashes of the files that blocks with a grant name, for

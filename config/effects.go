@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/realpath"
-	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/redact"
 )
 
 // Effects lists what the file does beyond its inert form, in the order of the

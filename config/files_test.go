@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/testfile"
+	"github.com/toolhost/toolhost/internal/testfile"
 )
 
 func write(t *testing.T, path, text string) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/realpath"
+	"github.com/toolhost/toolhost/internal/files/realpath"
 )
 
 // Granting is a block whose processes may do what other confined ones may not,

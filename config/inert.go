@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
 )
 
 // What holds where no file says otherwise. A limit restricts only below these.

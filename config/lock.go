@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/versions"
 )
 
 // LockName is the file beside agent.hcl that pins its plugins.

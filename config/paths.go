@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/realpath"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
 )
 
 // Judge notes where symlinks lead now in the paths that the file names, for

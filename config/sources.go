@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/versions"
 )
 
 // words splits labels at blanks.

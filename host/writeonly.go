@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/toolhost/toolhost/host/redact"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/redact"
 )
 
 // recordable gives the parameters of a call for the record: without the values

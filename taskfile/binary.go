@@ -1,8 +1,8 @@
 package taskfile
 
 import (
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // BinaryName is the name of the child program, without ".exe".

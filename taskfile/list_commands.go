@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // listCommands is the tool list_commands.

@@ -16,10 +16,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/plainfile"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // listingCap bounds the JSON of a listing.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/taskfile/protocol"
 )
 
 // Plan implements tool.Planner: the commands that stand behind the name.

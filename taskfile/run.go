@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // finished is a run that has ended, in whatever way.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // taskTool is the passthrough task.

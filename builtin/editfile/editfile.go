@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // The values of Options.Unescape.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/editfile"
-	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 func newBench(t testing.TB, opts editfile.Options) *edittest.Bench {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/editfile"
-	"github.com/toolhost/toolhost/host/textedit/edithistory"
+	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
 )
 
 // TestHistory replays more than 300 random edits of a git history, hunk by

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
 )
 
 // The codes of the contract that have to do with the text.

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/netguard/markdown"
-	"github.com/toolhost/toolhost/host/netguard/webtext"
-	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
+	"github.com/toolhost/toolhost/internal/run/netguard/webtext"
 )
 
 // maxInput bounds the size of an HTML file, in bytes.

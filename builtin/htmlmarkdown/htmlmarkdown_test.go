@@ -12,9 +12,9 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testfile"
 )
 
 type bench struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/multiedit"
-	"github.com/toolhost/toolhost/host/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
 )
 
 func newBench(t testing.TB) *edittest.Bench { return edittest.New(t, multiedit.New) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/netguard"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 )
 
 // newEntry notes what an answer says about itself.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/netguard"
-	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 )
 
 // Options shape the tool. The zero value of each field means its default.

@@ -19,11 +19,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/builtin/webfetch"
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/seal"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 )
 
 // bench is a workspace with the tool in it, a clock, and a server.

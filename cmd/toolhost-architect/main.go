@@ -13,7 +13,7 @@ import (
 	"os/signal"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect/analysis"
 )

@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/telemetry/otlp"
+	"github.com/toolhost/toolhost/internal/telemetry/otlp"
 )
 
 func main() {

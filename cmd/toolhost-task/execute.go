@@ -15,7 +15,7 @@ import (
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/go-task/task/v3/taskfile/ast"
 
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // execution is one run.

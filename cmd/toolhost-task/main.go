@@ -26,7 +26,7 @@ import (
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/spf13/pflag"
 
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

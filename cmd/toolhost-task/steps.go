@@ -7,7 +7,7 @@ import (
 	"github.com/go-task/task/v3"
 	"github.com/go-task/task/v3/taskfile/ast"
 
-	"github.com/toolhost/toolhost/taskfile/protocol"
+	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
 // maxSteps bounds the commands that one command leads to.

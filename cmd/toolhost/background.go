@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/background"
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

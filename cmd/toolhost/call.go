@@ -11,9 +11,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/record"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/record"
 )
 
 // callFlags are the flags of toolhost call.

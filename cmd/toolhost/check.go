@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // checker looks for what agent.hcl names and is not there: on this machine, or

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // kitchen gives a project with one recipe of the cookbook as its approved

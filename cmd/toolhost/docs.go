@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/docpages"
+	"github.com/toolhost/toolhost/internal/docpages"
 )
 
 func (a *app) docsCommand() *cobra.Command {

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/mcpclient"
-	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/taskfile"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/host/record"
+	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

@@ -80,9 +80,9 @@ var (
 	libOTel     = external("go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters")
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
-	theManager  = exactly("plugins")
-	groundFloor = within("host/tool", "host/atomicfile", "host/backoff", "host/roster", "host/seal", "host/excerpt", "host/schema", "host/workspace", "host/textedit", "host/gitread", "host/search", "host/proc", "host/argv", "host/sandbox", "host/netguard", "host/export", "host/undo", "host/policy", "host/state", "host/record", "host/redact", "host/trust", "host/userdir", "host/realpath", "host/versions")
-	toolFloor   = either(within("builtin", "taskfile", "host/command"), except(within("plugins/shipped"), exactly("plugins/shipped")))
+	theManager  = exactly("internal/peer/plugins")
+	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/peer/backoff", "internal/peer/roster", "internal/keep/seal", "internal/excerpt", "host/schema", "internal/files/workspace", "internal/files/textedit", "internal/files/gitread", "internal/files/search", "internal/run/proc", "host/argv", "internal/run/sandbox", "internal/run/netguard", "internal/export", "internal/keep/undo", "internal/policy", "internal/keep/state", "internal/keep/record", "internal/keep/redact", "internal/trust", "internal/keep/userdir", "internal/files/realpath", "internal/versions")
+	toolFloor   = either(within("builtin", "taskfile", "internal/run/command"), except(within("plugins/shipped"), exactly("plugins/shipped")))
 	theSDK      = within("plugins/sdk")
 )
 
@@ -94,11 +94,11 @@ func TestImports(t *testing.T) {
 		{"the ground floor knows no host", groundFloor, either(theHost, within("config"), theManager)},
 		{"tools know neither host nor config", toolFloor, either(theHost, within("config"), theManager)},
 		{"the host links no HCL, plugin, task or MCP library", theHost, either(libHCL, libGoPlugin, libGoTask, libMCP)},
-		{"the MCP SDK stays in its two packages", except(ours, either(within("host/mcpserve", "host/mcpclient", "cmd", "examples"), within("plugins/shipped/ocode"), exactly("plugins/shipped"))), libMCP},
-		{"config runs nothing", within("config"), either(theHost, theManager, within("host/proc"), external("os/exec"))},
-		{"a project is assembled without a command line", within("cmd/toolhost/internal"), libCobra},
+		{"the MCP SDK stays in its two packages", except(ours, either(within("internal/mcpserve", "internal/peer/mcpclient", "cmd", "examples"), within("plugins/shipped/ocode"), exactly("plugins/shipped"))), libMCP},
+		{"config runs nothing", within("config"), either(theHost, theManager, within("internal/run/proc"), external("os/exec"))},
+		{"a project is assembled without a command line", within("internal"), libCobra},
 		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
-		{"only toolhost-otel links OpenTelemetry", except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "host/telemetry/otlp")), libOTel},
+		{"only toolhost-otel links OpenTelemetry", except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/telemetry/otlp")), libOTel},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
 		{"only toolhost-architect links go-enry and scc", except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
 	}

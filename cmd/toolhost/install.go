@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/clientconfig"
+	"github.com/toolhost/toolhost/internal/clientconfig"
 )
 
 // clientFlags are the flags of toolhost install and uninstall.

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/clientconfig"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/clientconfig"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // ownVariables say where toolhost keeps what the user has approved and its

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // standing is how the agent.hcl of a server stands: what clients are told about

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/toolhost/toolhost/plugins/install/buildcache"
+	"github.com/toolhost/toolhost/internal/peer/plugins/install/buildcache"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 

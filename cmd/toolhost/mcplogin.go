@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
-	"github.com/toolhost/toolhost/host/mcpclient/oauth"
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/telemetry"
-	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/telemetry"
+	"github.com/toolhost/toolhost/internal/trust"
 )
 
 // open reads the agent.hcl that is meant and builds the host. Nothing is

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/internal/peer/plugins/conformance"
+	"github.com/toolhost/toolhost/internal/peer/plugins/scaffold"
 	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/plugins/conformance"
-	"github.com/toolhost/toolhost/plugins/scaffold"
 )
 
 func (a *app) pluginNewCommand() *cobra.Command {

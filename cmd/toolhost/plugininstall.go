@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/peer/plugins/install"
+	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/plugins"
-	"github.com/toolhost/toolhost/plugins/install"
+	"github.com/toolhost/toolhost/internal/versions"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
-	"github.com/toolhost/toolhost/plugins"
+	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // pluginStats is a plugin in the JSON of toolhost plugin stats.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/versions"
+	"github.com/toolhost/toolhost/internal/peer/plugins/install"
+	"github.com/toolhost/toolhost/internal/pluginlock"
 	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/plugins/install"
+	"github.com/toolhost/toolhost/internal/versions"
 )
 
 // owned is what commands about the lock work on.

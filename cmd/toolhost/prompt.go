@@ -8,9 +8,9 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/toolhost/toolhost/host/mcpclient/oauth/oauthtest"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
 )
 
 // binaries is the directory of the built programs, made by TestMain.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/toolhost/toolhost/host/redact"
+	"github.com/toolhost/toolhost/internal/keep/redact"
 )
 
 // keepSecret has values taken out of the log before there is a project.

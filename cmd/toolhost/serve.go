@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/project"
-	"github.com/toolhost/toolhost/host/mcpserve"
+	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // serveFlags are the flags of toolhost serve.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolhost/toolhost/host/mcpserve"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/mcpserve"
 )
 
 // httpFlags say how toolhost serve --http listens, and to whom.

@@ -28,7 +28,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // httpServer is a running toolhost serve --http.

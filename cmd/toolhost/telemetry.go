@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/telemetry"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 // startTelemetry has traces and metrics sent, when the environment names a

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/cmd/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/realpath"
-	"github.com/toolhost/toolhost/host/textedit"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/trust"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/files/textedit"
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/trust"
 )
 
 func (a *app) trustCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/netguard"
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // What counts as a stricter limit is compared with what holds without one.

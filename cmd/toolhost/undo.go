@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host/record"
-	"github.com/toolhost/toolhost/host/undo"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/show"
 )
 

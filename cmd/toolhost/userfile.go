@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // userTree is where files lie that the user has toolhost write: the current

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host/command"
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/run/command"
 )
 
 // validateFlags are the flags of toolhost validate.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // bench is where tests run with mutations.

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/plugins/internal/handshake"
-	"github.com/toolhost/toolhost/plugins/internal/pluginserver"
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
 )
 
 // attach serves a host that did not start the plugin, so that a debugger can,

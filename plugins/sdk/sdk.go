@@ -32,7 +32,7 @@ import (
 	"context"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/internal/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
 	"github.com/toolhost/toolhost/plugins/sdk/typed"
 )
 

@@ -12,8 +12,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/plugins/internal/handshake"
-	"github.com/toolhost/toolhost/plugins/internal/pluginserver"
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
 )
 
 // Serve runs the plugin until the host ends it. Call it from main, with

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostileBuild is a module's test that looks around in the user's build cache,

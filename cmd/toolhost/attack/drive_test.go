@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
 // patience bounds a wait for what comes soon unless something is broken.

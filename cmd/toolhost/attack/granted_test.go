@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
 // TestGrantedFileIsMade has a command make or change a file that a block with a

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
 // protectedLinks are names that commands may not change. Being protected must

@@ -46,7 +46,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
 		return 1, err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task", "../../../host/sandbox/testdata/probe")
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task", "../../../internal/run/sandbox/testdata/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
 	}

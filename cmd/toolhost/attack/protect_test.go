@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/sandbox"
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // grantingConfig has a block of each kind that grants something to a file of

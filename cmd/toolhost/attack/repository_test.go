@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
-	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
 // What comes with a clone of a repository, or was left by a command that ran in

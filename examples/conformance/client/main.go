@@ -17,9 +17,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/mcpclient"
-	"github.com/toolhost/toolhost/host/mcpclient/oauth"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 )
 
 // server is the name under which the suite's server is known.

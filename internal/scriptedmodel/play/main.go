@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/scriptedmodel"
 )
 

@@ -30,8 +30,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/internal/handshake"
-	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 

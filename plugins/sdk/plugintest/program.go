@@ -14,8 +14,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	"github.com/toolhost/toolhost/plugins/internal/handshake"
-	"github.com/toolhost/toolhost/plugins/internal/pluginclient"
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
 )
 
 // Build builds the Go program in dir, such as ".", and gives its path. It

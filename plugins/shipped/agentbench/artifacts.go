@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/plainfile"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // saveArtifact writes a file below the call's artifact directory, name being

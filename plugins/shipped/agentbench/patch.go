@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/record"
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/fileedit"
-	"github.com/toolhost/toolhost/host/textedit/patch"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/patch"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

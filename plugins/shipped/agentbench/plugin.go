@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/toolhost/toolhost/host/sandbox"
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/search"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )

@@ -8,8 +8,8 @@ import (
 	"io"
 
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit/lines"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/search"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

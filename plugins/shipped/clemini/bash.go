@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

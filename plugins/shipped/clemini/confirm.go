@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/toolhost/toolhost/host/policy/danger"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/policy/danger"
 )
 
 // confirmKey is the question whether a command may run.

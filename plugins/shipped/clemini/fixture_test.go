@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/testfile"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/search"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

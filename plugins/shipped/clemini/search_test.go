@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/search"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/search"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/sandbox"
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 
@@ -23,7 +23,7 @@ import (
 // the canary's place put in.
 func tableOf(t testing.TB, class, canaries string) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../../host/policy/danger/testdata/commands.txt")
+	data, err := os.ReadFile("../../../internal/policy/danger/testdata/commands.txt")
 	require.NoError(t, err)
 	var commands []string
 	for line := range strings.Lines(string(data)) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/subagent"
+	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/netguard"
-	"github.com/toolhost/toolhost/host/netguard/markdown"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

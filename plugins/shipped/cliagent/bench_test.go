@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/testfile"
-	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testfile"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )

@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

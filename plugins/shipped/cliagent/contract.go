@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

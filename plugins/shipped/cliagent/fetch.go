@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/netguard"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -9,9 +9,9 @@ import (
 	"regexp/syntax"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/files/search"
 )
 
 type grepParams struct {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolhost/toolhost/host/netguard"
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/fileedit"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

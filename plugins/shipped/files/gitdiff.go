@@ -3,9 +3,9 @@ package files
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host/gitread"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/gitread"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

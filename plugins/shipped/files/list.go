@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 func runList(ctx context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Result, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // shown is a listing as a caller gets it: the names, and the note on what is

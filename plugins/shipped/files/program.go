@@ -6,9 +6,9 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

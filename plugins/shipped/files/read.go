@@ -3,9 +3,9 @@ package files
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/lines"
 )
 
 // readLimit is the largest file, in bytes, that read_file shows.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/argv"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // commandTimeout bounds a run of rg or git.

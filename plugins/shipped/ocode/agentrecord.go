@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/subagent"
 )
 
 const (

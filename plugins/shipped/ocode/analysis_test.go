@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testneed"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
 )

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/subagent"
-	"github.com/toolhost/toolhost/host/testfile"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/peer/plugins/registry"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/testfile"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 

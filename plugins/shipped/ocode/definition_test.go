@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/export"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/plugins/sdk/registry"
+	"github.com/toolhost/toolhost/internal/export"
+	"github.com/toolhost/toolhost/internal/peer/plugins/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/lines"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
-	"github.com/toolhost/toolhost/host/textedit"
-	"github.com/toolhost/toolhost/host/textedit/fileedit"
-	"github.com/toolhost/toolhost/host/textedit/lines"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/fileedit"
+	"github.com/toolhost/toolhost/internal/files/textedit/lines"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/gitread"
-	"github.com/toolhost/toolhost/host/plainfile"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/gitread"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/search"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/search"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/mcpclient"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 

@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/toolhost/toolhost/host/background"
-	"github.com/toolhost/toolhost/host/mcpclient"
-	"github.com/toolhost/toolhost/host/subagent"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/undo"
 )
 
 // Contract is how the tools of a toolset speak. D is what they work with, O is

@@ -3,8 +3,8 @@ package kit
 import (
 	"os/exec"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // Outcome is what of a call the host is told beside the contract's result.

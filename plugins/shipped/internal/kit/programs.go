@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/gitread"
-	"github.com/toolhost/toolhost/host/proc"
-	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/internal/files/gitread"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
 // Shell is what runs command lines: the first program of chosen and others that

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/undo"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 

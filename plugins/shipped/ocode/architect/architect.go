@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // BinaryName is the name of the child program, without ".exe".

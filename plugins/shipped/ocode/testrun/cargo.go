@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // cargo reads what cargo test prints: its reports for machines need a nightly

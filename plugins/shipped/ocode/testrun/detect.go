@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // locate finds the project that the path belongs to, and its framework. The

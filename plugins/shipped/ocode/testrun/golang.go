@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/proc"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // goTest reads the events of go test -json as they come.

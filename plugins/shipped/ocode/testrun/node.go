@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // nodeProgram finds a program of the project's packages, in node_modules of

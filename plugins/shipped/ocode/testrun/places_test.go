@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/host/testfile"
-	"github.com/toolhost/toolhost/host/testneed"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testfile"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/testrun"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // python finds the project's own interpreter in its virtual environment, or

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolhost/toolhost/host/excerpt"
-	"github.com/toolhost/toolhost/host/proc"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // Framework names a test framework.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-enry/go-enry/v2"
 
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
 )
 

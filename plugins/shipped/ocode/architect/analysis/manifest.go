@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"golang.org/x/mod/modfile"
 
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // Manifest is a file that declares a package and what it depends on.

@@ -15,7 +15,7 @@ import (
 	"github.com/go-enry/go-enry/v2"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/host/workspace"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
 // scan finds the project's files and reads them, several at a time.

@@ -1,0 +1,378 @@
+package clientconfig_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/clientconfig"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var server = clientconfig.Server{Name: "toolhost", Command: "/usr/local/bin/toolhost", Args: []string{"serve", "--workspace", "/home/ada/my project"}}
+
+func find(t testing.TB, id string) *clientconfig.Client {
+	t.Helper()
+	client, err := clientconfig.Find(id)
+	require.NoError(t, err)
+	return client
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(file, got, 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got), file)
+}
+
+// TestGolden installs into no file, into one with other entries and comments,
+// and over an old entry; and takes everything out again.
+func TestGolden(t *testing.T) {
+	for _, client := range clientconfig.Clients() {
+		t.Run(client.ID, func(t *testing.T) {
+			dir := filepath.Join("testdata", client.ID)
+			install := func(before []byte, name string) []byte {
+				change, err := client.Install("config", before, server)
+				require.NoError(t, err)
+				require.True(t, change.Changed())
+				golden(t, filepath.Join(dir, name), change.After)
+				again, err := client.Install("config", change.After, server)
+				require.NoError(t, err)
+				require.True(t, again.Existed)
+				require.False(t, again.Changed(), "a second time there is nothing to do")
+				return change.After
+			}
+			install(nil, "new")
+			existing, err := os.ReadFile(filepath.Join(dir, "existing"))
+			require.NoError(t, err)
+			installed := install(existing, "installed")
+			stale, err := os.ReadFile(filepath.Join(dir, "stale"))
+			require.NoError(t, err)
+			repaired := install(stale, "repaired")
+
+			change, err := client.Uninstall("config", installed, existing, server.Name)
+			require.NoError(t, err)
+			require.True(t, change.Existed)
+			require.Equal(t, string(existing), string(change.After), "every byte is as it was before")
+			change, err = client.Uninstall("config", repaired, stale, server.Name)
+			require.NoError(t, err)
+			golden(t, filepath.Join(dir, "uninstalled"), change.After)
+			change, err = client.Uninstall("config", existing, nil, server.Name)
+			require.NoError(t, err)
+			require.False(t, change.Existed)
+			require.False(t, change.Changed())
+		})
+	}
+}
+
+// TestRoundTrips installs into files of all shapes and takes the entry out
+// again: then they are as before, byte for byte.
+func TestRoundTrips(t *testing.T) {
+	for name, tc := range map[string]struct{ client, text string }{
+		"one line":               {"cursor", `{"mcpServers": {"a": {"command": "x"}}, "b": 1}`},
+		"one line, no entry":     {"cursor", `{"mcpServers": {}}`},
+		"trailing comma":         {"cursor", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}, // c\n  },\n}\n"},
+		"trailing comma, a line": {"cursor", `{"mcpServers": {"a": 1, }, }`},
+		"CRLF and BOM":           {"cursor", "\uFEFF{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"} // c\r\n\t}\r\n}\r\n"},
+		"no final newline":       {"cursor", "{\n    \"mcpServers\": {\n        \"a\": {}\n    }\n}"},
+		"comments all over":      {"cursor", "// top\n{ // open\n  /* key */ \"mcpServers\" /* colon */ : /* value */ { // in\n    \"a\" /* 1 */ : 1 /* 2 */\n    // 3\n  } // out\n} // bottom\n"},
+		"inline table":           {"codex", "mcp_servers = { other = { command = \"x\" } }\n"},
+		"no final newline, toml": {"codex", "[mcp_servers.a]\ncommand = \"x\""},
+		"dotted keys":            {"codex", "mcp_servers.a.command = \"x\"\n\n[tui]\na = 1\n"},
+		"CRLF toml":              {"codex", "a = 1\r\n\r\n[mcp_servers.a]\r\ncommand = \"x\"\r\n"},
+		"list at key's depth":    {"goose", "extensions:\n  a:\n    args:\n    - x\n    - y\n"},
+		"CRLF yaml":              {"goose", "extensions:\r\n  a:\r\n    type: builtin\r\nb: 1\r\n"},
+		"comment at the end":     {"goose", "extensions:\n  a:\n    type: builtin\n# the end\n"},
+		"list, no entry yet":     {"continue", "name: a\nmcpServers: [] # none\nrules: []\n"},
+		"list, no list yet":      {"continue", "name: a # b\n"},
+		"list at key's depth 2":  {"continue", "mcpServers:\n- name: a\n  args:\n  - x\nname: b\n"},
+		"list, CRLF":             {"continue", "mcpServers:\r\n  - name: a\r\n    command: x\r\n"},
+		"list of unnamed":        {"continue", "mcpServers:\n  - uses: a/b\n  - uses: c/d\n"},
+		"deep indentation":       {"goose", "extensions:\n      a:\n          type: builtin\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := find(t, tc.client)
+			change, err := client.Install("config", []byte(tc.text), server)
+			require.NoError(t, err)
+			require.True(t, change.Changed())
+			back, err := client.Uninstall("config", change.After, []byte(tc.text), server.Name)
+			require.NoError(t, err)
+			require.Equal(t, tc.text, string(back.After), "installed:\n%s", change.After)
+		})
+	}
+}
+
+func TestRepairs(t *testing.T) {
+	for name, tc := range map[string]struct{ client, text, want string }{
+		"a key is missing": {"cursor", `{"mcpServers": {"toolhost": {"env": {}}}}`,
+			`{"mcpServers": {"toolhost": {"env": {}, "type": "stdio", "command": "/usr/local/bin/toolhost", "args": ["serve", "--workspace", "/home/ada/my project"]}}}`},
+		"inline": {"codex", "[mcp_servers]\ntoolhost = { command = \"old\", env = { A = \"b\" } } # mine\n",
+			"[mcp_servers]\ntoolhost = { args = [\"serve\", \"--workspace\", \"/home/ada/my project\"], command = \"/usr/local/bin/toolhost\", env = { A = \"b\" } } # mine\n"},
+		"dotted": {"codex", "mcp_servers.toolhost.command = 'old' # mine\n",
+			"mcp_servers.toolhost.args = [\"serve\", \"--workspace\", \"/home/ada/my project\"]\nmcp_servers.toolhost.command = \"/usr/local/bin/toolhost\" # mine\n"},
+		"empty mapping": {"goose", "extensions: {} # none\nb: 1\n",
+			"extensions: # none\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n    timeout: 300\nb: 1\n"},
+		"no mapping yet": {"goose", "extensions:\n",
+			"extensions:\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n    timeout: 300\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change, err := find(t, tc.client).Install("config", []byte(tc.text), server)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, string(change.After))
+		})
+	}
+}
+
+// TestUninstallLeavesNothing takes out what install added on the way to the
+// entry, and nothing that was there before.
+func TestUninstallLeavesNothing(t *testing.T) {
+	for name, tc := range map[string]struct{ client, original, want string }{
+		"no file, JSON":        {"opencode", "", "{}\n"},
+		"no file, YAML":        {"continue", "", "name: Local Config\nversion: 1.0.0\nschema: v1\n"},
+		"no file, TOML":        {"codex", "", ""},
+		"not there, JSON":      {"opencode", "{\n  \"theme\": \"system\" // mine\n}\n", "{\n  \"theme\": \"system\" // mine\n}\n"},
+		"not there, YAML":      {"goose", "a: 1\n", "a: 1\n"},
+		"empty before, JSON":   {"opencode", `{"mcp": {}}`, `{"mcp": {}}`},
+		"empty before, YAML":   {"goose", "extensions: {} # none\n", "extensions: {} # none\n"},
+		"empty before, inline": {"codex", "mcp_servers = {}\n", "mcp_servers = {}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := find(t, tc.client)
+			var original []byte
+			if tc.original != "" {
+				original = []byte(tc.original)
+			}
+			first, err := client.Install("config", original, server)
+			require.NoError(t, err)
+			other := server
+			other.Command = "/moved/toolhost"
+			second, err := client.Install("config", first.After, other)
+			require.NoError(t, err)
+			require.True(t, second.Changed())
+			back, err := client.Uninstall("config", second.After, original, server.Name)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, string(back.After), "installed:\n%s", first.After)
+		})
+	}
+}
+
+// TestEnvironment has clients that pass on less than they have told which
+// variables the server needs, beside those that the user named.
+func TestEnvironment(t *testing.T) {
+	needs := server
+	needs.Args, needs.Env = []string{"serve"}, []string{"A_TOKEN", "XDG_CONFIG_HOME"}
+	for name, tc := range map[string]struct{ client, before, want string }{
+		"codex": {"codex", "", "[mcp_servers.toolhost]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\nenv_vars = [\"A_TOKEN\", \"XDG_CONFIG_HOME\"]\n"},
+		"codex, some named": {"codex", "[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n",
+			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\", \"XDG_CONFIG_HOME\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n"},
+		"gemini": {"gemini-cli", "", "{\n  \"mcpServers\": {\n    \"toolhost\": {\n      \"command\": \"/usr/local/bin/toolhost\",\n      \"args\": [\"serve\"],\n      \"env\": {\n        \"A_TOKEN\": \"${A_TOKEN:-}\",\n        \"XDG_CONFIG_HOME\": \"${XDG_CONFIG_HOME:-}\"\n      }\n    }\n  }\n}\n"},
+		"gemini, some set": {"gemini-cli", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed"}}}}`,
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed", "XDG_CONFIG_HOME": "${XDG_CONFIG_HOME:-}"}}}}`},
+		"roo": {"roo-code", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "${env:A_TOKEN}", "XDG_CONFIG_HOME": "${env:XDG_CONFIG_HOME}"}}}}`},
+		"a client that passes all on": {"kiro", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := find(t, tc.client)
+			change, err := client.Install("config", []byte(tc.before), needs)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, string(change.After))
+			again, err := client.Install("config", change.After, needs)
+			require.NoError(t, err)
+			require.False(t, again.Changed(), "a second time there is nothing to do")
+		})
+	}
+}
+
+// TestLinks reads the links as the clients do.
+func TestLinks(t *testing.T) {
+	awkward := clientconfig.Server{Name: "my tools & more", Command: "/opt/tool host/toolhost", Args: []string{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
+	entry := map[string]any{"type": "stdio", "command": awkward.Command, "args": []any{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
+
+	link, err := find(t, "cursor").Link(awkward)
+	require.NoError(t, err)
+	require.NotContains(t, link, "+", "some programs take it for a blank")
+	parsed, err := url.Parse(link)
+	require.NoError(t, err)
+	require.Equal(t, "cursor://anysphere.cursor-deeplink/mcp/install", parsed.Scheme+"://"+parsed.Host+parsed.Path)
+	require.Equal(t, awkward.Name, parsed.Query().Get("name"))
+	text, err := base64.StdEncoding.DecodeString(parsed.Query().Get("config"))
+	require.NoError(t, err)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.Equal(t, entry, got)
+
+	link, err = find(t, "vscode").Link(awkward)
+	require.NoError(t, err)
+	query, ok := strings.CutPrefix(link, "vscode:mcp/install?")
+	require.True(t, ok, link)
+	require.NotContains(t, query, "+")
+	plain, err := url.PathUnescape(query)
+	require.NoError(t, err)
+	got = nil
+	require.NoError(t, json.Unmarshal([]byte(plain), &got))
+	entry["name"] = awkward.Name
+	require.Equal(t, entry, got)
+
+	_, err = find(t, "codex").Link(awkward)
+	require.ErrorIs(t, err, &tool.Error{Code: tool.Unsupported})
+}
+
+func TestFilesThatAreLeftAlone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		client, text, message string
+		code                  tool.Code
+	}{
+		"broken JSON":      {"cursor", "{\n  \"a\": 1,\n  \"b\": oops\n}\n", "line 3", tool.InvalidArgument},
+		"broken TOML":      {"codex", "a = 1\nb = = 2\n", "line 2", tool.InvalidArgument},
+		"broken YAML":      {"goose", "a: 1\nb: [1\nc: 2\n", "line", tool.InvalidArgument},
+		"duplicate TOML":   {"codex", "a = 1\na = 2\n", "a", tool.InvalidArgument},
+		"a list":           {"cursor", "[1, 2]", "object", tool.InvalidArgument},
+		"not an object":    {"cursor", "{\n  \"mcpServers\": 7\n}", "line 2", tool.Unsupported},
+		"flow mapping":     {"goose", "extensions: {a: {type: builtin}}\n", "braces", tool.Unsupported},
+		"anchors":          {"goose", "x: &x\n  a: {type: builtin}\nextensions: *x\n", "", tool.Unsupported},
+		"not a table":      {"codex", "mcp_servers = 7\n", "", tool.Internal},
+		"not a list":       {"continue", "mcpServers: {a: {command: x}}\n", "not a list", tool.Unsupported},
+		"flow list":        {"continue", "mcpServers: [{name: a}]\n", "brackets", tool.Unsupported},
+		"dash elsewhere":   {"continue", "mcpServers:\n  -\n    name: toolhost\n", "dash", tool.Unsupported},
+		"not a YAML table": {"goose", "extensions: 7\n", "not a mapping", tool.Unsupported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			change, err := find(t, tc.client).Install("config.file", []byte(tc.text), server)
+			if err == nil {
+				t.Fatalf("it was edited:\n%s", change.After)
+			}
+			assert.Equal(t, tc.code, tool.CodeOf(err), err.Error())
+			assert.ErrorContains(t, err, "config.file")
+			assert.ErrorContains(t, err, tc.message)
+		})
+	}
+}
+
+func machine(system string, env map[string]string) clientconfig.Machine {
+	return clientconfig.Machine{OS: system, Home: map[string]string{"windows": `C:\Users\ada`, "darwin": "/Users/ada"}[system] + map[string]string{"linux": "/home/ada"}[system],
+		Env: func(name string) string { return env[name] }}
+}
+
+// TestPlaces has the places from the clients' own documentation.
+func TestPlaces(t *testing.T) {
+	appdata := map[string]string{"APPDATA": `C:\Users\ada\AppData\Roaming`}
+	for id, want := range map[string][3]string{
+		"amp":            {"/home/ada/.config/amp/settings.json", "/Users/ada/.config/amp/settings.json", `C:\Users\ada\.config\amp\settings.json`},
+		"cline":          {"/home/ada/.cline/data/settings/cline_mcp_settings.json", "/Users/ada/.cline/data/settings/cline_mcp_settings.json", `C:\Users\ada\.cline\data\settings\cline_mcp_settings.json`},
+		"continue":       {"/home/ada/.continue/config.yaml", "/Users/ada/.continue/config.yaml", `C:\Users\ada\.continue\config.yaml`},
+		"copilot":        {"/home/ada/.copilot/mcp-config.json", "/Users/ada/.copilot/mcp-config.json", `C:\Users\ada\.copilot\mcp-config.json`},
+		"crush":          {"/home/ada/.config/crush/crush.json", "/Users/ada/.config/crush/crush.json", `C:\Users\ada\AppData\Local\crush\crush.json`},
+		"junie":          {"/home/ada/.junie/mcp/mcp.json", "/Users/ada/.junie/mcp/mcp.json", `C:\Users\ada\.junie\mcp\mcp.json`},
+		"kilo":           {"/home/ada/.config/kilo/kilo.json", "/Users/ada/.config/kilo/kilo.json", `C:\Users\ada\.config\kilo\kilo.json`},
+		"kiro":           {"/home/ada/.kiro/settings/mcp.json", "/Users/ada/.kiro/settings/mcp.json", `C:\Users\ada\.kiro\settings\mcp.json`},
+		"lm-studio":      {"/home/ada/.lmstudio/mcp.json", "/Users/ada/.lmstudio/mcp.json", `C:\Users\ada\.lmstudio\mcp.json`},
+		"qwen-code":      {"/home/ada/.qwen/settings.json", "/Users/ada/.qwen/settings.json", `C:\Users\ada\.qwen\settings.json`},
+		"roo-code":       {"/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", "/Users/ada/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", `C:\Users\ada\AppData\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`},
+		"claude-code":    {"/home/ada/.claude.json", "/Users/ada/.claude.json", `C:\Users\ada\.claude.json`},
+		"claude-desktop": {"/home/ada/.config/Claude/claude_desktop_config.json", "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json", `C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json`},
+		"codex":          {"/home/ada/.codex/config.toml", "/Users/ada/.codex/config.toml", `C:\Users\ada\.codex\config.toml`},
+		"cursor":         {"/home/ada/.cursor/mcp.json", "/Users/ada/.cursor/mcp.json", `C:\Users\ada\.cursor\mcp.json`},
+		"gemini-cli":     {"/home/ada/.gemini/settings.json", "/Users/ada/.gemini/settings.json", `C:\Users\ada\.gemini\settings.json`},
+		"goose":          {"/home/ada/.config/goose/config.yaml", "/Users/ada/.config/goose/config.yaml", `C:\Users\ada\AppData\Roaming\Block\goose\config\config.yaml`},
+		"opencode":       {"/home/ada/.config/opencode/opencode.json", "/Users/ada/.config/opencode/opencode.json", `C:\Users\ada\.config\opencode\opencode.json`},
+		"vscode":         {"/home/ada/.config/Code/User/mcp.json", "/Users/ada/Library/Application Support/Code/User/mcp.json", `C:\Users\ada\AppData\Roaming\Code\User\mcp.json`},
+		"windsurf":       {"/home/ada/.codeium/windsurf/mcp_config.json", "/Users/ada/.codeium/windsurf/mcp_config.json", `C:\Users\ada\.codeium\windsurf\mcp_config.json`},
+		"zed":            {"/home/ada/.config/zed/settings.json", "/Users/ada/.config/zed/settings.json", `C:\Users\ada\AppData\Roaming\Zed\settings.json`},
+	} {
+		client := find(t, id)
+		assert.Equal(t, want[0], client.UserFiles(machine("linux", nil))[0], id)
+		assert.Equal(t, want[1], client.UserFiles(machine("darwin", nil))[0], id)
+		assert.Equal(t, want[2], client.UserFiles(machine("windows", appdata))[0], id)
+	}
+	assert.Equal(t, "/x/.claude.json", find(t, "claude-code").UserFiles(machine("linux", map[string]string{"CLAUDE_CONFIG_DIR": "/x"}))[0])
+	assert.Equal(t, "/x/config.toml", find(t, "codex").UserFiles(machine("linux", map[string]string{"CODEX_HOME": "/x"}))[0])
+	assert.Equal(t, "/x/zed/settings.json", find(t, "zed").UserFiles(machine("linux", map[string]string{"XDG_CONFIG_HOME": "/x"}))[0])
+	require.Len(t, clientconfig.Clients(), 21)
+	_, err := clientconfig.Find("cursr")
+	require.Contains(t, tool.AsError(err).Suggestion, `"cursor"`)
+	_, err = find(t, "windsurf").ProjectFile("/p")
+	require.ErrorIs(t, err, &tool.Error{Code: tool.Unsupported})
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	real, link := filepath.Join(dir, "dotfiles", "mcp.json"), filepath.Join(dir, "home", "mcp.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(real), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Dir(link), 0o755))
+	require.NoError(t, os.WriteFile(real, []byte("{}\n"), 0o640))
+	require.NoError(t, os.Symlink(real, link))
+	client := find(t, "cursor")
+	before, err := clientconfig.Read(link)
+	require.NoError(t, err)
+	change, err := client.Install(link, before, server)
+	require.NoError(t, err)
+	require.NoError(t, change.Write())
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink, "the symlink is still one")
+	info, err = os.Stat(real)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	text, err := os.ReadFile(real)
+	require.NoError(t, err)
+	require.Equal(t, string(change.After), string(text))
+	old, err := os.ReadFile(real + clientconfig.BackupSuffix)
+	require.NoError(t, err)
+	require.Equal(t, "{}\n", string(old))
+
+	err = change.Write()
+	require.ErrorIs(t, err, &tool.Error{Code: tool.Conflict}, "the file is no longer as it was read")
+
+	fresh := filepath.Join(dir, "new", "deep", "mcp.json")
+	change, err = client.Install(fresh, nil, server)
+	require.NoError(t, err)
+	require.NoError(t, change.Write())
+	entries, err := os.ReadDir(filepath.Dir(fresh))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "no backup of nothing, no temporary file")
+	require.Equal(t, fresh, clientconfig.Choose([]string{filepath.Join(dir, "none"), fresh}))
+}
+
+// FuzzInstall installs into any file that the client could read. What comes
+// out holds the entry and everything else (Install verifies that itself and
+// fails with code internal otherwise), and the entry can be taken out again.
+func FuzzInstall(f *testing.F) {
+	ids := []string{"cursor", "codex", "goose", "opencode", "continue", "cline"}
+	for i, id := range ids {
+		for _, name := range []string{"existing", "stale"} {
+			text, err := os.ReadFile(filepath.Join("testdata", id, name))
+			if err == nil {
+				f.Add(uint8(i), string(text))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		client := find(t, ids[int(which)%len(ids)])
+		change, err := client.Install("config", []byte(text), server)
+		if err != nil {
+			return
+		}
+		back, err := client.Uninstall("config", change.After, []byte(text), server.Name)
+		if err != nil && tool.CodeOf(err) != tool.Unsupported && !strings.Contains(text, "toolhost") {
+			t.Fatalf("%v\nbefore:\n%s\nafter:\n%s", err, text, change.After)
+		}
+		if err == nil && !back.Existed {
+			t.Fatal("the entry is not there")
+		}
+	})
+}

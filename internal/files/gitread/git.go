@@ -1,0 +1,119 @@
+// Package gitread runs git to look at a repository that nobody vouches for.
+//
+// Its configuration may name programs for many occasions; those that looking
+// has are closed: hooks, file system monitors, filters, diff programs, and the
+// transports by which missing objects would be fetched.
+package gitread
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
+)
+
+// Git runs git on one repository.
+type Git struct {
+	// Top is the top directory of the work tree, as Find gives it.
+	Top string
+	// Start runs the program git with arguments and further environment
+	// variables, in a directory of the work tree.
+	Start func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error)
+
+	overrides []setting
+	checked   bool
+}
+
+// setting is one entry of git's configuration.
+type setting struct{ key, value string }
+
+// sentinel is a setting of our own. Where git does not see it, it does not see
+// the others either.
+const sentinel = "toolhost.sentinel"
+
+// Run runs a command of git that only looks, such as diff or status. A command
+// that fails is a result with an exit code. Errors: unsupported for a git that
+// is too old, command_failed for a configuration that cannot be read, and
+// those of Start.
+func (g *Git) Run(ctx context.Context, args ...string) (*proc.Result, error) {
+	if !g.checked {
+		overrides, err := g.filterOverrides(ctx)
+		if err != nil {
+			return nil, err
+		}
+		g.overrides, g.checked = overrides, true
+	}
+	return g.run(ctx, g.overrides, args...)
+}
+
+// run runs git with further settings. They are passed in the environment,
+// because on the command line a key that holds an equals sign is another key.
+func (g *Git) run(ctx context.Context, further []setting, args ...string) (*proc.Result, error) {
+	settings := append([]setting{
+		{sentinel, "true"},
+		{"safe.directory", g.Top},
+		{"core.fsmonitor", "false"},
+		{"core.hooksPath", os.DevNull},
+		{"core.alternateRefsCommand", ""},
+		{"core.sshCommand", ""},
+		{"core.quotePath", "false"}, // names as they are, not in octal
+		{"protocol.allow", "never"},
+	}, further...)
+	env := map[string]string{
+		"GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_ATTR_NOSYSTEM":   "1",
+		"GIT_ALLOW_PROTOCOL":  "none",
+		"GIT_NO_LAZY_FETCH":   "1",
+		"LC_ALL":              "C",
+		"GIT_CONFIG_COUNT":    strconv.Itoa(len(settings)),
+	}
+	for i, s := range settings {
+		env["GIT_CONFIG_KEY_"+strconv.Itoa(i)] = s.key
+		env["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = s.value
+	}
+	args = append([]string{"--no-pager", "--no-optional-locks", "--work-tree=" + g.Top}, args...)
+	return g.Start(ctx, args, env)
+}
+
+// filterOverrides gives the settings that take the filters of the repository's
+// own configuration out of force. Those of the user's configuration stay: large
+// files are often kept by one, and without it each would look changed.
+func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
+	listed, err := g.run(ctx, nil, "config", "--null", "--show-scope", "--get-regexp", `^(filter|toolhost)\.`)
+	if err != nil {
+		return nil, err
+	}
+	if listed.ExitCode > 1 || listed.Stdout.Truncated() {
+		return nil, tool.Errorf(tool.CommandFailed, "the git configuration cannot be read: %s", strings.TrimSpace(listed.Stderr.String())).
+			Suggest("Fix the repository's configuration; git config --list shows what is wrong with it.")
+	}
+	trusted := make(map[string]string)
+	var own []setting
+	obeyed := false
+	fields := strings.Split(listed.Stdout.String(), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(fields[i+1], "\n")
+		switch scope := fields[i]; {
+		case scope == "command":
+			obeyed = obeyed || key == sentinel
+		case scope == "local" || scope == "worktree":
+			own = append(own, setting{key: key})
+		default:
+			trusted[key] = value
+		}
+	}
+	if !obeyed {
+		return nil, tool.Errorf(tool.Unsupported, "this git is too old to be kept from running programs that a repository names").
+			Suggest("Install git 2.31 or newer.")
+	}
+	for i, s := range own {
+		own[i].value = trusted[s.key]
+		if own[i].value == "" && strings.HasSuffix(s.key, ".required") {
+			own[i].value = "false"
+		}
+	}
+	return own, nil
+}

@@ -1,0 +1,260 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/keep/redact"
+)
+
+// Options says where and how a record is kept.
+type Options struct {
+	// Root is the absolute path of a directory that nothing of the record
+	// leaves, not through symlinks either: the workspace, or a directory that
+	// the operator named.
+	Root string
+	// Dir is the slash path, below Root, of the directory of run
+	// directories. Empty means ".agent/runs".
+	Dir string
+	// Single makes Dir the run directory itself, of whatever session.
+	Single bool
+	// Secrets are values that never reach the record.
+	Secrets []string
+	// MaxBytes is the size at which an event file is put aside; the one put
+	// aside before it is dropped then. Zero means 16 MiB.
+	MaxBytes int64
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// Recorder writes and reads records. Its methods may be called from any
+// goroutine. Nothing is made or opened before the first use.
+type Recorder struct {
+	options  Options
+	redactor atomic.Pointer[redact.Redactor]
+
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+// New makes a recorder. Close it at the end.
+func New(o Options) (*Recorder, error) {
+	if !filepath.IsAbs(o.Root) {
+		return nil, tool.Errorf(tool.InvalidArgument, "the record needs an absolute directory, not %q", o.Root).
+			Suggest("Give the workspace's absolute path.")
+	}
+	if o.Dir == "" {
+		o.Dir = ".agent/runs"
+	}
+	if !fs.ValidPath(o.Dir) {
+		return nil, tool.Errorf(tool.InvalidArgument, "%q is no plain relative path for the record", o.Dir).
+			Suggest("Give a slash-separated path below the workspace, without \"..\".")
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 16 << 20
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &Recorder{options: o, runs: make(map[string]*run)}
+	r.Redact(nil)
+	return r, nil
+}
+
+// Redactor gives what the recorder takes secrets out with, for logs and
+// results.
+func (r *Recorder) Redactor() *redact.Redactor { return r.redactor.Load() }
+
+// Redact adds to the values that never reach the record.
+func (r *Recorder) Redact(values []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.options.Secrets = append(r.options.Secrets[:len(r.options.Secrets):len(r.options.Secrets)], values...)
+	r.redactor.Store(redact.WithShapes(r.options.Secrets))
+}
+
+// Step counts a call of session and gives its number, from 1. The calls of
+// all processes are counted together.
+func (r *Recorder) Step(_ context.Context, session string) (int, error) {
+	run, err := r.run(session)
+	if err != nil {
+		return 0, err
+	}
+	n, err := run.step()
+	return n, failure("count a call in", run.dir, err)
+}
+
+// Event appends an event to session's record. The payload is any value that
+// encodes as JSON; the fields of an object stand beside "event" and
+// "timestamp". Secrets are taken out, long texts cut with a note of how much.
+func (r *Recorder) Event(_ context.Context, session, event string, payload any) error {
+	run, err := r.run(session)
+	if err != nil {
+		return err
+	}
+	line, err := r.encode(event, payload)
+	if err != nil {
+		return err
+	}
+	return failure("write an event to", run.dir, run.append(line))
+}
+
+// ArtifactDir is the absolute path of session's run directory, for files that
+// calls leave; it may not exist yet. It is empty for a session name that is
+// refused.
+func (r *Recorder) ArtifactDir(session string) string {
+	if ValidSession(session) != nil {
+		return ""
+	}
+	return filepath.Join(r.options.Root, filepath.FromSlash(r.runPath(session)))
+}
+
+func (r *Recorder) runPath(session string) string {
+	if r.options.Single {
+		return r.options.Dir
+	}
+	return path.Join(r.options.Dir, session)
+}
+
+// End closes the files of session. The record stays, and a later event opens
+// it again.
+func (r *Recorder) End(session string) error {
+	r.mu.Lock()
+	run := r.runs[session]
+	delete(r.runs, session)
+	r.mu.Unlock()
+	if run == nil {
+		return nil
+	}
+	return run.close()
+}
+
+// Close closes all files.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	runs := r.runs
+	r.runs = make(map[string]*run)
+	r.mu.Unlock()
+	var errs []error
+	for _, run := range runs {
+		errs = append(errs, run.close())
+	}
+	return errors.Join(errs...)
+}
+
+// run gives the open run directory of session, making it at the first use.
+func (r *Recorder) run(session string) (*run, error) {
+	if err := ValidSession(session); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if run := r.runs[session]; run != nil {
+		return run, nil
+	}
+	root, err := r.openRun(session, true)
+	if err != nil {
+		return nil, failure("make", r.ArtifactDir(session), err)
+	}
+	run := &run{dir: r.ArtifactDir(session), root: root, max: r.options.MaxBytes, encode: r.encode}
+	r.runs[session] = run
+	return run, nil
+}
+
+// openRun opens session's run directory so that no file name in it leads out
+// of it.
+func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
+	root, err := plainfile.Root(r.options.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	dir := r.runPath(session)
+	opened, err := plainfile.Descend(root, dir)
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return opened, err
+	}
+	if err := root.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if !r.options.Single {
+		ignoreInGit(root, r.options.Dir, "*\n")
+		if r.options.Dir == ".agent/runs" {
+			IgnoreInGit(root)
+		}
+	}
+	return plainfile.Descend(root, dir)
+}
+
+// agentIgnored are the patterns of what toolhost itself keeps in .agent, beside
+// files of the project such as the Taskfile.
+const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/state.db*\n/tasks/\n/undo/\n"
+
+// IgnoreInGit keeps what toolhost puts into .agent of a workspace out of git's
+// sight, by a .agent/.gitignore. One that is there stays; where there is no
+// .agent, or it cannot be written, nothing is done.
+func IgnoreInGit(workspace *os.Root) { ignoreInGit(workspace, ".agent", agentIgnored) }
+
+// ignoreInGit keeps what patterns name in dir out of the project's history. A
+// file that is there stays, and where none can be written the record works all
+// the same.
+func ignoreInGit(root *os.Root, dir, patterns string) {
+	file, err := root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	file.WriteString(patterns)
+}
+
+// ValidSession refuses a session name that is no plain file name on every
+// platform: letters, digits, '.', '_' and '-', beginning with a letter or
+// digit, at most 100 characters.
+func ValidSession(name string) error {
+	if name != "" && len(name) <= 100 && !strings.ContainsFunc(name, notInName) && plainFile(name) {
+		return nil
+	}
+	return tool.Errorf(tool.InvalidArgument, "%q is no session name", name).
+		Suggest("Use letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 100 characters.")
+}
+
+func notInName(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("._-", c)
+}
+
+// plainFile refuses what is special to Windows or hidden elsewhere.
+func plainFile(name string) bool {
+	if strings.ContainsRune("._-", rune(name[0])) || strings.HasSuffix(name, ".") {
+		return false
+	}
+	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
+	switch stem {
+	case "con", "prn", "aux", "nul":
+		return false
+	}
+	device := strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")
+	return !device || len(stem) != 4 || stem[3] < '0' || stem[3] > '9'
+}
+
+// failure says what could not be done to the record in dir.
+func failure(doing, dir string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return tool.Errorf(tool.PermissionDenied, "cannot %s the record %s: %w", doing, dir, err).
+			Suggest("Make the directory writable for this user.")
+	}
+	return tool.Errorf(tool.Unavailable, "cannot %s the record %s: %w", doing, dir, err).
+		Suggest("Check that the directory is no link out of the workspace and that its file system has space.")
+}

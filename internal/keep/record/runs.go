@@ -1,0 +1,189 @@
+package record
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
+)
+
+// Run is a run directory as it lies there.
+type Run struct {
+	// Session is the session's name.
+	Session string
+	// Changed is when a file of it was last written.
+	Changed time.Time
+	// Bytes is the size of all its files.
+	Bytes int64
+}
+
+// Runs lists the run directories, the least recently changed first. There is
+// none before the first event, and never one with [Options.Single].
+func (r *Recorder) Runs() ([]Run, error) {
+	root, err := r.openRuns()
+	if root == nil {
+		return nil, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, failure("list", r.options.Root, err)
+	}
+	runs := []Run{}
+	for _, entry := range entries {
+		if entry.IsDir() && ValidSession(entry.Name()) == nil {
+			runs = append(runs, measure(root, entry.Name()))
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b Run) int { return a.Changed.Compare(b.Changed) })
+	return runs, nil
+}
+
+// openRuns opens the directory of run directories, nil where there is none.
+func (r *Recorder) openRuns() (*os.Root, error) {
+	if r.options.Single {
+		return nil, nil
+	}
+	root, err := plainfile.Root(r.options.Root)
+	if err != nil {
+		return nil, failure("open", r.options.Root, err)
+	}
+	defer root.Close()
+	runs, err := plainfile.Descend(root, r.options.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return runs, failure("open", r.options.Dir, err)
+}
+
+// measure adds up a run. Files that vanish meanwhile count nothing.
+func measure(root *os.Root, session string) Run {
+	run := Run{Session: session}
+	fs.WalkDir(root.FS(), session, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return nil
+		}
+		if info.Mode().IsRegular() {
+			run.Bytes += info.Size()
+		}
+		if info.ModTime().After(run.Changed) {
+			run.Changed = info.ModTime()
+		}
+		return nil
+	})
+	return run
+}
+
+// Limits bounds what is kept of old runs.
+type Limits struct {
+	// Age is how long a run is kept after its last change. Zero means 30 days.
+	Age time.Duration
+	// Bytes is what all runs together may take; the oldest go first. Zero
+	// means 1 GiB.
+	Bytes int64
+	// Quiet protects runs that changed so recently, because another process
+	// may be writing to them. Zero means an hour.
+	Quiet time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Age == 0 {
+		l.Age = 30 * 24 * time.Hour
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 1 << 30
+	}
+	if l.Quiet == 0 {
+		l.Quiet = time.Hour
+	}
+	return l
+}
+
+// Prune removes old runs beyond the limits and names their sessions. Runs
+// that this recorder has open stay.
+func (r *Recorder) Prune(limits Limits) (removed []string, err error) {
+	limits = limits.withDefaults()
+	runs, err := r.Runs()
+	if err != nil {
+		return nil, err
+	}
+	var total int64
+	for _, run := range runs {
+		total += run.Bytes
+	}
+	now := r.options.Now()
+	var errs []error
+	for _, run := range runs {
+		idle := now.Sub(run.Changed)
+		if idle <= limits.Age && total <= limits.Bytes || idle < limits.Quiet || r.isOpen(run.Session) {
+			continue
+		}
+		if err := r.remove(run.Session); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		total -= run.Bytes
+		removed = append(removed, run.Session)
+	}
+	return removed, errors.Join(errs...)
+}
+
+func (r *Recorder) isOpen(session string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[session] != nil
+}
+
+func (r *Recorder) remove(session string) error {
+	runs, err := r.openRuns()
+	if runs == nil {
+		return err
+	}
+	defer runs.Close()
+	return failure("remove", session, runs.RemoveAll(session))
+}
+
+// WriteArtifact writes a file into session's run directory, making its parent
+// directories, and says where it lies. The name is a slash path such as
+// "diffs/step_0007.patch"; an existing file is replaced.
+func (r *Recorder) WriteArtifact(session, name string, data []byte) (tool.Artifact, error) {
+	run, err := r.run(session)
+	if err != nil {
+		return tool.Artifact{}, err
+	}
+	if !fs.ValidPath(name) || name == "." {
+		return tool.Artifact{}, tool.Errorf(tool.InvalidArgument, "%q is no name for an artifact", name).
+			Suggest("Give a slash-separated path below the run directory.")
+	}
+	if err := run.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return tool.Artifact{}, failure("write to", run.dir, err)
+	}
+	file, err := plainfile.OpenIn(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return tool.Artifact{}, failure("write to", run.dir, err)
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return tool.Artifact{}, failure("write to", run.dir, err)
+	}
+	return tool.Artifact{Name: path.Base(name), Path: r.artifactPath(session, name), Bytes: int64(len(data))}, nil
+}
+
+// artifactPath names an artifact as results do: relative to the workspace, or
+// absolute where the operator named the directory.
+func (r *Recorder) artifactPath(session, name string) string {
+	if r.options.Single {
+		return filepath.Join(r.ArtifactDir(session), filepath.FromSlash(name))
+	}
+	return path.Join(r.runPath(session), name)
+}

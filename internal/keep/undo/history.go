@@ -1,0 +1,325 @@
+package undo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+)
+
+// Change is one change of a file that was recorded. It may have failed after
+// it was recorded.
+type Change struct {
+	ID      string         `json:"id"`
+	Time    time.Time      `json:"time"`
+	Session string         `json:"session"`
+	Call    string         `json:"call"`
+	Step    int            `json:"step,omitempty"`
+	Tool    string         `json:"tool,omitempty"`
+	Kind    workspace.Kind `json:"kind"`
+	// Path is relative to the workspace, or absolute in an allowed directory.
+	Path string `json:"path"`
+	// To is the new path of a rename.
+	To string `json:"to,omitempty"`
+	// Size is that of the old content in bytes, where there was one.
+	Size int64 `json:"size,omitempty"`
+	// Lost says why the old content cannot be brought back; empty if it can.
+	Lost string `json:"lost,omitempty"`
+	// UndoneBy is the call that undid the change; empty while it stands.
+	UndoneBy string `json:"undone_by,omitempty"`
+
+	line *line
+}
+
+// CallInfo is what one call changed.
+type CallInfo struct {
+	Session string    `json:"session"`
+	Call    string    `json:"call"`
+	Step    int       `json:"step,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Time    time.Time `json:"time"` // of the last change
+	// Files are the paths that changed, sorted.
+	Files []string `json:"files"`
+	// Lost counts the changes that cannot be undone.
+	Lost int `json:"lost,omitempty"`
+	// UndoneBy is the call that undid this one; empty while it stands.
+	UndoneBy string `json:"undone_by,omitempty"`
+	// Undoes lists the calls that this one undid, if it is an undo itself.
+	Undoes []string `json:"undoes,omitempty"`
+}
+
+// Filter selects changes. The zero value selects all.
+type Filter struct {
+	Session string
+	Call    string
+	// Path selects one file, as Change.Path and Change.To name it.
+	Path string
+	// Limit is the largest number of changes or calls. Zero means all.
+	Limit int
+}
+
+func (f Filter) takes(l *line) bool {
+	return (f.Session == "" || l.Session == f.Session) && (f.Call == "" || l.Call == f.Call) &&
+		(f.Path == "" || string(l.Path) == f.Path || string(l.To) == f.Path)
+}
+
+// history is the journal, understood.
+type history struct {
+	lines []*line // oldest first within a session
+	// undoneBy has the call that undid each change, by the change's ID.
+	undoneBy map[string]callRef
+	// undoes has the changes that each undo undid.
+	undoes map[callRef][]string
+	byID   map[string]*line
+}
+
+type callRef struct{ session, call string }
+
+func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
+
+// newHistory finds which changes stand. An undo counts when it has changed
+// anything, or says that there was nothing to do.
+func newHistory(lines []*line) *history {
+	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line)}
+	acted, void := make(map[callRef]bool), make(map[callRef]bool)
+	for _, l := range lines {
+		switch {
+		case l.isChange():
+			h.lines = append(h.lines, l)
+			h.byID[l.ID] = l
+			acted[l.ref()] = true
+		case l.Op == opDone:
+			acted[l.ref()] = true
+		case l.Op == opVoid:
+			void[l.ref()] = true
+		}
+	}
+	for _, l := range lines {
+		if l.Op == opUndo && acted[l.ref()] && !void[l.ref()] {
+			h.note(l)
+		}
+	}
+	return h
+}
+
+// note takes account of one undo: what an undone undo had undone stands again.
+func (h *history) note(l *line) {
+	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
+	for _, id := range l.Of {
+		if change := h.byID[id]; change != nil {
+			for _, redone := range h.undoes[change.ref()] {
+				delete(h.undoneBy, redone)
+			}
+		}
+		h.undoneBy[id] = l.ref()
+	}
+}
+
+func (h *history) change(v *vault, l *line) *Change {
+	c := &Change{
+		ID: l.ID, Time: l.Time, Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool,
+		Kind: workspace.Kind(l.Op), Path: string(l.Path), To: string(l.To), Size: l.Size,
+		Lost: l.Lost, UndoneBy: h.undoneBy[l.ID].call, line: l,
+	}
+	if c.Lost == "" && l.keepsContent() && !v.has(l.Hash) {
+		c.Lost = errLost.Error()
+	}
+	return c
+}
+
+// keepsContent reports that an object goes with the line.
+func (l *line) keepsContent() bool {
+	return l.Mode.IsRegular() && (l.Op == string(workspace.Replace) || l.Op == string(workspace.Delete))
+}
+
+// Changes lists recorded changes, the newest first.
+func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
+	v, h, err := s.load(ctx, filter.Session)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	defer v.close()
+	var list []Change
+	for _, l := range h.newestFirst() {
+		if filter.takes(l) {
+			list = append(list, *h.change(v, l))
+			if len(list) == filter.Limit {
+				break
+			}
+		}
+	}
+	return list, nil
+}
+
+// Calls lists the calls that changed anything, the newest first.
+func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
+	v, h, err := s.load(ctx, filter.Session)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	defer v.close()
+	calls := make(map[callRef]*CallInfo)
+	var order []*CallInfo
+	for _, l := range h.newestFirst() {
+		if !filter.takes(l) {
+			continue
+		}
+		info := calls[l.ref()]
+		if info == nil {
+			if filter.Limit > 0 && len(order) == filter.Limit {
+				continue
+			}
+			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time, Undoes: h.undoneCalls(l.ref())}
+			calls[l.ref()] = info
+			order = append(order, info)
+		}
+		info.add(h.change(v, l))
+	}
+	list := make([]CallInfo, len(order))
+	for i, info := range order {
+		slices.Sort(info.Files)
+		info.Files = slices.Compact(info.Files)
+		list[i] = *info
+	}
+	return list, nil
+}
+
+func (i *CallInfo) add(c *Change) {
+	i.Files = append(i.Files, c.Path)
+	if c.To != "" {
+		i.Files = append(i.Files, c.To)
+	}
+	if c.Lost != "" {
+		i.Lost++
+	}
+	if i.UndoneBy == "" {
+		i.UndoneBy = c.UndoneBy
+	}
+}
+
+// undoneCalls lists the calls that ref undid.
+func (h *history) undoneCalls(ref callRef) []string {
+	var calls []string
+	for _, id := range h.undoes[ref] {
+		if l := h.byID[id]; l != nil && !slices.Contains(calls, l.Call) {
+			calls = append(calls, l.Call)
+		}
+	}
+	return calls
+}
+
+// newestFirst orders the lines of one session as they were written, and
+// sessions by time.
+func (h *history) newestFirst() []*line {
+	lines := slices.Clone(h.lines)
+	slices.Reverse(lines)
+	if len(lines) > 0 && slices.ContainsFunc(lines, func(l *line) bool { return l.Session != lines[0].Session }) {
+		slices.SortStableFunc(lines, func(a, b *line) int { return cmp.Compare(b.ID, a.ID) })
+	}
+	return lines
+}
+
+// load reads the history of a session, or of all. The vault is nil when
+// nothing was ever recorded.
+func (s *Store) load(ctx context.Context, session string) (*vault, *history, error) {
+	v, err := s.open(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, s.storeError("read", err)
+	}
+	lines, err := v.journal(ctx, session)
+	if err != nil {
+		v.close()
+		return nil, nil, s.storeError("read", err)
+	}
+	return v, newHistory(lines), nil
+}
+
+// Selection says what to undo. The zero value is the last call of the session
+// that changed something last.
+type Selection struct {
+	// Session is the session; empty means the one with the last change, or
+	// with Call, the last in which there is that call.
+	Session string
+	// Call is the call; empty means the last one that stands and is not an
+	// undo itself.
+	Call string
+	// All selects every call of the session that stands, undos left out.
+	All bool
+	// Redo selects the last undo that stands instead.
+	Redo bool
+	// SkipLost leaves out what was not kept; otherwise that prevents the undo.
+	SkipLost bool
+}
+
+// pick gives the selected changes that stand, the newest first.
+func (h *history) pick(sel Selection) ([]*line, error) {
+	var picked []*line
+	undone := ""
+	for _, l := range h.newestFirst() {
+		if sel.Session != "" && l.Session != sel.Session || sel.Call != "" && l.Call != sel.Call {
+			continue
+		}
+		if by, ok := h.undoneBy[l.ID]; ok {
+			undone = by.call
+			continue
+		}
+		if sel.Call == "" && !sel.wants(h.level(l.ref())) {
+			continue
+		}
+		if sel.Session == "" {
+			sel.Session = l.Session
+		}
+		if !sel.All && sel.Call == "" {
+			sel.Call = l.Call
+		}
+		picked = append(picked, l)
+	}
+	if len(picked) == 0 {
+		return nil, nothing(sel, undone)
+	}
+	return picked, nil
+}
+
+// level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
+func (h *history) level(ref callRef) int {
+	for level := 0; ; level++ {
+		ids := h.undoes[ref]
+		if len(ids) == 0 || h.byID[ids[0]] == nil || level > len(h.undoes) {
+			return level + min(len(ids), 1)
+		}
+		ref = h.byID[ids[0]].ref()
+	}
+}
+
+// wants tells which calls are meant when none is named.
+func (s Selection) wants(level int) bool {
+	if s.Redo {
+		return level%2 == 1
+	}
+	return level == 0
+}
+
+func nothing(sel Selection, undone string) error {
+	where := "the workspace"
+	if sel.Session != "" {
+		where = "session " + sel.Session
+	}
+	if sel.Call != "" && undone != "" {
+		return tool.Errorf(tool.NoChange, "the call %s in %s is undone already, by %s", sel.Call, where, undone).
+			Suggest("Undo %s to have the changes again.", undone)
+	}
+	if sel.Call != "" {
+		return tool.Errorf(tool.NotFound, "no change by a call %s is recorded in %s", sel.Call, where).
+			Suggest("List what can be undone; what commands change by themselves is not recorded.")
+	}
+	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).
+		Suggest("List what was recorded; what commands change by themselves is not, and old changes are dropped.")
+}

@@ -1,0 +1,329 @@
+package undo
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+)
+
+// Plan is what an undo is going to do.
+type Plan struct {
+	Session string `json:"session"`
+	// Calls are those undone, the newest first.
+	Calls []string `json:"calls"`
+	// Files are the paths that will change, sorted.
+	Files []string `json:"files"`
+	// Preview shows the changes to a person, as unified diffs and lines that
+	// say what else happens.
+	Preview string `json:"preview,omitempty"`
+	// Skipped are changes left out because their content was not kept.
+	Skipped []Change `json:"skipped,omitempty"`
+}
+
+// Plan says what Undo would do and changes nothing. Errors are those of Undo.
+func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Plan, error) {
+	v, h, err := s.loadFor(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	p, err := s.plan(ctx, v, h, ws, sel)
+	if err != nil {
+		return nil, err
+	}
+	return p.public(), nil
+}
+
+// loadFor reads the history that sel needs; having none is an error.
+func (s *Store) loadFor(ctx context.Context, sel Selection) (*vault, *history, error) {
+	v, h, err := s.load(ctx, sel.Session)
+	if err == nil && v == nil {
+		err = nothing(sel, "")
+	}
+	return v, h, err
+}
+
+// planner works out an undo.
+type planner struct {
+	store    *Store
+	vault    *vault
+	history  *history
+	sel      Selection
+	view     *view
+	lines    []*line
+	ops      []op
+	skipped  []Change
+	lost     []Change
+	problems []problem
+}
+
+// problem is why a change cannot be undone.
+type problem struct {
+	line   *line
+	path   string
+	what   string
+	wanted state // what undo would have brought back
+}
+
+func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Workspace, sel Selection) (*planner, error) {
+	lines, err := h.pick(sel)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{
+		store: s, vault: v, history: h, sel: sel, lines: lines,
+		view: &view{ctx: ctx, ws: ws, entries: make(map[string]*entry)},
+	}
+	for _, l := range lines {
+		if err := ctx.Err(); err != nil {
+			return nil, tool.Errorf(tool.Cancelled, "the undo was cancelled: %w", err).Suggest("Nothing was changed.")
+		}
+		if err := p.undo(l); err != nil {
+			return nil, err
+		}
+	}
+	p.flush()
+	return p, p.failure()
+}
+
+// undo works out one change.
+func (p *planner) undo(l *line) error {
+	switch workspace.Kind(l.Op) {
+	case workspace.Rename:
+		return p.rename(l)
+	case workspace.Chmod:
+		return p.chmod(l)
+	case workspace.Mkdir:
+		return p.mkdir(l)
+	case workspace.Create, workspace.Replace, workspace.Delete:
+		return p.content(l)
+	}
+	return nil // of a later version
+}
+
+func (p *planner) conflict(l *line, path, what string, wanted state) {
+	p.problems = append(p.problems, problem{l, path, what, wanted})
+}
+
+func (p *planner) content(l *line) error {
+	path := string(l.Path)
+	e, err := p.view.at(path)
+	if err != nil {
+		return err
+	}
+	before, after := l.before(), l.after()
+	switch {
+	case e.want.holds(before):
+		p.restoreMode(e, l)
+		return nil
+	case l.keepsContent() && (l.Lost != "" || !p.vault.has(l.Hash)):
+		p.drop(l)
+		return nil
+	case !e.want.holds(after):
+		p.conflict(l, path, "has changed since", before)
+		return nil
+	}
+	if e.base.isDir() != before.isDir() && e.base.exists && before.exists {
+		p.flush() // what is there has to go first
+		e = p.view.entries[path]
+	}
+	if before.exists && e.want.exists && !changesMode(l) {
+		before.mode = before.mode.Type() | e.want.mode.Perm()
+	}
+	e.want = before
+	return nil
+}
+
+// changesMode reports that the change was one of the mode too.
+func changesMode(l *line) bool { return l.NewMode != 0 && l.NewMode.Perm() != l.Mode.Perm() }
+
+// restoreMode is for a file whose content is what it was.
+func (p *planner) restoreMode(e *entry, l *line) {
+	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) && e.want.mode.Perm() == l.NewMode.Perm() {
+		e.want.mode = l.Mode
+	}
+}
+
+func (p *planner) drop(l *line) {
+	c := *p.history.change(p.vault, l)
+	if p.sel.SkipLost {
+		p.skipped = append(p.skipped, c)
+	} else {
+		p.lost = append(p.lost, c)
+	}
+}
+
+func (p *planner) chmod(l *line) error {
+	path := string(l.Path)
+	e, err := p.view.at(path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !e.want.exists:
+		p.conflict(l, path, "is gone", state{})
+	case e.want.mode.Type() != l.Mode.Type():
+		p.conflict(l, path, "is something else now", state{})
+	case e.want.mode.Perm() == l.Mode.Perm():
+	case e.want.mode.Perm() != l.NewMode.Perm():
+		p.conflict(l, path, "has another mode since", state{})
+	default:
+		e.want.mode = l.Mode
+	}
+	return nil
+}
+
+func (p *planner) mkdir(l *line) error {
+	path := string(l.Path)
+	e, err := p.view.at(path)
+	switch {
+	case err != nil:
+		return err
+	case !e.want.exists:
+	case !e.want.isDir():
+		p.conflict(l, path, "is no directory any more", state{})
+	default:
+		e.want = state{}
+	}
+	return nil
+}
+
+func (p *planner) rename(l *line) error {
+	from, to := string(l.Path), string(l.To)
+	old, err := p.view.at(from)
+	if err != nil {
+		return err
+	}
+	now, err := p.view.at(to)
+	if err != nil {
+		return err
+	}
+	switch {
+	case old.want.exists && !now.want.exists:
+		return nil // it never happened
+	case !now.want.exists:
+		p.conflict(l, to, "is gone", state{})
+		return nil
+	case old.want.exists && !sameFile(old.want, now.want):
+		p.conflict(l, from, "is there again", state{})
+		return nil
+	case now.want.mode.Type() != l.Mode.Type():
+		p.conflict(l, to, "is something else now", state{})
+		return nil
+	case l.Mode.IsRegular() && !now.want.holds(l.moved()):
+		p.conflict(l, to, "has changed since it was renamed", state{})
+		return nil
+	}
+	p.flush()
+	p.ops = append(p.ops, op{kind: opRename, path: to, to: from})
+	p.view.move(to, from)
+	return nil
+}
+
+// sameFile tells a rename that changed the case alone.
+func sameFile(a, b state) bool {
+	return a.info != nil && b.info != nil && os.SameFile(a.info, b.info) && a.mode.Type() != fs.ModeSymlink
+}
+
+// flush turns what is wanted by now into operations.
+func (p *planner) flush() {
+	var groups [6][]op // modes, directories, files, symlinks, files in their place, directories that go
+	for _, path := range slices.Sorted(maps.Keys(p.view.entries)) {
+		e := p.view.entries[path]
+		for _, o := range e.ops(path) {
+			group := map[opKind]int{opChmod: 0, opMkdir: 1, opFile: 2, opSymlink: 3, opFileLate: 4, opRmdir: 5}[o.kind]
+			groups[group] = append(groups[group], o)
+		}
+		e.base = e.want
+	}
+	slices.Reverse(groups[5]) // the deepest first
+	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
+}
+
+// ops are the operations that make of the entry what is wanted.
+func (e *entry) ops(path string) []op {
+	o := op{path: path, base: e.base, want: e.want}
+	away := op{kind: opFile, path: path, base: e.base}
+	gone := o
+	gone.base = state{}
+	switch {
+	case e.want.holds(e.base):
+		if e.want.exists && !e.want.isLink() && e.want.mode.Perm() != e.base.mode.Perm() {
+			return []op{o.as(opChmod)}
+		}
+		return nil
+	case e.base.isDir():
+		return []op{o.as(opRmdir)} // nothing else is wanted before the next flush
+	case e.want.isDir():
+		return []op{o.as(opMkdir)}
+	case e.want.isLink() && e.base.exists:
+		return []op{away, gone.as(opSymlink)}
+	case e.want.isLink():
+		return []op{o.as(opSymlink)}
+	case e.want.exists && e.base.isLink():
+		return []op{away, gone.as(opFileLate)}
+	case e.want.exists && e.base.exists && e.base.mode.Perm()&0o222 == 0:
+		writable := o
+		writable.want.mode = e.want.mode | 0o200
+		return []op{writable.as(opChmod), o.as(opFile)}
+	}
+	return []op{o.as(opFile)}
+}
+
+// failure is the error when not all can be undone.
+func (p *planner) failure() error {
+	if len(p.problems) > 0 {
+		return p.conflictError()
+	}
+	if len(p.lost) > 0 {
+		return p.lostError()
+	}
+	return nil
+}
+
+func (p *planner) lostError() error {
+	var texts, paths []string
+	for _, c := range p.lost {
+		texts = append(texts, c.Path+" ("+c.Lost+")")
+		paths = append(paths, c.Path)
+	}
+	return tool.Errorf(tool.Unavailable, "cannot undo %s: the old content of %s was not kept", p.callNames(), strings.Join(texts, ", ")).
+		Suggest("Undo the rest without these files, or take them from version control.").With("paths", paths)
+}
+
+func (p *planner) calls() []string {
+	var calls []string
+	for _, l := range p.lines {
+		if !slices.Contains(calls, l.Call) {
+			calls = append(calls, l.Call)
+		}
+	}
+	return calls
+}
+
+func (p *planner) callNames() string {
+	if p.sel.All {
+		return "session " + p.lines[0].Session
+	}
+	return "the call " + strings.Join(p.calls(), ", ")
+}
+
+func (p *planner) public() *Plan {
+	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped}
+	for _, o := range p.ops {
+		plan.Files = append(plan.Files, o.path)
+		if o.kind == opRename {
+			plan.Files = append(plan.Files, o.to)
+		}
+	}
+	slices.Sort(plan.Files)
+	plan.Files = slices.Compact(plan.Files)
+	plan.Preview = p.preview()
+	return plan
+}

@@ -1,0 +1,153 @@
+package undo
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/files/workspace"
+)
+
+// Call says on whose behalf files are changed.
+type Call struct {
+	// Session and ID are tool.Call's Session and RequestID.
+	Session, ID string
+	// Step is tool.Call's Step.
+	Step int
+	// Tool is the tool's name, for lists. May be empty.
+	Tool string
+}
+
+type callKey struct{}
+
+// WithCall gives a context in which changes of files belong to the call. They
+// do when they are made through workspace.WithContext or Batch with it.
+func WithCall(ctx context.Context, call Call) context.Context {
+	return context.WithValue(ctx, callKey{}, call)
+}
+
+// CallOf gives the call of WithCall, and false when there is none.
+func CallOf(ctx context.Context) (Call, bool) {
+	call, ok := ctx.Value(callKey{}).(Call)
+	return call, ok
+}
+
+// Recorder gives the recorder to open a workspace with. Changes belong to the
+// call in their context, see WithCall; without one to the session and call
+// given here. An empty session is "default"; an empty call stands for all that
+// this process does outside of calls.
+func (s *Store) Recorder(session, call string, step int) workspace.Recorder {
+	if session == "" {
+		session = "default"
+	}
+	if call == "" {
+		call = fmt.Sprintf("process-%d-%x", os.Getpid(), s.options.Now().Unix())
+	}
+	return &recorder{store: s, call: Call{Session: session, ID: call, Step: step}}
+}
+
+type recorder struct {
+	store *Store
+	call  Call
+}
+
+// BeforeChange keeps what is going to change. Errors: unavailable when the
+// store cannot be written, blocked when something was planted in it, timeout.
+func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
+	if ownFile(b.Path) && (b.To == "" || ownFile(b.To)) {
+		return nil
+	}
+	call := r.call
+	if c, ok := CallOf(ctx); ok {
+		call = c
+		if call.Session == "" {
+			call.Session = r.call.Session
+		}
+		if call.ID == "" {
+			call.ID = r.call.ID
+		}
+	}
+	err := r.store.keep(ctx, call, b)
+	if err != nil && r.store.options.BestEffort && ctx.Err() == nil {
+		r.store.options.Logger.WarnContext(ctx, "a change was not recorded for undo", "path", b.Path, "error", err)
+		return nil
+	}
+	return r.store.storeError("keep what changes", err)
+}
+
+// ownFile reports that path is one of toolhost's own files, which nobody wants
+// back.
+func ownFile(path string) bool {
+	for _, dir := range []string{".agent/cache", ".agent/runs", ".agent/undo", ".agent/tasks"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// keep writes the object, then the line that names it.
+func (s *Store) keep(ctx context.Context, call Call, b workspace.Before) error {
+	v, err := s.open(true)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	unlock, _, err := v.lock(ctx, contentLock, false, lockWait)
+	if err != nil {
+		return err
+	}
+	added, err := s.keepLocked(v, call, b)
+	unlock()
+	if err != nil {
+		return err
+	}
+	s.account(ctx, v, added)
+	return nil
+}
+
+func (s *Store) keepLocked(v *vault, call Call, b workspace.Before) (added int64, err error) {
+	l := s.newLine(call, string(b.Kind))
+	l.Path, l.To, l.Mode = pathName(b.Path), pathName(b.To), b.Mode
+	l.NewHash, l.NewMode = b.NewHash, b.NewMode
+	keeps := b.Kind == workspace.Replace || b.Kind == workspace.Delete
+	switch {
+	case b.Mode.IsRegular() && b.Kind != workspace.Create && b.Kind != workspace.Mkdir:
+		l.Size, l.ModTime = b.Size, b.ModTime
+		if keeps {
+			if added, err = s.keepContent(v, l, b); err != nil {
+				return added, err
+			}
+		}
+	case keeps && b.Mode&fs.ModeSymlink != 0:
+		target := pathName(b.Data)
+		l.Link, l.Hash = &target, workspace.Hash(b.Data)
+	}
+	n, err := s.append(v, l)
+	return added + n, err
+}
+
+func (s *Store) keepContent(v *vault, l *line, b workspace.Before) (added int64, err error) {
+	if b.Omitted {
+		l.Lost = fmt.Sprintf("it had %d bytes, too many to keep", b.Size)
+		return 0, nil
+	}
+	l.Hash, l.Size = workspace.Hash(b.Data), int64(len(b.Data))
+	if l.Size > s.options.MaxFile {
+		l.Lost = fmt.Sprintf("it had %d bytes, and at most %d are kept", l.Size, s.options.MaxFile)
+		return 0, nil
+	}
+	return s.put(v, l, b.Data)
+}
+
+func (s *Store) newLine(call Call, op string) *line {
+	now := s.options.Now()
+	return &line{
+		ID: newID(now, rand.Uint64()), Time: now.UTC().Round(time.Microsecond), Op: op,
+		Session: call.Session, Call: call.ID, Step: call.Step, Tool: call.Tool,
+	}
+}

@@ -1,0 +1,214 @@
+package undo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+)
+
+// state is what is at a path: nothing, a file, a directory or a symlink.
+type state struct {
+	exists bool
+	mode   fs.FileMode
+	hash   string // of a file's content, or a symlink's target
+	link   string
+	size   int64
+	mtime  time.Time
+	info   fs.FileInfo // as found; nil on paper
+}
+
+func (s state) regular() bool { return s.exists && s.mode.IsRegular() }
+func (s state) isDir() bool   { return s.exists && s.mode.IsDir() }
+func (s state) isLink() bool  { return s.exists && s.mode&fs.ModeSymlink != 0 }
+
+// holds reports that both are of one kind with one content; modes may differ.
+func (s state) holds(other state) bool {
+	switch {
+	case s.exists != other.exists:
+		return false
+	case !s.exists:
+		return true
+	case s.mode.Type() != other.mode.Type():
+		return false
+	case s.isDir():
+		return true
+	case other.hash == "": // unknown: the next best
+		return other.size == s.size && !other.mtime.IsZero() && other.mtime.Equal(s.mtime)
+	}
+	return s.hash == other.hash
+}
+
+// before is what the line's path held, for a change of content.
+func (l *line) before() state {
+	if l.Op == string(workspace.Create) || l.Op == string(workspace.Mkdir) {
+		return state{}
+	}
+	s := state{exists: true, mode: l.Mode, hash: l.Hash, size: l.Size, mtime: l.ModTime}
+	if l.Link != nil {
+		s.link = string(*l.Link)
+	}
+	return s
+}
+
+// after is what it held then.
+func (l *line) after() state {
+	switch workspace.Kind(l.Op) {
+	case workspace.Delete:
+		return state{}
+	case workspace.Mkdir:
+		return state{exists: true, mode: fs.ModeDir}
+	}
+	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash}
+}
+
+// moved is what a renamed file was and stayed.
+func (l *line) moved() state {
+	return state{exists: true, mode: l.Mode, hash: l.NewHash, size: l.Size, mtime: l.ModTime}
+}
+
+// entry is a path on paper: what it holds before the next operation, and what
+// it is to hold.
+type entry struct{ base, want state }
+
+// move is a rename on paper.
+type move struct{ from, to string }
+
+// view is the workspace as it will be, while an undo is worked out.
+type view struct {
+	ctx     context.Context
+	ws      *workspace.Workspace
+	entries map[string]*entry
+	moves   []move
+}
+
+// at gives the entry of a path.
+func (v *view) at(path string) (*entry, error) {
+	if e := v.entries[path]; e != nil {
+		return e, nil
+	}
+	real, ok := v.real(path)
+	e := &entry{}
+	if ok {
+		s, err := v.look(real)
+		if err != nil {
+			return nil, err
+		}
+		e = &entry{base: s, want: s}
+	}
+	v.entries[path] = e
+	return e, nil
+}
+
+// real gives the path at which lies now what will be at path.
+func (v *view) real(path string) (string, bool) {
+	for i := len(v.moves) - 1; i >= 0; i-- {
+		m := v.moves[i]
+		if rest, ok := within(path, m.to); ok {
+			path = m.from + rest
+		} else if _, ok := within(path, m.from); ok {
+			return "", false
+		}
+	}
+	return path, true
+}
+
+// within gives what follows dir in path.
+func within(path, dir string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, dir)
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// move notes a rename; what was looked at goes along.
+func (v *view) move(from, to string) {
+	v.moves = append(v.moves, move{from, to})
+	moved := make(map[string]*entry)
+	for path, e := range v.entries {
+		if rest, ok := within(path, from); ok {
+			moved[to+rest] = e
+			delete(v.entries, path)
+		}
+	}
+	for path := range v.entries {
+		if _, ok := within(path, to); ok {
+			delete(v.entries, path) // it was missing
+		}
+	}
+	for path, e := range moved {
+		v.entries[path] = e
+	}
+}
+
+// look reads what is at a path of the workspace.
+func (v *view) look(path string) (state, error) {
+	info, err := v.ws.Lstat(path)
+	if code := tool.CodeOf(err); code == tool.NotFound || code == tool.NotADirectory {
+		return state{}, nil
+	}
+	if err != nil {
+		return state{}, err
+	}
+	s := state{exists: true, mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), info: info}
+	switch {
+	case s.regular():
+		s.hash, err = v.hash(path)
+	case s.isLink():
+		s.link, err = v.ws.Readlink(path)
+		s.hash = workspace.Hash([]byte(s.link))
+	}
+	return s, err
+}
+
+func (v *view) hash(path string) (string, error) {
+	f, err := v.ws.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, &reader{v.ctx, f}); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	f   *os.File
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.f.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = tool.Errorf(tool.Unavailable, "cannot read %s: %w", r.f.Name(), err).Suggest("Look at the file, then try again.")
+	}
+	return n, err
+}
+
+// realFile finds the path at which the file lies now that was to be seen at
+// path when it was looked at: moves may have come since.
+func (v *view) realFile(path string, info fs.FileInfo) (string, bool) {
+	for i := len(v.moves); i >= 0; i-- {
+		past := view{moves: v.moves[:i]}
+		real, ok := past.real(path)
+		if !ok {
+			continue
+		}
+		if now, err := v.ws.Lstat(real); err == nil && os.SameFile(now, info) {
+			return real, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,452 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/internal/excerpt"
+)
+
+// Bounds of what is read: longer lines and deeper nesting ask.
+const (
+	maxLine  = 64 << 10
+	maxDepth = 8
+)
+
+// line is everything that a command line would run.
+type line struct {
+	commands []command
+	// aliases are the names that the line gives to something else.
+	aliases []string
+	// arrays is true when there are arrays, locals when variables are declared
+	// again: then bash reads an array's elements out of a plain value.
+	arrays, locals bool
+	// assigns is true when variables are set, writes when output goes to a
+	// file: both make more of a command than its words say.
+	assigns, writes bool
+	// targets are the files that output goes to.
+	targets []Write
+	// inputs tell what calls read, where that is no terminal and no file.
+	// input is that of the call which is being added.
+	inputs map[*syntax.CallExpr]input
+	input  input
+	// unreadable says why the line cannot be read for certain, "" if it can.
+	unreadable string
+}
+
+// input is where a command gets its standard input from.
+type input struct {
+	// piped is true when another command writes it.
+	piped bool
+	// text is what it is when the line itself holds it, else nil.
+	text *word
+}
+
+// command is one program with its arguments.
+type command struct {
+	words []word
+	input input
+	// transparent marks a wrapper that adds nothing to what it runs.
+	transparent bool
+}
+
+// word is one word of a command.
+type word struct {
+	text string
+	// dynamic is true when the shell would put something in its place that
+	// the text does not show.
+	dynamic bool
+	// open is true when that can be any text, not only a number; split when
+	// it can be no word or several; fixed is how much of text comes before it.
+	open, split bool
+	fixed       int
+}
+
+// mayBeOption reports whether the shell could put an option in the word's
+// place, or further words.
+func (w word) mayBeOption() bool { return w.open && (w.split || w.fixed == 0 || w.text[0] == '-') }
+
+// String gives the command for people.
+func (c *command) String() string {
+	return fmt.Sprintf("%q", excerpt.Shorten(textOf(c.words), 200))
+}
+
+func textOf(words []word) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = w.text
+	}
+	return strings.Join(texts, " ")
+}
+
+// line reads the command of a request, nil if it has none.
+func (r *Request) line() *line {
+	l := new(line)
+	switch {
+	case len(r.Argv) > 0:
+		words := make([]word, len(r.Argv))
+		for i, arg := range r.Argv {
+			words[i] = word{text: arg}
+		}
+		l.add(words, 0)
+	case r.Shell != "":
+		l.read(r.Shell)
+	default:
+		return nil
+	}
+	return l
+}
+
+// cannotRead notes the first reason.
+func (l *line) cannotRead(format string, args ...any) {
+	if l.unreadable == "" {
+		l.unreadable = fmt.Sprintf(format, args...)
+	}
+}
+
+// read reads a whole shell line.
+func (l *line) read(source string) {
+	l.parse(source, 0)
+	for _, c := range l.commands {
+		if slices.Contains(l.aliases, c.words[0].text) {
+			l.cannotRead("%s is an alias by then", c.words[0].text)
+		}
+	}
+	if l.arrays && l.locals {
+		l.cannotRead("it has arrays, and declares variables anew")
+	}
+}
+
+// parse reads a shell line and adds every command in it.
+func (l *line) parse(source string, depth int) {
+	if len(source) > maxLine || depth > maxDepth {
+		l.cannotRead("it is too long or too deeply nested")
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(source), "")
+	if err != nil {
+		l.cannotRead("%v", err)
+		return
+	}
+	if reason := notUnderstood(file, source); reason != "" {
+		l.cannotRead("%s", reason)
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		l.visit(node, depth)
+		return true
+	})
+	l.parseAsPOSIX(file, source, depth)
+}
+
+// parseAsPOSIX adds what a shell that is not bash would run of the line
+// besides: to sh, [[ is a command like others and (( two subshells. It runs what
+// comes before a syntax error, too.
+func (l *line) parseAsPOSIX(file *syntax.File, source string, depth int) {
+	var end uint
+	var failed error
+	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).StmtsSeq(strings.NewReader(source)) {
+		if failed = err; err != nil {
+			break
+		}
+		end = stmt.End().Offset()
+		syntax.Walk(stmt, func(node syntax.Node) bool {
+			if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				l.callAsPOSIX(wordsOf(call.Args), depth)
+			}
+			return true
+		})
+	}
+	if failed != nil && joinsTestsBehind(file, end) {
+		l.cannotRead("sh takes what is in [[ ]] for commands")
+	}
+}
+
+func (l *line) callAsPOSIX(words []word, depth int) {
+	known := slices.ContainsFunc(l.commands, func(c command) bool { return slices.Equal(c.words, words) })
+	if !known && words[0].text != "[[" {
+		l.call(words, depth)
+	}
+}
+
+// joinsTestsBehind reports a [[ ]] behind a place that sh would take for several
+// commands.
+func joinsTestsBehind(file *syntax.File, place uint) (found bool) {
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.BinaryTest:
+			found = found || (n.Op == syntax.AndTest || n.Op == syntax.OrTest) && n.Pos().Offset() >= place
+		case *syntax.ParenTest:
+			found = found || n.Pos().Offset() >= place
+		}
+		return true
+	})
+	return found
+}
+
+func wordsOf(args []*syntax.Word) []word {
+	words := make([]word, len(args))
+	for i, w := range args {
+		words[i] = wordOf(w)
+	}
+	return words
+}
+
+func (l *line) visit(node syntax.Node, depth int) {
+	switch n := node.(type) {
+	case *syntax.Stmt:
+		l.visitStmt(n)
+	case *syntax.BinaryCmd:
+		if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+			l.setInput(n.Y, input{piped: true})
+		}
+	case *syntax.CallExpr:
+		l.assigns = l.assigns || len(n.Assigns) > 0
+		l.assignments(n.Assigns, depth)
+		if len(n.Args) == 0 {
+			return
+		}
+		l.input = l.inputs[n]
+		l.call(wordsOf(n.Args), depth)
+		l.input = input{}
+	case *syntax.DeclClause:
+		l.assigns = true
+		l.assignments(n.Args, depth)
+		l.commands = append(l.commands, command{words: declared(n)})
+		l.locals = l.locals || n.Variant.Value != "export" && n.Variant.Value != "readonly"
+	case *syntax.ArrayExpr:
+		l.arrays = true
+	case *syntax.FuncDecl:
+		// A function may take the name of a program that a rule allows.
+		l.assigns = true
+	case *syntax.Redirect:
+		l.writes = l.writes || writesFile(n)
+	}
+}
+
+// declared gives a declaration as the command that it is.
+func declared(d *syntax.DeclClause) []word {
+	words := []word{{text: d.Variant.Value}}
+	for _, a := range d.Args {
+		w := wordOf(a.Value)
+		if a.Name != nil {
+			name := a.Name.Value
+			if !a.Naked {
+				name += "="
+			}
+			w.text, w.fixed = name+w.text, w.fixed+len(name)
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// visitStmt notes what a statement reads and writes.
+func (l *line) visitStmt(s *syntax.Stmt) {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			text := wordOf(r.Hdoc)
+			if r.Hdoc != nil && wordOf(r.Word).text != source(r.Word) {
+				text.dynamic = false
+				text.text = source(r.Hdoc)
+			}
+			l.setInput(s, input{text: &text})
+		case syntax.WordHdoc:
+			text := wordOf(r.Word)
+			l.setInput(s, input{text: &text})
+		}
+		if writesFile(r) {
+			l.targets = append(l.targets, Write{
+				Target: exported(wordOf(r.Word)), Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll, Bare: saysNothing(s.Cmd),
+			})
+		}
+	}
+}
+
+// setInput notes what the calls of a statement read.
+func (l *line) setInput(s *syntax.Stmt, in input) {
+	if l.inputs == nil {
+		l.inputs = make(map[*syntax.CallExpr]input)
+	}
+	syntax.Walk(s, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok {
+			if _, known := l.inputs[call]; !known || in.text != nil {
+				l.inputs[call] = in
+			}
+		}
+		return true
+	})
+}
+
+// saysNothing reports whether a command prints nothing, so that a redirection
+// of it only empties a file.
+func saysNothing(c syntax.Command) bool {
+	if c == nil {
+		return true
+	}
+	call, ok := c.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	var texts []string
+	for _, w := range call.Args {
+		texts = append(texts, wordOf(w).text)
+	}
+	switch strings.Join(texts, " ") {
+	case "", ":", "true", "cat /dev/null", "cp /dev/null", "echo -n", "printf", "printf ", "echo -n ":
+		return true
+	}
+	return false
+}
+
+func writesFile(r *syntax.Redirect) bool {
+	switch r.Op {
+	case syntax.RdrIn, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return false
+	case syntax.DplOut:
+		// ">&2" copies a descriptor, ">&file" writes.
+		return strings.Trim(wordOf(r.Word).text, "0123456789-") != ""
+	}
+	target := wordOf(r.Word)
+	return target.dynamic || target.text != "/dev/null"
+}
+
+// call notes one command that the shell itself looks up.
+func (l *line) call(words []word, depth int) {
+	if !builtinUnderstood(words) {
+		l.cannotRead("%q can make the shell run more than it shows", excerpt.Shorten(textOf(words), 60))
+	}
+	l.arrays = l.arrays || words[0].text == "mapfile" || words[0].text == "readarray"
+	l.locals = l.locals || slices.Contains([]string{"declare", "typeset", "local"}, words[0].text)
+	l.add(words, depth)
+}
+
+// add notes one command and what it runs in turn.
+func (l *line) add(words []word, depth int) {
+	if words[0].dynamic && words[0].text != "[" {
+		l.cannotRead("what %q runs is known to the shell only", words[0].text)
+	}
+	at := len(l.commands)
+	l.commands = append(l.commands, command{words: words, input: l.input})
+	if depth > maxDepth {
+		l.cannotRead("it is too deeply nested")
+		return
+	}
+	l.commands[at].transparent = l.unwrap(words, depth+1)
+}
+
+// program is the name under which a wrapper is known.
+func program(w word) string {
+	return strings.ToLower(strings.TrimSuffix(path.Base(strings.ReplaceAll(w.text, `\`, "/")), ".exe"))
+}
+
+// wordOf takes a word's quotes off.
+func wordOf(w *syntax.Word) (out word) {
+	if w == nil {
+		return out
+	}
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			out.literal(unescape(p.Value, ""), expands(p.Value))
+		case *syntax.SglQuoted:
+			out.dynamic = out.dynamic || p.Dollar
+			out.open = out.open || out.dynamic
+			out.literal(p.Value, false)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				if lit, plain := inner.(*syntax.Lit); plain {
+					out.literal(unescape(lit.Value, "$`\"\\"), false)
+					continue
+				}
+				out.expansion(inner, several(inner))
+			}
+		default:
+			out.expansion(part, true)
+		}
+	}
+	return out
+}
+
+// literal adds a text as it stands, or one that stands for several words.
+func (w *word) literal(text string, expands bool) {
+	w.dynamic, w.open, w.split = w.dynamic || expands, w.open || expands, w.split || expands
+	if !w.dynamic {
+		w.fixed += len(text)
+	}
+	w.text += text
+}
+
+// expansion adds what the shell puts a text in for.
+func (w *word) expansion(part syntax.WordPart, split bool) {
+	w.dynamic = true
+	w.text += source(part)
+	if p, ok := part.(*syntax.ParamExp); !ok || !isCount(p) {
+		w.open, w.split = true, w.split || split
+	}
+}
+
+// several reports an expansion that makes several words even in quotes.
+func several(part syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	return ok && (p.Index != nil || p.Excl || p.Param != nil && p.Param.Value == "@")
+}
+
+// expands reports whether the shell makes file names or several words of an
+// unquoted text.
+func expands(lit string) bool {
+	if without := strings.ReplaceAll(lit, "{}", ""); without != lit && !strings.ContainsAny(without, "{},.") {
+		lit = without // braces with nothing in them stand for themselves
+	}
+	escaped := false
+	for _, c := range lit {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case strings.ContainsRune("*?[{", c):
+			return true
+		}
+	}
+	return false
+}
+
+// isGlob reports a word that is dynamic by its wildcards only, and whose files
+// cannot be taken for options.
+func isGlob(w word) bool {
+	return !strings.ContainsAny(w.text, "$`{") && w.text != "" && !strings.ContainsRune("*?[-", rune(w.text[0]))
+}
+
+// unescape takes backslashes off: before any character, or before those of
+// only.
+func unescape(s, only string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			if next := s[i+1]; next == '\n' {
+				i++
+				continue
+			} else if only == "" || strings.IndexByte(only, next) >= 0 {
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func source(node syntax.Node) string {
+	var b strings.Builder
+	if syntax.NewPrinter().Print(&b, node) != nil {
+		return "$"
+	}
+	return b.String()
+}

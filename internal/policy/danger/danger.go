@@ -1,0 +1,270 @@
+// Package danger tells shell commands that can destroy something from those
+// that cannot, by what they would run and not by how they are written.
+//
+// It decides when to ask. What a command can do in fact is up to the sandbox
+// that it runs in: no list of commands is ever complete.
+//
+// # The rules
+//
+// What is dangerous stands in rules.txt, one setting a line; how far a line is
+// indented means nothing. An entry begins with program, tool, interpreter or
+// runner and the names it is about; a name that ends in * is a prefix. The rules
+// of programs and tools begin with blocked, caution or fine and the reason, in
+// which %s is the word that the rule is about. The first rule of a program whose
+// conditions are all met decides:
+//
+//	words A|B C     the operands begin so; * is any word
+//	verbs A|B C     so do they, or behind one or two values of options
+//	option, unless  one, or none, of these options is there
+//	line, operands  the arguments, or operands, one a line, match an expression
+//	of WHICH        one of these words is as by "like" and "at": args, operands,
+//	                first (argument), operand (first), last (operand), leading
+//	                (before options), input, NAME= or an option for its values
+//	like            the word matches an expression
+//	at              the word names such a place; see place.is
+//
+// An entry's "valued" are the options whose value is the next word. The "like"
+// of an interpreter are expressions for dangerous code. A runner runs what
+// follows its options, and its verbs if there are any; "joined" makes a shell
+// line of it, "line" finds shell lines in arguments, "after" names the options
+// that a command follows, "inside" verbs with a place before the command.
+package danger
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/policy"
+)
+
+// Class is how dangerous a command is.
+type Class int
+
+// The classes, the stronger the later.
+const (
+	// Fine commands run without a question.
+	Fine Class = iota
+	// Caution is for commands that can destroy work, or that cannot be read
+	// for certain: somebody has to confirm them.
+	Caution
+	// Blocked commands have no sensible use here and are never run.
+	Blocked
+)
+
+// Verdict is what a line came to.
+type Verdict struct {
+	Class Class
+	// Reason says why, such as "recursive delete on root"; "" for Fine.
+	Reason string
+	// Command is the command that it is about, for people.
+	Command string
+}
+
+// Options say where a line would run.
+type Options struct {
+	// Root is the absolute path of the workspace: what lies in it is never
+	// taken for a part of the system.
+	Root string
+	// Dir is the directory that the line starts in; empty is Root.
+	Dir string
+	// ReadFile reads a file of the workspace, to look into a script that the
+	// line runs. Nil does not look.
+	ReadFile func(name string) (content string, ok bool)
+}
+
+// maxScripts bounds the scripts that are looked into, one calling the other.
+const maxScripts = 4
+
+// maxShown bounds the command of a verdict, in bytes.
+const maxShown = 4 << 10
+
+// Judge judges a shell line.
+func Judge(line string, o Options) Verdict {
+	j := &judge{Options: o, cwd: o.Dir}
+	if j.cwd == "" {
+		j.cwd = o.Root
+	}
+	j.line(line, 0)
+	return j.verdict
+}
+
+// judge goes through a line.
+type judge struct {
+	Options
+	// cwd is the directory that a command of the line runs in, as far as cd
+	// tells.
+	cwd     string
+	verdict Verdict
+}
+
+// found takes over a verdict that is stronger than what there was.
+func (j *judge) found(class Class, about string, format string, args ...any) {
+	if class > j.verdict.Class {
+		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...), Command: excerpt.Shorten(about, maxShown)}
+	}
+}
+
+func (j *judge) line(line string, depth int) {
+	if isForkBomb(line) {
+		j.found(Blocked, line, "fork bomb")
+	}
+	reading := policy.Read(line)
+	if reading.Unreadable != "" {
+		j.found(Caution, line, "the command cannot be read for certain: %s", reading.Unreadable)
+	}
+	for i := range reading.Commands {
+		j.command(&reading.Commands[i], depth)
+	}
+	for _, w := range reading.Writes {
+		j.write(w)
+	}
+}
+
+// write judges a redirection.
+func (j *judge) write(w policy.Write) {
+	p := j.place(w.Target)
+	switch {
+	case p.harmlessDevice():
+	case strings.HasPrefix(p.path, "/dev/tcp/"), strings.HasPrefix(p.path, "/dev/udp/"):
+		j.found(Caution, "> "+w.Target.Text, "sends data over the network")
+	case p.system() || p.shellSettings():
+		j.found(Blocked, "> "+w.Target.Text, "destructive write to %s", w.Target.Text)
+	case w.Bare && !w.Append:
+		j.found(Caution, "> "+w.Target.Text, "empties %s", w.Target.Text)
+	}
+}
+
+// command judges one program with its arguments.
+func (j *judge) command(c *policy.Command, depth int) {
+	name := c.Program()
+	about := shown(c)
+	if asksForHelp(c) {
+		return
+	}
+	if name == "cd" || name == "pushd" {
+		j.enter(c)
+		return
+	}
+	class, reason := j.judged(c)
+	j.found(class, about, "%s", reason)
+	j.code(c, about)
+	j.script(c, depth)
+	j.runs(c, depth)
+}
+
+// enter follows cd.
+func (j *judge) enter(c *policy.Command) {
+	for _, w := range c.Words[1:] {
+		if !strings.HasPrefix(w.Text, "-") && !w.Dynamic {
+			j.cwd = j.place(w).path
+			return
+		}
+	}
+	if len(c.Words) == 1 {
+		j.cwd = homeMark
+	}
+}
+
+// asksForHelp reports a command that only prints about itself.
+func asksForHelp(c *policy.Command) bool {
+	last := len(c.Words) - 1
+	if last < 1 || !slices.Contains([]string{"--help", "--version"}, c.Words[last].Text) {
+		return false
+	}
+	return last == 1 || last == 2 && len(rules().about(c.Program(), "tool")) > 0
+}
+
+// script looks into a shell script that the command runs.
+func (j *judge) script(c *policy.Command, depth int) {
+	name := scriptOf(c)
+	if sourcesStream(c) {
+		j.found(Caution, shown(c), "the command cannot be read for certain: %s reads its commands from a stream", c.Words[0].Text)
+	}
+	if name == "" || j.ReadFile == nil || depth >= maxScripts {
+		return
+	}
+	if !path.IsAbs(name) && strings.HasPrefix(j.cwd, "/") {
+		name = path.Join(j.cwd, name)
+	}
+	content, ok := j.ReadFile(name)
+	if !ok || !isShellScript(c, content) {
+		return
+	}
+	before, cwd := j.verdict, j.cwd
+	j.line(content, depth+1)
+	j.cwd = cwd
+	if j.verdict.Class > before.Class {
+		j.verdict.Reason = fmt.Sprintf("%s (in the script %s)", j.verdict.Reason, name)
+	}
+}
+
+// sourcesStream reports a script that is no file: what another command
+// prints, or the input.
+func sourcesStream(c *policy.Command) bool {
+	if c.Words[0].Text != "source" && c.Words[0].Text != "." && !isShell(c.Program()) {
+		return false
+	}
+	return slices.ContainsFunc(c.Words[1:], func(w policy.Word) bool {
+		return matches(`^(<\(|/dev/stdin$|/dev/fd/|/proc/self/fd/)`, w.Text)
+	})
+}
+
+// scriptOf names the file that a command runs as a script, "" for none.
+func scriptOf(c *policy.Command) string {
+	name := c.Program()
+	if slices.Contains([]string{"source", "."}, c.Words[0].Text) || isShell(name) {
+		if isShell(name) && c.Has("-c") {
+			return ""
+		}
+		for _, w := range c.Words[1:] {
+			if !strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "+") {
+				return plain(w)
+			}
+		}
+		return ""
+	}
+	if strings.Contains(c.Words[0].Text, "/") {
+		return plain(c.Words[0])
+	}
+	return ""
+}
+
+func plain(w policy.Word) string {
+	if w.Dynamic {
+		return ""
+	}
+	return w.Text
+}
+
+func isShell(name string) bool {
+	return slices.Contains(rules().lists["shells"], name)
+}
+
+// isShellScript tells a script of a shell from other files.
+func isShellScript(c *policy.Command, content string) bool {
+	if isShell(c.Program()) || c.Words[0].Text == "source" || c.Words[0].Text == "." {
+		return true
+	}
+	first, _, _ := strings.Cut(content, "\n")
+	if !strings.HasPrefix(first, "#!") {
+		return false
+	}
+	for _, word := range strings.Fields(strings.TrimPrefix(first, "#!")) {
+		if isShell(path.Base(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shown is a command for people.
+func shown(c *policy.Command) string {
+	texts := make([]string, len(c.Words))
+	for i, w := range c.Words {
+		texts[i] = w.Text
+	}
+	return excerpt.Shorten(strings.Join(texts, " "), 200)
+}

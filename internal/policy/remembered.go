@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/atomicfile"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
+)
+
+// Exactly gives the rule that "always" stores: it allows this very call in that
+// toolset and no other. A tool of the same name can be another one elsewhere.
+func Exactly(toolset, toolName string, params json.RawMessage) Rule {
+	text := CanonicalJSON(params)
+	return Rule{
+		Name:    fmt.Sprintf("always %s %s", toolName, digest(toolset + "\x00" + toolName + "\x00" + text)[:8]),
+		Tool:    toolName,
+		Toolset: &toolset,
+		Params:  "^" + regexp.QuoteMeta(text) + "$",
+		Action:  Allow,
+	}
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// Remembered is the store of the rules that the user has added for a
+// workspace, by answering "always" or with `toolhost rules add`. It lies in the
+// user's own configuration, because an agent can write what lies in the
+// workspace. Each rule is a file, written at once and whole, so that several
+// processes need no lock.
+type Remembered struct {
+	dir       string
+	workspace string
+}
+
+// RememberedDir is where remembered rules lie by default: a directory of the
+// user's configuration.
+func RememberedDir() (string, error) { return userdir.Dir("remembered rules", "rules") }
+
+// OpenRemembered names the store in dir for the workspace at the absolute path
+// workspace. It makes nothing. A dir inside the workspace or one of the further
+// trees that tools may use is refused.
+func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error) {
+	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
+		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir, workspace).
+			Suggest("Give absolute paths.")
+	}
+	if err := userdir.Outside("remembered rules", dir, append([]string{workspace}, trees...)...); err != nil {
+		return nil, err
+	}
+	return &Remembered{dir: filepath.Join(dir, digest(workspace)[:16]), workspace: workspace}, nil
+}
+
+// stored is a rule as it lies in its file.
+type stored struct {
+	Version   int       `json:"version"`
+	Workspace string    `json:"workspace"`
+	Added     time.Time `json:"added"`
+	Rule      Rule      `json:"rule"`
+}
+
+const storedVersion = 1
+
+// List gives the rules, the oldest first. A file that cannot be read is left
+// out and told in the error, with the rules that could be.
+func (r *Remembered) List() ([]Rule, error) {
+	entries, err := os.ReadDir(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, r.failure("read", err)
+	}
+	var all []stored
+	var errs []error
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() || filepath.Ext(entry.Name()) != ".json" {
+			continue
+		}
+		s, err := r.read(entry.Name())
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b stored) int { return a.Added.Compare(b.Added) })
+	rules := make([]Rule, len(all))
+	for i, s := range all {
+		rules[i] = s.Rule
+		rules[i].Remembered = true
+	}
+	return rules, r.failure("read", errors.Join(errs...))
+}
+
+func (r *Remembered) read(name string) (s stored, err error) {
+	data, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	switch {
+	case s.Version != storedVersion:
+		return s, fmt.Errorf("%s: version %d is not known", name, s.Version)
+	case s.Workspace != r.workspace:
+		return s, fmt.Errorf("%s: it is for workspace %s", name, s.Workspace)
+	}
+	if _, err := compile(s.Rule); err != nil {
+		return s, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Has reports whether a rule of that name is stored, also one that cannot be
+// read.
+func (r *Remembered) Has(name string) bool {
+	_, err := os.Lstat(r.file(name))
+	return err == nil
+}
+
+// Add stores a rule, in place of one of the same name.
+func (r *Remembered) Add(rule Rule) error {
+	if rule.Name == "" {
+		return tool.Errorf(tool.InvalidArgument, "a remembered rule needs a name").Suggest("Name it.")
+	}
+	if _, err := compile(rule); err != nil {
+		return tool.Errorf(tool.InvalidArgument, "rule %q: %w", rule.Name, err).Suggest("Correct the rule.")
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return r.failure("write", err)
+	}
+	data, err := json.MarshalIndent(stored{storedVersion, r.workspace, time.Now().UTC(), rule}, "", "  ")
+	if err != nil {
+		return r.failure("write", err)
+	}
+	return r.failure("write", atomicfile.Write(r.file(rule.Name), append(data, '\n'), 0o600))
+}
+
+func (r *Remembered) file(name string) string {
+	return filepath.Join(r.dir, digest(name)[:24]+".json")
+}
+
+// Remove deletes the rule of that name.
+func (r *Remembered) Remove(name string) error {
+	err := os.Remove(r.file(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return tool.Errorf(tool.NotFound, "there is no remembered rule %q for %s", name, r.workspace).
+			Suggest("`toolhost rules list` shows the rules.")
+	}
+	return r.failure("remove", err)
+}
+
+func (r *Remembered) failure(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := tool.Unavailable
+	if errors.Is(err, fs.ErrPermission) {
+		code = tool.PermissionDenied
+	}
+	return tool.Errorf(code, "cannot %s the remembered rules in %s: %w", doing, r.dir, err).
+		Suggest("Check that the directory belongs to you and is writable; a damaged file can be deleted.")
+}

@@ -1,0 +1,71 @@
+package project
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/policy"
+)
+
+// Approvals is the store of calls that wait for approval in this workspace.
+func (p *Project) Approvals() (*approval.Store, error) {
+	dir, err := approval.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
+}
+
+// pendingApprovals lets a person approve in a terminal what an MCP client cannot ask.
+type pendingApprovals struct{ p *Project }
+
+func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
+	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params}
+}
+
+// Take implements host.Approvals.
+func (e pendingApprovals) Take(_ context.Context, session string, proposal host.Proposal) (host.Verdict, string, error) {
+	store, err := e.p.Approvals()
+	if err != nil {
+		return "", "", err
+	}
+	word, err := store.Take(e.call(session, proposal))
+	switch {
+	case err != nil:
+		return "", "", err
+	case word != nil && word.Refused:
+		return host.Refuse, word.Reason, nil
+	case word != nil:
+		return host.ApproveOnce, "", nil
+	}
+	if always, err := e.remembered(proposal); err != nil || !always {
+		return "", "", err
+	}
+	return host.ApproveAlways, "", nil
+}
+
+// remembered reports whether a person has answered "always" in another
+// process since this one read the rules.
+func (e pendingApprovals) remembered(proposal host.Proposal) (bool, error) {
+	rules, err := e.p.openPolicy(e.p.Config())
+	if err != nil || rules.Decide(e.p.policyRequest(proposal)).Action != policy.Allow {
+		return false, err
+	}
+	e.p.policy.Store(rules)
+	return true, nil
+}
+
+// File implements host.Approvals.
+func (e pendingApprovals) File(ctx context.Context, session string, proposal host.Proposal, d host.Decision) (string, error) {
+	store, err := e.p.Approvals()
+	if err != nil {
+		return "", err
+	}
+	pending, err := store.File(ctx, e.call(session, proposal), d.Reason)
+	if err != nil {
+		return "", err
+	}
+	return e.p.options.HowToApprove(pending, e.p.Workspace.Root()), nil
+}

@@ -1,0 +1,404 @@
+package project
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/builtin/editfile"
+	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
+	"github.com/toolhost/toolhost/builtin/multiedit"
+	"github.com/toolhost/toolhost/builtin/todo"
+	"github.com/toolhost/toolhost/builtin/webfetch"
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/pins"
+	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/model"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/run/command"
+	"github.com/toolhost/toolhost/internal/run/command/standard"
+	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/shipped"
+	"github.com/toolhost/toolhost/taskfile"
+)
+
+// parts are the sources of a project's tools, made from one state of its
+// agent.hcl.
+type parts struct {
+	sources []host.Source
+	toolset host.Toolset
+	manager *plugins.Manager
+	tasks   *taskfile.Taskfile
+	model   *model.Client // nil without a model block
+
+	workspace *workspace.Workspace
+	changed   bool // workspace is not the project's own, but of these parts
+	protect   []string
+
+	upstream *mcpclient.Client // nil without mcp blocks
+	lock     *pluginlock.Lock  // of the plugins; nil for a fixed contract
+	pins     *pins.Store       // of the tools that others define; nil for none
+}
+
+func (p *parts) close() {
+	if p.manager != nil {
+		_ = p.manager.Close()
+	}
+	if p.model != nil {
+		p.model.Close()
+	}
+	if p.upstream != nil {
+		_ = p.upstream.Close()
+	}
+	if p.changed {
+		_ = p.workspace.Close()
+	}
+}
+
+// assemble makes the sources that a configuration and a toolset call for.
+func (p *Project) assemble(cfg *config.Config, rules *policy.Policy) (*parts, error) {
+	if p.options.Broken && cfg == p.options.Config {
+		return p.brokenParts(cfg)
+	}
+	set, err := SelectToolset(cfg, p.options.Toolset)
+	if err != nil {
+		return nil, err
+	}
+	if !known(set.Name).OwnPermissions {
+		set.Hide = hides(rules)
+	}
+	if !set.Envelope {
+		set.Absent = p.options.Absent
+	}
+	made := &parts{toolset: set}
+	if err := p.fill(made, cfg); err != nil {
+		made.close()
+		return nil, err
+	}
+	return made, nil
+}
+
+// fill makes what parts are of.
+func (p *Project) fill(made *parts, cfg *config.Config) (err error) {
+	if made.workspace, err = p.workspaceFor(made, cfg); err != nil {
+		return err
+	}
+	if made.manager, err = p.newManager(cfg); err != nil {
+		return err
+	}
+	if made.model, err = newModel(cfg); err != nil {
+		return usage(err)
+	}
+	if name := made.toolset.Name; made.toolset.Envelope {
+		return made.addShipped(plugins.Spec{Name: name, Config: tool.MustMarshal(p.contractConfig(name, cfg))})
+	}
+	return p.addSources(made, cfg)
+}
+
+// workspaceFor is the workspace of a configuration: the project's own, or one
+// with the trees and protected paths that a changed agent.hcl names.
+func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Workspace, error) {
+	made.protect = protectedGlobs(p.Workspace.Root(), cfg)
+	if p.parts == nil {
+		return p.Workspace, nil
+	}
+	root, err := workspaceRoot(p.options.Workspace, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.Workspace.Root() {
+		return nil, tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
+			Suggest("Start the server anew, or take the change back.")
+	}
+	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) && !p.parts.changed {
+		return p.Workspace, nil
+	}
+	made.changed = true
+	return p.openTrees(p.Workspace.Root(), cfg)
+}
+
+// ownTools are the tools of agent.hcl that are offered: none beside the fixed
+// contract "agent".
+func ownTools(m *parts, cfg *config.Config) []argv.Spec {
+	if m.toolset.Name == "agent" {
+		return nil
+	}
+	return cfg.Tools
+}
+
+// addShipped offers the tools of a plugin that is part of toolhost, without
+// those whose place others take.
+func (m *parts) addShipped(spec plugins.Spec, replaced ...string) error {
+	spec.Shipped = true
+	if undo.Optional() {
+		spec.Env = map[string]string{undo.OptionalEnv: os.Getenv(undo.OptionalEnv)}
+	}
+	if err := m.manager.Add(spec); err != nil {
+		return err
+	}
+	m.sources = append(m.sources, host.Without(m.manager.Source(spec.Name), replaced...))
+	return nil
+}
+
+// addSources adds, in order of listing: builtins, commands, the files plugin,
+// the Taskfile, the project's plugins and other MCP servers. A tool of
+// agent.hcl takes the place of the standard one of its name, whatever source
+// that is of.
+func (p *Project) addSources(m *parts, cfg *config.Config) error {
+	own := ownTools(m, cfg)
+	replaced := make([]string, len(own))
+	for i := range own {
+		replaced[i] = own[i].Name
+	}
+	commands, err := p.commands(m, cfg, own)
+	if err != nil {
+		return usage(err)
+	}
+	builtins, err := p.builtins(m, cfg)
+	if err != nil {
+		return usage(err)
+	}
+	m.tasks = p.newTaskfile(m, cfg)
+	m.sources = append(m.sources,
+		host.Without(host.Tools("builtin", builtins...), replaced...),
+		commands,
+		host.Without(host.Tools("taskfile", m.tasks.Tools()...), replaced...),
+	)
+	// The file tools do to files what the builtins do, in the same confines: a
+	// process of their own would cost twice the time and protect nothing.
+	settings := map[string]any{"confine": p.confineSettings(cfg)}
+	files := plugins.Spec{Name: "files", InProcess: true, Config: tool.MustMarshal(settings)}
+	if err := m.addShipped(files, replaced...); err != nil {
+		return err
+	}
+	if m.toolset.Name == "agent" {
+		return nil
+	}
+	m.pins = p.openPins(cfg)
+	if err := p.addPlugins(m, cfg); err != nil {
+		return err
+	}
+	return p.addUpstream(m, cfg)
+}
+
+// addPlugins adds the plugins that agent.hcl declares.
+func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
+	var diags config.Diagnostics
+	if m.lock, diags = pluginlock.For(cfg); diags.HasErrors() {
+		return p.options.Report(diags)
+	}
+	common := p.commonSettings(cfg)
+	for i := range cfg.Plugins {
+		plugin := &cfg.Plugins[i]
+		spec, err := p.pluginSpec(plugin)
+		if err != nil {
+			return err
+		}
+		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow}
+		m.lock.Resolve(*plugin, &spec)
+		if err := m.manager.Add(spec); err != nil {
+			return usage(err)
+		}
+		source := host.Prefixed(m.manager.Source(plugin.Name), plugin.Prefix)
+		if spec.SHA256 == "" { // who can change the program can do more than change a description
+			m.sources = append(m.sources, host.Foreign(source, nil))
+			continue
+		}
+		m.sources = append(m.sources, m.foreign(source))
+	}
+	return nil
+}
+
+func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
+	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize, Timeout: cfg.Web.Timeout})
+	if err != nil {
+		return nil, err
+	}
+	return append([]tool.Tool{
+		editfile.New(m.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
+		multiedit.New(m.workspace),
+		webfetch.New(m.workspace, client, webfetch.Options{Key: p.sealKey(cfg)}),
+		htmlmarkdown.New(m.workspace),
+	}, todo.Tools()...), nil
+}
+
+// sealKey gives the key for what toolhost writes into the workspace and believes
+// later, nil where there is no safe place for one.
+func (p *Project) sealKey(cfg *config.Config) *seal.Key {
+	dir, err := seal.Dir()
+	if err != nil {
+		return nil
+	}
+	key, err := seal.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// commands are the standard wrappers that no own tool takes the place of, and
+// the own tools.
+func (p *Project) commands(m *parts, cfg *config.Config, own []argv.Spec) (host.Source, error) {
+	standards := slices.DeleteFunc(standard.Specs(), func(s argv.Spec) bool {
+		return slices.ContainsFunc(own, func(o argv.Spec) bool { return o.Name == s.Name })
+	})
+	var limit *proc.Limit
+	if cfg.Limits.Processes > 0 {
+		limit = proc.NewLimit(cfg.Limits.Processes)
+	}
+	deps := command.Deps{Workspace: m.workspace, OutputCap: int(cfg.Limits.Output), Limit: limit, Secrets: cfg.Secrets}
+	tools := make([]tool.Tool, 0, len(standards)+len(own))
+	for i, spec := range slices.Concat(standards, own) {
+		deps.Prepare, deps.Denied = p.confine(cfg, i < len(standards), spec.Risk)
+		t, err := command.New(spec, deps)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, t)
+	}
+	source := host.Tools("command", tools...)
+	if m.toolset.Name == "agent" {
+		return source, nil
+	}
+	resources, prompts, err := p.ownOffers(cfg, deps)
+	return host.Offering(source, resources, prompts), err
+}
+
+func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
+	attach, err := plugins.ParseAttach(os.Getenv(plugins.AttachVariable))
+	if err != nil {
+		return nil, usage(err)
+	}
+	prepare, denied := p.confinePlugin(cfg)
+	options := plugins.Options{
+		Attach:      attach,
+		Logger:      p.options.Logger,
+		CacheDir:    cacheDir("plugins"),
+		HistoryDir:  cacheDir("history"),
+		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: protectedGlobs(p.Workspace.Root(), cfg)},
+		HostVersion: p.options.Version,
+		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
+		Sensitive:   p.keepPluginSecrets,
+		Shipped:     shipped.Lookup,
+		Life:        p.pluginLife,
+		Prepare:     prepare,
+		Denied:      denied,
+		Anew:        p.options.Anew,
+	}
+	if p.parts != nil {
+		return p.parts.manager.Succeed(options), nil
+	}
+	return plugins.NewManager(options), nil
+}
+
+// pluginSpec is a plugin block for the manager. Its configuration is checked
+// against the plugin's own schema when the plugin is asked for it.
+func (p *Project) pluginSpec(c *config.Plugin) (plugins.Spec, error) {
+	settings, diags := c.Config.JSON(nil)
+	if diags.HasErrors() {
+		return plugins.Spec{}, p.options.Report(diags)
+	}
+	return plugins.Spec{
+		Name: c.Name, Path: c.Source, SHA256: c.SHA256, Args: c.Args, Env: c.Env,
+		Config: settings, ResolveConfig: p.resolveConfig(c), StartTimeout: c.StartTimeout, CallTimeout: c.Timeout,
+		IdleTimeout: idleTimeout(c.IdleTimeout), Granted: c.Permissions,
+	}, nil
+}
+
+// defaultIdleTimeout is how long a plugin that came from elsewhere may go
+// unused. Those that are part of toolhost may hold what a session needs later,
+// and stay.
+const defaultIdleTimeout = 15 * time.Minute
+
+// idleTimeout is the value of idle_timeout for the manager.
+func idleTimeout(given time.Duration) time.Duration {
+	switch {
+	case given < 0:
+		return 0
+	case given == 0:
+		return defaultIdleTimeout
+	}
+	return given
+}
+
+// resolveConfig checks a plugin's config block against the schema that the
+// plugin declares, and keeps the mistakes with their lines.
+func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.RawMessage, error) {
+	return func(declared json.RawMessage) (json.RawMessage, error) {
+		settings, diags := c.Config.JSON(declared)
+		diags = diags.Redacted(p.Recorder.Redactor().String)
+		p.configMistakes.Store("plugin "+c.Name, diags)
+		if diags.HasErrors() {
+			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %s", c.Name, diags.Brief()).
+				Suggest("Correct the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos, c.Name)
+		}
+		return settings, nil
+	}
+}
+
+// ConfigMistakes are the mistakes in the config block of a source that is a
+// plugin, as far as its own schema was seen.
+func (p *Project) ConfigMistakes(source string) config.Diagnostics {
+	found, _ := p.configMistakes.Load(source)
+	mistakes, _ := found.(config.Diagnostics)
+	return mistakes
+}
+
+// cacheDir is a directory of the user's cache, "" where the user has none.
+func cacheDir(name string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "toolhost", name)
+}
+
+func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
+	policy := p.taskPolicy(cfg)
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
+		if err := verifiedTasks(cfg); err != nil {
+			return nil, err
+		}
+		return policy.ConfineTelling(cmd)
+	}}
+	options.Denied = func(printed string) string { return policy.Denied(taskBlock(cfg), printed) }
+	if t := cfg.Taskfile; t != nil {
+		options.Path, options.Timeout = t.Path, t.Timeout
+	}
+	return taskfile.New(m.workspace, options)
+}
+
+// ownOffers makes the resources and prompts of agent.hcl.
+func (p *Project) ownOffers(cfg *config.Config, deps command.Deps) ([]tool.Resource, []tool.Prompt, error) {
+	var resources []tool.Resource
+	for _, declared := range cfg.Resources {
+		deps.Prepare, deps.Denied = p.confine(cfg, false, declared.Risk)
+		r, err := command.NewResource(declared, deps)
+		if err != nil {
+			return nil, nil, err
+		}
+		resources = append(resources, r)
+	}
+	var prompts []tool.Prompt
+	for _, declared := range cfg.Prompts {
+		made, err := command.NewPrompt(declared, deps)
+		if err != nil {
+			return nil, nil, err
+		}
+		prompts = append(prompts, made)
+	}
+	return resources, prompts, nil
+}

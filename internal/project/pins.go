@@ -1,0 +1,116 @@
+package project
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/pins"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/pluginlock"
+)
+
+// pinsPlace is where what tools of plugins and MCP servers say is remembered:
+// for the user, beginning with what agent.lock.hcl says. That file comes with
+// the repository, so a change of it approves nothing.
+func (p *Project) pinsPlace(cfg *config.Config) pins.Place {
+	place := pins.Place{Texts: cacheDir("definitions"), Seed: make(map[string]map[string]string)}
+	if dir, err := pins.Dir(cfg.Path, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...); err == nil {
+		place.Dir = dir
+	}
+	lock, _ := config.ReadLock(config.LockPath(cfg.Path)) // mistakes are reported by who needs its plugins
+	for _, t := range lock.Tools {
+		place.Seed[t.Source] = t.SHA256
+	}
+	return place
+}
+
+// openPins is nil where nothing is foreign.
+func (p *Project) openPins(cfg *config.Config) *pins.Store {
+	if len(cfg.Plugins)+len(cfg.Servers) == 0 {
+		return nil
+	}
+	s := pins.Open(p.pinsPlace(cfg))
+	if err := s.Adopt(); err != nil {
+		p.options.Logger.Warn("what agent.lock.hcl says of tools cannot be kept for the user", "error", err)
+	}
+	return s
+}
+
+// foreign marks a source as somebody else's, whose tools are pinned.
+func (m *parts) foreign(source host.Source) host.Source {
+	if m.pins == nil {
+		return host.Foreign(source, nil)
+	}
+	return host.Foreign(source, func(t tool.Tool) *tool.Error {
+		name, said := t.Definition().Name, any(t.Definition())
+		if d, ok := t.(interface{ Declared() (string, any) }); ok {
+			name, said = d.Declared()
+		}
+		return m.pins.Admit(source.Name(), name, pins.Definition(said))
+	})
+}
+
+// keepPins remembers what was said at the first use, and writes it into
+// agent.lock.hcl for others who work on the project.
+func (p *Project) keepPins() {
+	s, ctx := p.current().pins, context.Background()
+	var servers []*mcpclient.Source
+	if upstream := p.Servers(); upstream != nil && s != nil {
+		servers = upstream.Sources()
+	}
+	for _, server := range servers {
+		for name, said := range server.Listed() { // those that are not offered now, too
+			s.Learn(server.Name(), name, pins.Definition(said))
+		}
+	}
+	fresh, err := s.Keep()
+	if err != nil {
+		p.options.Logger.WarnContext(ctx, "what the tools of plugins and MCP servers say cannot be kept for the user", "error", err)
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	if err := addPins(p.lockPath(), fresh); err != nil {
+		p.options.Logger.WarnContext(ctx, "what the tools of plugins and MCP servers say was not written into agent.lock.hcl", "error", err)
+	}
+}
+
+func addPins(path string, list []pins.Pin) error {
+	lock, diags := config.ReadLock(path)
+	if diags.HasErrors() {
+		return diags.Err()
+	}
+	for _, p := range list {
+		lock.Pin(p.Source, p.Name, p.SHA256)
+	}
+	return pluginlock.Save(path, lock)
+}
+
+// ChangedTools are the tools that are left out because of what they say of
+// themselves.
+func (p *Project) ChangedTools() []pins.Change { return p.current().pins.Changes() }
+
+// ApproveTools pins the tools as they are now: for the user, and in
+// agent.lock.hcl where that can be written.
+func (p *Project) ApproveTools(list []pins.Change) error {
+	if len(list) == 0 {
+		return nil
+	}
+	approved := make([]pins.Pin, len(list))
+	for i, c := range list {
+		approved[i] = pins.Pin{Source: c.Source, Name: c.Name, SHA256: c.SHA256}
+	}
+	s := p.current().pins
+	err, failed := s.Approve(list), addPins(p.lockPath(), approved)
+	if s.Place().Dir == "" { // which has no other place
+		return failed
+	}
+	if failed != nil {
+		p.options.Logger.Warn("the approval holds for you alone, and in servers that start from now on: agent.lock.hcl was not written", "error", failed)
+	}
+	return err
+}
+
+func (p *Project) lockPath() string { return config.LockPath(p.Config().Path) }

@@ -1,0 +1,129 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/policy"
+)
+
+// openPolicy readies the policy of agent.hcl with the remembered rules.
+func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
+	base, err := policy.New(policyRules(cfg.Policy))
+	if err != nil {
+		return nil, err
+	}
+	for _, block := range cfg.Further {
+		further, err := policy.New(policyRules(block))
+		if err != nil {
+			return nil, err
+		}
+		base = base.And(further)
+	}
+	remembered, err := p.Remembered()
+	if err != nil {
+		p.options.Logger.Debug("there are no remembered rules", "error", err)
+		return base, nil
+	}
+	more, err := remembered.List()
+	if err != nil {
+		p.options.Logger.Warn("a remembered rule is not used", "error", err)
+	}
+	return base.With(more...)
+}
+
+// policyRules are the rules of a policy block. Without one everything is
+// allowed: containment and sandbox hold regardless.
+func policyRules(block *config.Policy) policy.Rules {
+	if block == nil {
+		return policy.Rules{}
+	}
+	rules := policy.Rules{Risk: make(map[tool.Risk]policy.Action), Permission: make(map[tool.Permission]policy.Action)}
+	for risk, action := range block.Risks {
+		rules.Risk[risk] = policy.Action(action)
+	}
+	for permission, action := range block.Permissions {
+		rules.Permission[permission] = policy.Action(action)
+	}
+	for _, r := range block.Rules {
+		rules.Rules = append(rules.Rules, policy.Rule{
+			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Risk: r.Risk, Permission: r.Permission,
+			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
+		})
+	}
+	return rules
+}
+
+// Remembered are the rules that were added beside agent.hcl: by answers to
+// questions, and by toolhost rules.
+func (p *Project) Remembered() (*policy.Remembered, error) {
+	dir, err := policy.RememberedDir()
+	if err != nil {
+		return nil, err
+	}
+	return policy.OpenRemembered(dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
+}
+
+// judge decides on a call by the policy in force.
+func (p *Project) judge(_ context.Context, proposal host.Proposal) host.Decision {
+	d := p.Decide(proposal)
+	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+}
+
+// Decide asks the permissions that are granted, then the policy.
+func (p *Project) Decide(proposal host.Proposal) policy.Decision {
+	if d, refused := p.refused(proposal); refused {
+		return policy.Decision{Action: policy.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+	}
+	return p.policy.Load().Decide(p.policyRequest(proposal))
+}
+
+func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
+	request := policy.Request{
+		Tool: proposal.Tool, Toolset: p.options.Toolset, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
+		Params: proposal.Params, Argv: proposal.Argv,
+	}
+	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
+		request.Shell = shellLine(proposal.Params)
+	}
+	return request
+}
+
+// shellLine is the command of a tool that runs a shell: by convention, its
+// parameter command.
+func shellLine(params json.RawMessage) string {
+	var in struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(params, &in)
+	return in.Command
+}
+
+// remember stores a user's "always".
+func (p *Project) remember(_ context.Context, proposal host.Proposal) error {
+	remembered, err := p.Remembered()
+	if err != nil {
+		return err
+	}
+	rule := policy.Exactly(p.options.Toolset, proposal.Tool, proposal.Params)
+	if err := remembered.Add(rule); err != nil {
+		return err
+	}
+	rule.Remembered = true
+	next, err := p.policy.Load().With(rule)
+	if err == nil {
+		p.policy.Store(next)
+	}
+	return err
+}
+
+// hides reports whether a policy denies every call of a tool.
+func hides(rules *policy.Policy) func(string, *tool.Definition) bool {
+	return func(name string, def *tool.Definition) bool {
+		return rules.AlwaysDenied(policy.Request{Tool: name, Risk: def.Risk, Permissions: def.Permissions})
+	}
+}

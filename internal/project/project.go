@@ -1,0 +1,350 @@
+// Package project assembles toolhost for one project: from its agent.hcl and
+// a toolset it makes the sources of the tools, confines what they start, puts
+// the policy in force, and gives all of it to a host. It takes over changes of
+// agent.hcl while the host runs.
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/pluginlock"
+	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/telemetry"
+)
+
+// Options say which project is opened, and for whom. Config, Logger and all
+// functions are needed.
+type Options struct {
+	// Config is the configuration in force.
+	Config *config.Config
+	// Reread reads the configuration again, for Reload.
+	Reread func() (*config.Config, error)
+	// Broken says that agent.hcl has mistakes: Config names the file and says
+	// nothing else, and one tool that tells the mistakes is offered until a
+	// Reload finds them corrected.
+	Broken bool
+	// ConfigFiles are the files whose change makes it worth reading again. Nil
+	// follows no change.
+	ConfigFiles func() []string
+	// Absent suggests what to do about a tool that there is not, see
+	// host.Toolset. It may be nil.
+	Absent func(name string) string
+	// Report shows mistakes in agent.hcl to whoever runs the program, and
+	// returns the error that ends what was to be done because of them.
+	Report func(config.Diagnostics) error
+	// Workspace is the workspace's directory in place of the one that the
+	// configuration names. Empty leaves it at that.
+	Workspace string
+	// Toolset is the name of the toolset to offer. Empty offers all tools.
+	Toolset string
+	// Artifacts is the directory for the record of this run. Empty keeps a
+	// record for each session in the workspace.
+	Artifacts string
+	// Patience is how long to wait for the tools of MCP servers that are not
+	// known yet. Zero starts no server.
+	Patience time.Duration
+	// Anew starts plugins whatever failures are remembered of them.
+	Anew bool
+	// Version is told to plugins and MCP servers as toolhost's.
+	Version string
+	// Logger receives what goes wrong beside the calls.
+	Logger *slog.Logger
+	// OnSecrets is called with the redactor of the project whenever that knows
+	// further secrets, so that the log can leave them out too.
+	OnSecrets func(*redact.Redactor)
+	// Telemetry starts sending traces and metrics, once the root of the
+	// workspace is known. It returns nil where nobody wants them.
+	Telemetry func(root string) *telemetry.Relay
+	// HowToApprove tells an agent what its user has to do so that a pending
+	// call is approved in the workspace with that root.
+	HowToApprove func(pending approval.Pending, root string) string
+}
+
+// Project is a workspace with its configuration and the host over it. Its
+// methods are safe for use by several goroutines.
+type Project struct {
+	Workspace *workspace.Workspace
+	Host      *host.Host
+	Recorder  *record.Recorder
+	Undo      *undo.Store
+
+	options   Options
+	identity  string           // of the workspace's directory, which was opened once
+	telemetry *telemetry.Relay // nil for none
+	store     *state.Store
+	owners    *owners // nil where tasks outlive the process
+	policy    atomic.Pointer[policy.Policy]
+	granted   atomic.Pointer[[]tool.Permission]
+	session   atomic.Pointer[string] // of the last call
+
+	mu     sync.Mutex // guards config and parts against a reload
+	config *config.Config
+	parts  *parts
+
+	swapping sync.Mutex    // one change of the tools at a time
+	upstream chan struct{} // holds a token when an MCP server has other tools
+
+	life        context.Context // until Close
+	endLife     context.CancelFunc
+	retiring    sync.WaitGroup // of parts that have been replaced
+	toldRefused atomic.Bool    // doctor was told about a change that is not used
+
+	pluginSecrets  pluginSecrets
+	configMistakes sync.Map // of sources, config.Diagnostics
+}
+
+// UsageError is a mistake in agent.hcl or on the command line.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the mistake.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func usage(err error) error { return &UsageError{err} }
+
+// Open builds the host of a configuration. It starts no process. Mistakes of
+// the user's are *UsageErrors, or what Options.Report returns.
+func Open(ctx context.Context, options Options) (*Project, error) {
+	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger), upstream: make(chan struct{}, 1)}
+	p.life, p.endLife = context.WithCancel(context.WithoutCancel(ctx))
+	if err := p.openWorkspace(); err != nil {
+		p.endLife()
+		return nil, err
+	}
+	p.telemetry = options.Telemetry(p.Workspace.Root())
+	if err := p.openHost(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Project) openWorkspace() error {
+	root, err := workspaceRoot(p.options.Workspace, p.config)
+	if err != nil {
+		return err
+	}
+	if p.Undo, err = p.openUndo(root); err != nil {
+		return usage(err)
+	}
+	if p.Workspace, err = p.openTrees(root, p.config); err != nil {
+		return usage(err)
+	}
+	p.identity = p.Workspace.Identity()
+	return nil
+}
+
+// workspaceRoot is the absolute path of the workspace, maybe with symlinks.
+func workspaceRoot(override string, cfg *config.Config) (string, error) {
+	return filepath.Abs(cmp.Or(override, cfg.Workspace.Root, "."))
+}
+
+// withExistingTrees leaves out the directories of workspace.allow that this
+// machine does not have. Without one, the project can be used all the same.
+func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
+	missing := func(dir string) bool {
+		_, err := os.Stat(dir)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if !slices.ContainsFunc(cfg.Workspace.Allow, missing) {
+		return cfg
+	}
+	existing := *cfg
+	existing.Workspace.Allow = nil
+	for _, dir := range cfg.Workspace.Allow {
+		if missing(dir) {
+			logger.Warn("a directory of workspace.allow does not exist and is left out", "directory", dir)
+			continue
+		}
+		existing.Workspace.Allow = append(existing.Workspace.Allow, dir)
+	}
+	return &existing
+}
+
+// openTrees opens the trees that a configuration allows.
+func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
+	trees := append([]string{root}, cfg.Workspace.Allow...)
+	for i := range trees {
+		if real, err := realpath.Of(trees[i]); err == nil {
+			trees[i] = real
+		}
+	}
+	w, err := workspace.Open(root, workspace.Options{
+		Hidden:   masks(cfg).Hidden(trees...),
+		Identity: p.identity,
+		Recorder: p.Undo.Recorder("", "", 0),
+		Allow:    cfg.Workspace.Allow,
+		Protect:  protectedGlobs(root, cfg),
+	})
+	if err != nil {
+		return nil, err
+	}
+	judged := cfg.Workspace.Allow
+	if p.options.Workspace == "" && cfg.Workspace.Root != "" {
+		judged = append([]string{cfg.Workspace.Root}, judged...)
+	}
+	if err := cfg.Verify(judged...); err != nil { // again, now that they are held
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// held refuses calls when another directory has taken the place of the one that
+// was opened: what is found by its name would lie there.
+func (p *Project) held() error {
+	return sandbox.Held{Path: p.Workspace.Root(), Identity: p.identity}.There()
+}
+
+// openUndo names the store of what tools change. A root that does not exist
+// is left for the workspace to complain about.
+func (p *Project) openUndo(root string) (*undo.Store, error) {
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	return undo.Open(root, undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
+}
+
+func (p *Project) openHost(ctx context.Context) error {
+	var err error
+	if p.Recorder, err = p.openRecord(); err != nil {
+		return err
+	}
+	p.store, err = state.Open(filepath.Join(p.Workspace.Root(), ".agent", "state.db"))
+	if err != nil {
+		return err
+	}
+	rules, err := p.openPolicy(p.config)
+	if err != nil {
+		return usage(err)
+	}
+	p.enforce(rules, p.config)
+	p.parts, err = p.assemble(p.config, rules)
+	if err != nil {
+		return err
+	}
+	p.Host, err = host.New(ctx, host.Options{
+		Root:        p.Workspace.Root(),
+		Sources:     p.parts.sources,
+		Toolset:     p.parts.toolset,
+		Limits:      host.Limits{Timeout: p.config.Limits.Timeout, Output: p.config.Limits.Output},
+		Logger:      p.options.Logger,
+		Recorder:    p.Recorder,
+		State:       p.store.Scope,
+		Ready:       p.held,
+		Around:      p.planted(),
+		Judge:       p.judge,
+		CallContext: p.callContext,
+		Trace:       p.tracing(),
+		Remember:    p.remember,
+		Approvals:   pendingApprovals{p},
+		Sample:      p.sample,
+		Secrets:     p.config.Secrets,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	p.keepPins()
+	p.handOver()
+	return nil
+}
+
+// tracing is what the host reports of its calls; nil where nobody wants to know.
+func (p *Project) tracing() func(context.Context, string, *tool.Call) (context.Context, func(*host.Outcome)) {
+	if p.telemetry == nil {
+		return nil
+	}
+	return p.telemetry.Trace
+}
+
+// Config is the configuration in force. It must not be changed.
+func (p *Project) Config() *config.Config {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.config
+}
+
+func (p *Project) current() *parts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.parts
+}
+
+// Plugins is the manager of the plugins that are in force.
+func (p *Project) Plugins() *plugins.Manager { return p.current().manager }
+
+// Lock is the lock of the project's plugins, nil for a toolset without them.
+func (p *Project) Lock() *pluginlock.Lock { return p.current().lock }
+
+// Servers is the client of the MCP servers that are in force, nil for none.
+func (p *Project) Servers() *mcpclient.Client { return p.current().upstream }
+
+// Close ends everything that the project started.
+func (p *Project) Close() {
+	p.endLife()
+	p.swapping.Lock() // a change that is being taken over may be the last
+	defer p.swapping.Unlock()
+	p.retiring.Wait()
+	if p.store != nil {
+		p.forgetRefused(context.Background())
+	}
+	if p.parts != nil {
+		p.parts.close()
+	}
+	p.owners.endAll()
+	for _, c := range []interface{ Close() error }{p.Recorder, p.store, p.Workspace} {
+		_ = c.Close()
+	}
+}
+
+// TaskFiles are the files whose change may change the commands that are
+// listed.
+func (p *Project) TaskFiles() []string {
+	tasks := p.current().tasks
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Watched(context.Background())
+}
+
+// Commands are the names of the Taskfile's commands; none where it cannot be
+// read.
+func (p *Project) Commands(ctx context.Context) []string {
+	tasks := p.current().tasks
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Commands(ctx)
+}
+
+// CheckTasks says what is wrong with the Taskfile.
+func (p *Project) CheckTasks(ctx context.Context) error {
+	tasks := p.current().tasks
+	if tasks == nil {
+		return nil
+	}
+	return tasks.Check(ctx)
+}

@@ -1,0 +1,78 @@
+package project
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/taskfile"
+)
+
+// deciding lists the slash globs, relative to root, of the files in a workspace
+// that a configuration makes decide what agents may do: the Taskfile with what
+// it includes, and what blocks with a grant name as program or argument. Who
+// could change one of them could run anything, with that grant.
+func deciding(root string, cfg *config.Config) []string {
+	tasks := taskfile.DefaultPath
+	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
+		tasks = cfg.Taskfile.Path
+	}
+	globs := taskfile.Sources(root, tasks)
+	for i, glob := range globs {
+		if glob == path.Clean(filepath.ToSlash(tasks)) {
+			globs[i] = literalGlob.Replace(glob) // a name, whatever is in it
+		}
+	}
+	files := slices.Clone(cfg.Keep)
+	for _, block := range cfg.Granting(root) {
+		files = append(files, block.Files...)
+	}
+	for _, file := range files {
+		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && rel != "." {
+			globs = append(globs, literalGlob.Replace(filepath.ToSlash(rel)))
+		}
+	}
+	return globs
+}
+
+// literalGlob makes a path a glob that it alone matches.
+var literalGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)
+
+// protectedGlobs are what file tools may not write in the workspace at root.
+func protectedGlobs(root string, cfg *config.Config) []string {
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	return slices.Concat(workspace.DefaultProtect(), cfg.Workspace.Protect, deciding(root, cfg))
+}
+
+// ownFiles are what a confined command may not change although it lies in the
+// workspace: what decides what agents may do, and toolhost's own account of what
+// they did. With the state, for one, go the commands that a user was asked
+// about. What git heeds is protected by package sandbox.
+func (p *Project) ownFiles(cfg *config.Config) []string {
+	root := p.Workspace.Root()
+	files := []string{p.Tasks().Path()}
+	for _, name := range append(workspace.Deciding(), ".agent/undo", ".agent/state.db", ".agent/state.db-wal", ".agent/state.db-shm") {
+		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
+	}
+	for _, glob := range deciding(root, cfg) {
+		if !strings.ContainsAny(glob, `*?[{\`) {
+			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
+			continue
+		}
+		found, _ := filepath.Glob(filepath.Join(literalGlob.Replace(root), filepath.FromSlash(glob)))
+		files = append(files, found...)
+	}
+	files = append(files, cfg.Keep...)
+	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
+		files = append(files, filepath.Join(root, cfg.Taskfile.Path))
+	}
+	if path, err := filepath.Abs(cfg.Path); err == nil && cfg.Path != "" {
+		files = append(files, path, config.LockPath(path))
+	}
+	return files
+}

@@ -1,0 +1,75 @@
+package project
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+)
+
+// openRecord opens the record: in the workspace, or in the directory that the
+// operator names for a run.
+func (p *Project) openRecord() (*record.Recorder, error) {
+	options := record.Options{Root: p.Workspace.Root(), Secrets: p.config.Secrets}
+	if dir := p.options.Artifacts; dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err == nil {
+			err = os.MkdirAll(abs, 0o755)
+		}
+		if err != nil {
+			return nil, usage(tool.Errorf(tool.InvalidArgument, "--artifacts %s: %v", dir, err).
+				Suggest("Give a directory that can be made and written."))
+		}
+		options.Root, options.Dir, options.Single = abs, ".", true
+	}
+	return record.New(options)
+}
+
+// ignoreState keeps git from showing what toolhost put into .agent where the
+// record, which does so otherwise, lies elsewhere or is older than that.
+func (p *Project) ignoreState() {
+	root, err := os.OpenRoot(p.Workspace.Root())
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	record.IgnoreInGit(root)
+}
+
+// callContext says in the context of a call whose call it is, for undo and for
+// the record.
+func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
+	p.session.Store(&call.Session)
+	if p.options.Artifacts != "" {
+		p.ignoreState() // of the calls before this one
+	}
+	if known(p.Host.Catalog().Toolset().Name).StartsTasks {
+		if err := p.owners.own(call.Session); err != nil {
+			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
+		}
+	}
+	return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+}
+
+// pluginLife records what becomes of a plugin's process: in the session whose
+// call started it, or else in the one that called last. Before the first call
+// there is no record.
+func (p *Project) pluginLife(ctx context.Context, plugin, event string, details map[string]any) {
+	p.telemetry.Note(ctx, event, details)
+	payload := map[string]any{"plugin": plugin}
+	maps.Copy(payload, details)
+	session := p.session.Load()
+	if call, ok := undo.CallOf(ctx); ok {
+		session, payload["request_id"] = &call.Session, call.ID
+	}
+	if session == nil {
+		return
+	}
+	if err := p.Recorder.Event(ctx, *session, event, payload); err != nil {
+		p.options.Logger.DebugContext(ctx, "an event was not recorded", "event", event, "error", err) // the host warns
+	}
+}

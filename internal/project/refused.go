@@ -1,0 +1,76 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/state"
+)
+
+// Refusal is a change that a running server did not take over.
+type Refusal struct {
+	// PID is the server's process id.
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	Toolset string    `json:"toolset,omitempty"`
+	// Reason says what is wrong with the change.
+	Reason string `json:"reason"`
+}
+
+// refusals is where servers tell doctor of them.
+func refusals(store *state.Store) tool.State {
+	return store.Scope("toolhost serve", tool.PersistentScope, "")
+}
+
+func (p *Project) refusalKey() string {
+	return fmt.Sprintf("refused/%d/%s", os.Getpid(), p.options.Toolset)
+}
+
+func (p *Project) noteRefused(ctx context.Context, reason error) {
+	value := tool.MustMarshal(Refusal{os.Getpid(), time.Now().UTC(), p.options.Toolset, reason.Error()})
+	if err := refusals(p.store).Set(ctx, p.refusalKey(), value); err != nil {
+		p.options.Logger.WarnContext(ctx, "doctor will not know of it", "error", err)
+		return
+	}
+	p.toldRefused.Store(true)
+}
+
+func (p *Project) forgetRefused(ctx context.Context) {
+	if p.toldRefused.Swap(false) {
+		_ = refusals(p.store).Delete(ctx, p.refusalKey())
+	}
+}
+
+// Refusals lists the changes that running servers of the workspace at root did
+// not take over: their tools are those from before.
+func Refusals(ctx context.Context, root string) (all []Refusal) {
+	path, err := filepath.Abs(filepath.Join(root, ".agent", "state.db"))
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil // and opening it would make it
+	}
+	store, err := state.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer store.Close()
+	kept := refusals(store)
+	keys, _ := kept.Keys(ctx, "refused/")
+	for _, key := range keys {
+		var r Refusal
+		value, ok, err := kept.Get(ctx, key)
+		if err != nil || !ok || json.Unmarshal(value, &r) != nil || !running(r.PID) {
+			_ = kept.Delete(ctx, key) // it has ended without a word
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,90 @@
+package project
+
+import (
+	"context"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/run/background"
+)
+
+// Tasks are the background tasks of the project's workspace.
+func (p *Project) Tasks() *background.Store {
+	return background.Open(p.Workspace.Root(), background.Options{})
+}
+
+// owners are the sessions whose background tasks end with this process.
+type owners struct {
+	store *background.Store
+
+	mu       sync.Mutex
+	sessions map[string]*background.Owner
+}
+
+// OwnSessions makes the background tasks of the sessions that are served from
+// now on end with their session.
+func (p *Project) OwnSessions() {
+	p.owners = &owners{store: p.Tasks(), sessions: make(map[string]*background.Owner)}
+}
+
+// own takes over a session at its first call. It does nothing on nil owners.
+func (o *owners) own(session string) error {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.sessions[session] != nil {
+		return nil
+	}
+	owner, err := o.store.Own(session)
+	if err != nil {
+		return err
+	}
+	o.sessions[session] = owner
+	return nil
+}
+
+// end ends the tasks of a session.
+func (o *owners) end(session string) error {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	owner := o.sessions[session]
+	delete(o.sessions, session)
+	o.mu.Unlock()
+	if owner == nil {
+		return nil
+	}
+	_, err := owner.End(context.Background())
+	return err
+}
+
+// endAll ends the tasks of all sessions that were owned.
+func (o *owners) endAll() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	all := o.sessions
+	o.sessions = nil
+	o.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, owner := range all {
+		ending.Go(func() { _, _ = owner.End(context.Background()) })
+	}
+	ending.Wait()
+}
+
+// SessionEnded releases what was kept for a session.
+func (p *Project) SessionEnded(name string) {
+	if err := p.owners.end(name); err != nil {
+		p.options.Logger.Warn("the background tasks of a session were not all ended", "session", name, "error", err)
+	}
+	if err := p.Recorder.End(name); err != nil {
+		p.options.Logger.Warn("the record of a session was not closed", "session", name, "error", err)
+	}
+	if err := p.store.EndSession(context.Background(), name); err != nil {
+		p.options.Logger.Warn("the state of a session was not dropped", "session", name, "error", err)
+	}
+}

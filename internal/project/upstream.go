@@ -1,0 +1,207 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+// addUpstream offers the tools of other MCP servers.
+func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
+	if len(cfg.Servers) == 0 {
+		return nil
+	}
+	patience := p.options.Patience
+	if patience == 0 {
+		patience = -1
+	}
+	prepare, denied := p.confineUpstream(cfg)
+	options := mcpclient.Options{
+		Prepare: prepare, Denied: denied,
+		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: cacheDir("mcp"),
+		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
+		OnChange: func(string) { p.noteUpstream() },
+	}
+	if p.parts != nil && p.parts.upstream != nil {
+		m.upstream = p.parts.upstream.Succeed(options)
+	} else {
+		m.upstream = mcpclient.New(options)
+	}
+	common := p.commonSettings(cfg)
+	for _, spec := range p.upstreamSpecs(cfg) {
+		spec.Confinement = string(tool.MustMarshal(confinement{common, &argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow}))
+		if err := m.upstream.Add(spec); err != nil {
+			return usage(err)
+		}
+	}
+	for _, source := range m.upstream.Sources() {
+		m.sources = append(m.sources, m.foreign(source))
+	}
+	return nil
+}
+
+// noteUpstream has FollowServers take over the tools of MCP servers again.
+func (p *Project) noteUpstream() {
+	select {
+	case p.upstream <- struct{}{}:
+	default:
+	}
+}
+
+// upstreamSpecs are the mcp blocks of agent.hcl. A server on this machine is
+// told the trees of the workspace when it asks for roots; another has nothing
+// to do with them.
+func (p *Project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
+	specs := make([]mcpclient.Spec, 0, len(cfg.Servers))
+	for _, s := range cfg.Servers {
+		if s.Roots == nil && len(s.Command) > 0 {
+			s.Roots = append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)
+		}
+		specs = append(specs, mcpclient.Spec{
+			Name: s.Name, Command: s.Command, Env: s.Env, URL: s.URL, Headers: s.Headers,
+			Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, Risk: s.Risk, Protocol: s.Protocol,
+			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots, OAuth: oauthConfig(s.OAuth),
+			Network: s.Access.Network, Read: s.Access.Read, Write: s.Access.Write,
+		})
+	}
+	return specs
+}
+
+func oauthConfig(o *config.OAuth) oauth.Config {
+	if o == nil {
+		return oauth.Config{}
+	}
+	return oauth.Config{
+		Grant: oauth.Grant(o.Grant), ClientID: o.ClientID, ClientSecret: o.ClientSecret, ClientSecretFile: o.ClientSecretFile,
+		PrivateKeyFile: o.PrivateKeyFile, AssertionFile: o.AssertionFile,
+		ClientMetadataURL: o.ClientMetadataURL, Issuer: o.Issuer, Scopes: o.Scopes, RedirectPort: o.RedirectPort, Private: o.Private,
+	}
+}
+
+// Logins is where the user's logins to MCP servers are kept. A place where
+// this project's tools could read them is an error.
+func (p *Project) Logins(cfg *config.Config) (*oauth.Store, error) {
+	dir, err := oauth.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return oauth.Open(dir, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...)
+}
+
+// usableLogins is Logins, nil where they cannot be kept: toolhost mcp login
+// says why.
+func (p *Project) usableLogins(cfg *config.Config) *oauth.Store {
+	store, _ := p.Logins(cfg)
+	return store
+}
+
+// LoginFiles are the files whose change means a login or its end.
+func (p *Project) LoginFiles() (files []string) {
+	cfg := p.Config()
+	store := p.usableLogins(cfg)
+	for _, s := range cfg.Servers {
+		if s.URL != "" && store != nil {
+			files = append(files, store.File(s.URL, oauthConfig(s.OAuth)))
+		}
+	}
+	return files
+}
+
+// LoadServers connects to the MCP servers whose tools are not known yet and
+// takes those tools over. It returns when each is connected or has failed, or
+// when wait is over; the connecting goes on then, see FollowServers. It reports
+// whether there was such a server.
+func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	upstream := p.Servers()
+	if upstream == nil || !upstream.Load(waiting) {
+		return false
+	}
+	p.regather(ctx)
+	return true
+}
+
+// confineUpstream is how the processes of MCP servers are confined: as other
+// children, with what the server's block grants. No image holds a server.
+func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error, denied func(mcpclient.Spec, string) string) {
+	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
+	if settings.Level == sandbox.Docker {
+		settings.Level = sandbox.Auto
+	}
+	policyFor := func(access argv.Access) sandbox.Policy { return granting(settings, access).Policy(root, trees...) }
+	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
+		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
+		if err := errors.Join(verified(cfg, access), cfg.VerifyFiles(root, spec.Command)); err != nil {
+			return err
+		}
+		return policyFor(access).Confine(cmd)
+	}
+	denied = func(spec mcpclient.Spec, printed string) string {
+		block := fmt.Sprintf("mcp %q of agent.hcl", spec.Name)
+		return policyFor(argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}).Denied(block, printed)
+	}
+	return prepare, denied
+}
+
+// LoadFor connects to the MCP servers whose tools are not known when the tool
+// that is wanted is nowhere else, or is left out because of what was known.
+func (p *Project) LoadFor(ctx context.Context, name string) {
+	upstream := p.Servers()
+	_, err := p.Host.Catalog().Lookup(name)
+	missing := errors.Is(err, &tool.Error{Code: tool.NotFound}) || errors.Is(err, &tool.Error{Code: tool.NeedsConfirmation})
+	if upstream == nil || !missing {
+		return
+	}
+	if upstream.Load(ctx) {
+		p.regather(ctx)
+	}
+}
+
+// TakeOver asks the sources for their tools again, for whoever has had servers
+// connected.
+func (p *Project) TakeOver(ctx context.Context) { p.regather(ctx) }
+
+// regather asks the sources for their tools again.
+func (p *Project) regather(ctx context.Context) {
+	p.swapping.Lock()
+	defer p.swapping.Unlock()
+	now := p.current()
+	if err := p.Host.Reload(ctx, now.sources, now.toolset); err != nil {
+		p.options.Logger.ErrorContext(ctx, "the changed tools of an MCP server are not used", "error", err)
+	}
+	p.keepPins()
+	for _, left := range p.Host.Catalog().LeftOut() {
+		p.options.Logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
+	}
+}
+
+// FollowServers takes over what MCP servers change in their tools, until ctx
+// ends. It calls changed after each time.
+func (p *Project) FollowServers(ctx context.Context, changed func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.upstream:
+			p.regather(ctx)
+			changed()
+		}
+	}
+}
+
+// IsServer reports whether a source of tools is an MCP server.
+func (p *Project) IsServer(source string) bool {
+	upstream := p.Servers()
+	return upstream != nil && slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
+}

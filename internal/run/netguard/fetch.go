@@ -1,0 +1,206 @@
+package netguard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/netguard/webtext"
+)
+
+// Request is one fetch.
+type Request struct {
+	// URL is what to fetch: http or https, without credentials.
+	URL string
+	// Method is the HTTP method; GET.
+	Method string
+	// Header holds further headers. Accept-Encoding is ignored: the client
+	// decompresses by itself.
+	Header http.Header
+	// Body is sent along.
+	Body []byte
+	// MaxBytes bounds the body after decompression; the client's when 0.
+	MaxBytes int64
+	// Truncate cuts a body that is larger than that, where it would be a
+	// too_large error.
+	Truncate bool
+	// Timeout bounds the whole fetch; the client's when 0.
+	Timeout time.Duration
+	// Check looks at the status and the headers before the body is read. Its
+	// error ends the fetch and is returned unchanged. Nil accepts all.
+	Check func(*Response) error
+}
+
+// Response is what a server answered.
+type Response struct {
+	// URL is where the answer came from, after redirects.
+	URL string
+	// Redirects are the statuses of the redirects that were followed.
+	Redirects  []int
+	StatusCode int
+	Header     http.Header
+	// Length is the size of the body that the server announced, -1 when it
+	// announced none or compressed it.
+	Length int64
+	// Body is the decompressed body.
+	Body []byte
+	// Truncated is true when Body is only the beginning.
+	Truncated bool
+}
+
+// MediaType is the media type without parameters, in lower case. Where the
+// server gave none it is what the body looks like.
+func (r *Response) MediaType() string {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		header = http.DetectContentType(r.Body)
+	}
+	mediaType, _, err := mime.ParseMediaType(header)
+	if err != nil && mediaType == "" {
+		mediaType, _, _ = strings.Cut(header, ";")
+		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+	}
+	return mediaType
+}
+
+// Text is the body as UTF-8, decoded by the charset that the headers, a byte
+// order mark or the document itself names. Bytes that are not valid in it
+// become U+FFFD. It may be up to three times as large as Body.
+func (r *Response) Text() string {
+	text, _ := webtext.Decode(r.Body, r.Header.Get("Content-Type"))
+	if r.Truncated {
+		text = strings.TrimSuffix(text, string(utf8.RuneError))
+	}
+	return text
+}
+
+// The reasons for which a fetch ends its own context.
+var (
+	errTimeout = errors.New("the fetch took too long")
+	errIdle    = errors.New("the server fell silent")
+)
+
+// Fetch sends the request, follows redirects and reads the body. An answer of
+// any status is a response; it is no answer that is an error: invalid_argument
+// (the URL), blocked (the address, port or redirect), timeout, cancelled,
+// too_large, unsupported (a compression that was not asked for) or unavailable
+// (with the reason in the detail "reason").
+func (c *Client) Fetch(ctx context.Context, request Request) (*Response, error) {
+	target, err := c.parseTarget(request.URL)
+	if err != nil {
+		return nil, err
+	}
+	limit := request.Timeout
+	orElse(&limit, c.opts.Timeout)
+	ctx, cancelTimeout := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancelTimeout()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	req, err := c.newRequest(ctx, target.String(), request)
+	if err != nil {
+		return nil, badURL(request.URL, "no request can be made of it")
+	}
+	response, err := c.exchange(req, request, cancel)
+	if err != nil {
+		return nil, explain(ctx, target.Host, limit, err)
+	}
+	return response, nil
+}
+
+func (c *Client) newRequest(ctx context.Context, target string, request Request) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, request.Method, target, bytes.NewReader(request.Body))
+	if err != nil {
+		return nil, err
+	}
+	if request.Header != nil {
+		req.Header = request.Header.Clone()
+	}
+	req.Header.Del("Accept-Encoding")
+	req.Header.Del("Host")
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", c.opts.UserAgent)
+	}
+	return req, nil
+}
+
+func (c *Client) exchange(req *http.Request, request Request, cancel context.CancelCauseFunc) (*Response, error) {
+	answer, err := c.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	response := &Response{
+		URL:        answer.Request.URL.String(),
+		Redirects:  redirects(answer.Request),
+		StatusCode: answer.StatusCode,
+		Header:     answer.Header,
+		Length:     answer.ContentLength,
+	}
+	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, tool.Errorf(tool.Unsupported, "%s answers with the encoding %q, which was not asked for", req.URL.Host, encoding).
+			Suggest("Fetch another page.")
+	}
+	if request.Check != nil {
+		if err := request.Check(response); err != nil {
+			return nil, refusal{err}
+		}
+	}
+	return response, c.readBody(response, answer.Body, request, cancel)
+}
+
+// redirects gives the statuses of the answers that led to req.
+func redirects(req *http.Request) []int {
+	var statuses []int
+	for req.Response != nil {
+		statuses = append([]int{req.Response.StatusCode}, statuses...)
+		req = req.Response.Request
+	}
+	return statuses
+}
+
+func (c *Client) readBody(response *Response, body io.Reader, request Request, cancel context.CancelCauseFunc) error {
+	limit := request.MaxBytes
+	if limit <= 0 {
+		limit = c.opts.MaxBytes
+	}
+	if response.Length > limit && !request.Truncate && request.Method != http.MethodHead {
+		return tooLarge(response, limit)
+	}
+	watch := time.AfterFunc(c.opts.IdleTimeout, func() { cancel(errIdle) })
+	defer watch.Stop()
+	data, err := io.ReadAll(io.LimitReader(&watched{body, watch, c.opts.IdleTimeout}, limit+1))
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) > limit {
+		if !request.Truncate {
+			return tooLarge(response, limit)
+		}
+		data, response.Truncated = data[:limit], true
+	}
+	response.Body = data
+	return nil
+}
+
+// watched puts the alarm off whenever something was read.
+type watched struct {
+	r     io.Reader
+	watch *time.Timer
+	idle  time.Duration
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if n > 0 {
+		w.watch.Reset(w.idle)
+	}
+	return n, err
+}

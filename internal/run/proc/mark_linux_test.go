@@ -1,0 +1,40 @@
+package proc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/testproc"
+)
+
+func TestKillMarked(t *testing.T) {
+	testneed.Program(t, "setsid")
+	start := func(entry, script string) *exec.Cmd {
+		ready := filepath.Join(t.TempDir(), "ready")
+		cmd := exec.Command("/bin/sh", "-c", script)
+		cmd.Env = append(os.Environ(), entry, "READY="+ready)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		require.Eventually(t, func() bool { _, err := os.Stat(ready); return err == nil }, time.Minute, time.Millisecond)
+		return cmd
+	}
+	marked := start("MARK=one", `trap "" TERM; setsid sh -c 'touch "$READY"; sleep 4720001' & sleep 4720001`)
+	others := []*exec.Cmd{
+		start("MARK=oneandmore", `touch "$READY"; exec sleep 4720002`),
+		start("NOMARK=one", `touch "$READY"; exec sleep 4720003`),
+	}
+	proc.KillMarked("MARK=one")
+	assert.Error(t, marked.Wait())
+	assert.Empty(t, testproc.Running(t, "sleep 4720001"), "not even in a session of its own")
+	for _, cmd := range others {
+		assert.True(t, testproc.Alive(cmd.Process.Pid))
+	}
+}

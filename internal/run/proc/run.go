@@ -1,0 +1,331 @@
+package proc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/redact"
+)
+
+// markName is the environment variable by which a run's processes are found.
+const markName = "TOOLHOST_CALL"
+
+const (
+	// pipeDelay is how long other processes may hold the output open after
+	// the command itself has ended.
+	pipeDelay = 500 * time.Millisecond
+	// killPatience bounds the search for processes that fork faster than
+	// they are killed.
+	killPatience = 2 * time.Second
+)
+
+// run is a Command on its way.
+type run struct {
+	Command
+	cmd            *exec.Cmd
+	mark           string
+	started        time.Time
+	stdout, stderr *capture
+	readers        sync.WaitGroup
+	drained        chan struct{} // closed when both streams have ended
+	pipes          []*os.File    // our ends, closed at the end
+	status         *statusPipe
+	handed         []*os.File // what Prepare gave the process, closed when it has that
+	stopper        stopper
+	kin            map[int]bool // numbers of processes known to be the run's
+}
+
+func newRun(c Command) *run {
+	if c.Grace <= 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Cap <= 0 {
+		c.Cap = DefaultCap
+	}
+	if c.SpillLimit <= 0 {
+		c.SpillLimit = DefaultSpillLimit
+	}
+	r := &run{Command: c, mark: markName + "=" + rand.Text(), drained: make(chan struct{})}
+	r.stdout, r.stderr = r.capture("stdout"), r.capture("stderr")
+	return r
+}
+
+func (r *run) capture(stream string) *capture {
+	c := &capture{limit: r.Cap, veil: redact.NewStream(r.Secrets)}
+	if r.SpillDir != "" {
+		name := stream + ".txt"
+		if r.SpillName != "" {
+			name = r.SpillName + "_" + name
+		}
+		c.spill = spill{root: r.SpillRoot, path: filepath.Join(r.SpillDir, name), limit: r.SpillLimit}
+	}
+	if r.OnLine != nil {
+		c.onLine = func(line string) { r.OnLine(stream, line) }
+	}
+	if r.OnOutput != nil {
+		c.onOutput = func(p []byte) { r.OnOutput(stream, p) }
+	}
+	return c
+}
+
+func (r *run) start() error { return r.startWith(r.plumb) }
+
+// startWith starts the command with the streams that plumb connects.
+func (r *run) startWith(plumb func() ([]*os.File, error)) error {
+	err := r.build()
+	defer func() { closeAll(r.handed) }()
+	if err != nil {
+		return err
+	}
+	theirs, err := plumb()
+	defer closeAll(theirs)
+	if err != nil {
+		return startError(r.cmd, r.Argv[0], err)
+	}
+	r.started = time.Now()
+	if err := startRetrying(r.cmd); err != nil {
+		return startError(r.cmd, r.Argv[0], err)
+	}
+	if r.OnStart != nil {
+		r.OnStart(r.cmd.Process.Pid)
+	}
+	return nil
+}
+
+// build makes the exec.Cmd, with its confinement but without its streams.
+func (r *run) build() error {
+	path, err := program(r.Argv, r.Dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.Argv, hasNUL) || slices.ContainsFunc(r.Env, hasNUL) {
+		return tool.Errorf(tool.InvalidArgument, "an argument or variable for %s contains a NUL byte, which no program can be given", r.Argv[0]).
+			Suggest("Give it without.")
+	}
+	r.cmd = &exec.Cmd{
+		Path: path, Args: append([]string{}, r.Argv...), Dir: r.Dir,
+		Env: append(append([]string{}, r.Env...), r.mark), ExtraFiles: append([]*os.File{}, r.ExtraFiles...),
+	}
+	if r.Name != "" {
+		r.cmd.Args[0] = r.Name
+	}
+	ownGroup(r.cmd)
+	if r.Prepare == nil {
+		return nil
+	}
+	return r.prepare()
+}
+
+func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+
+// prepare has the command changed. A launcher in front of it gets a pipe to
+// report to.
+func (r *run) prepare() error {
+	path, own := r.cmd.Path, len(r.cmd.ExtraFiles)
+	status, theirs, err := offerStatusPipe(r.cmd)
+	if err != nil {
+		return err
+	}
+	r.status, r.handed = status, []*os.File{theirs}
+	err = r.Prepare(r.cmd)
+	r.handed = slices.Clone(r.cmd.ExtraFiles[own:])
+	if err == nil && r.cmd.Path == path {
+		r.status.close()
+		r.status = nil
+		r.cmd.ExtraFiles = slices.Delete(r.cmd.ExtraFiles, own, own+1)
+		r.cmd.Env = slices.DeleteFunc(r.cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, StatusEnv+"=") })
+	}
+	return err
+}
+
+// plumb connects the streams. It gives the ends that belong to the process.
+func (r *run) plumb() (theirs []*os.File, err error) {
+	read := func(to *capture) (*os.File, error) {
+		ours, other, err := os.Pipe()
+		if err == nil {
+			theirs, r.pipes = append(theirs, other), append(r.pipes, ours)
+			r.readers.Go(func() { to.readFrom(ours) })
+		}
+		return other, err
+	}
+	stdout := r.Stdout
+	if stdout == nil {
+		if stdout, err = read(r.stdout); err != nil {
+			return theirs, err
+		}
+	}
+	stderr, err := read(r.stderr)
+	if err != nil {
+		return theirs, err
+	}
+	r.cmd.Stdout, r.cmd.Stderr = stdout, stderr
+	go func() { r.readers.Wait(); close(r.drained) }()
+	if r.Stdin == nil {
+		return theirs, nil
+	}
+	other, ours, err := os.Pipe()
+	if err != nil {
+		return theirs, err
+	}
+	theirs, r.pipes = append(theirs, other), append(r.pipes, ours)
+	r.cmd.Stdin = other
+	go func() {
+		_, _ = ours.Write(r.Stdin)
+		_ = ours.Close()
+	}()
+	return theirs, nil
+}
+
+// wait waits for the end, or brings it about.
+func (r *run) wait(ctx context.Context) (*Result, error) {
+	r.stopper.arm(ctx, r)
+	waitExit(r.cmd)
+	r.stopper.disarm()
+	r.status.read()
+	r.settle()
+	r.reap()
+	if err := r.status.failure(); err != nil {
+		return nil, err
+	}
+	result := &Result{Duration: time.Since(r.started)}
+	result.TimedOut, result.Cancelled = r.stopper.reason()
+	result.ExitCode, result.Signal = exitStatus(r.cmd.ProcessState)
+	if signal := r.status.signal(); signal != 0 {
+		result.Signal = signal.String()
+	}
+	result.Stdout, result.Stderr = r.stdout.output(), r.stderr.output()
+	return result, nil
+}
+
+// settle waits for the end of what the command has left behind, and ends it
+// when it does not end by itself. The command has ended but is not yet reaped,
+// so that its group's number cannot have been given to anybody else.
+func (r *run) settle() {
+	deadline, stopped := r.stopper.deadline()
+	if !stopped {
+		r.awaitDrain(pipeDelay)
+		if r.status.clean() || !r.signalLeft(sigTerm) {
+			return
+		}
+		deadline = time.Now().Add(r.Grace)
+	}
+	for pause := time.Millisecond; time.Now().Before(deadline) && r.anyLeft(); pause = min(2*pause, 50*time.Millisecond) {
+		time.Sleep(pause)
+	}
+	r.killLeft()
+}
+
+// killLeft ends everything that is left, looking again until nothing is found,
+// because a process may fork while it is looked for.
+func (r *run) killLeft() {
+	killGroup(r.cmd.Process)
+	for end := time.Now().Add(killPatience); r.signalLeft(sigKill) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	r.awaitDrain(pipeDelay)
+}
+
+func (r *run) awaitDrain(patience time.Duration) {
+	select {
+	case <-r.drained:
+		return
+	default:
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-r.drained:
+	case <-timer.C:
+	}
+}
+
+// reap collects the command's exit status and ends the reading of its output.
+func (r *run) reap() {
+	_ = r.cmd.Wait()
+	for _, pipe := range r.pipes {
+		_ = pipe.Close()
+	}
+	<-r.drained
+}
+
+func (r *run) close() {
+	closeAll(r.pipes)
+	r.status.close()
+	r.stdout.close()
+	r.stderr.close()
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
+}
+
+// stopper ends a run whose time is up or that is cancelled.
+type stopper struct {
+	mu        sync.Mutex
+	over      bool
+	timedOut  bool
+	cancelled bool
+	end       time.Time
+	disarms   []func() bool
+}
+
+func (s *stopper) arm(ctx context.Context, r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.disarms = append(s.disarms, context.AfterFunc(ctx, func() {
+		s.stop(r, errors.Is(ctx.Err(), context.DeadlineExceeded))
+	}))
+	if r.Timeout > 0 {
+		s.disarms = append(s.disarms, time.AfterFunc(r.Timeout, func() { s.stop(r, true) }).Stop)
+	}
+}
+
+// stop asks everything to end, and makes it end after the grace period.
+func (s *stopper) stop(r *run, timedOut bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || s.timedOut || s.cancelled {
+		return
+	}
+	s.timedOut, s.cancelled = timedOut, !timedOut
+	s.end = time.Now().Add(r.Grace)
+	r.anyLeft() // Takes down who is kin, before parents end.
+	terminateGroup(r.cmd.Process)
+	r.signalLeft(sigTerm)
+	s.disarms = append(s.disarms, time.AfterFunc(r.Grace, func() { s.kill(r) }).Stop)
+}
+
+func (s *stopper) kill(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		killGroup(r.cmd.Process)
+	}
+}
+
+// disarm is called when the command has ended: its process number must not be
+// used any more by a timer.
+func (s *stopper) disarm() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	for _, stop := range s.disarms {
+		stop()
+	}
+}
+
+func (s *stopper) reason() (timedOut, cancelled bool) { return s.timedOut, s.cancelled }
+
+// deadline tells whether the run was stopped, and when its grace ends.
+func (s *stopper) deadline() (time.Time, bool) { return s.end, s.timedOut || s.cancelled }

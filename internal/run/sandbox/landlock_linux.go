@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
+)
+
+// devicesOpen are the devices that every process may use.
+var devicesOpen = [...]string{
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts",
+}
+
+// landlock plans level landlock. Landlock can only grant, and grants reach all
+// the way down; so what leaves secrets out is granted piece by piece. That
+// makes many rules, which are kept for the next command.
+func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
+	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
+	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets, Guard: p.Workspace != "" && !p.Untouched}
+	ruleset, writable, err := p.ruleset(plan, g)
+	if err != nil {
+		return err
+	}
+	plan.Ruleset = addFile(cmd, ruleset)
+	socket, err := launch.Supervise(writable, devicesOpen[:], p.guard(g))
+	if err != nil {
+		return err
+	}
+	plan.Supervisor = addFile(cmd, socket)
+	return nil
+}
+
+// addFile hands a file to the launcher and gives the descriptor it has there.
+func addFile(cmd *exec.Cmd, file *os.File) (fd int) {
+	cmd.ExtraFiles = append(cmd.ExtraFiles, file)
+	return 2 + len(cmd.ExtraFiles)
+}
+
+// ruleset makes the ruleset, or copies the one that was kept, and gives what
+// may be written by it.
+func (p *Policy) ruleset(plan *launch.Plan, g grants) (ruleset *os.File, writable []string, err error) {
+	key := rulesetKey(plan, g)
+	if ruleset, writable, err = p.prepared.ruleset(key); ruleset != nil || err != nil {
+		return ruleset, writable, err
+	}
+	p.landlockRules(plan, g)
+	fd, err := plan.NewRuleset()
+	if err != nil {
+		return nil, nil, err
+	}
+	ruleset = os.NewFile(uintptr(fd), "landlock ruleset")
+	p.prepared.keepRuleset(key, ruleset, plan.Write)
+	return ruleset, plan.Write, nil
+}
+
+// rulesetKey tells rulesets apart. Rules are for files as they are, and not
+// for their names, so that one for a directory that was made anew is another.
+func rulesetKey(plan *launch.Plan, g grants) string {
+	var b strings.Builder
+	for _, paths := range [][]string{{plan.Dir, plan.Path}, g.writable, g.readOnly} {
+		for _, path := range paths {
+			var stat syscall.Stat_t
+			_ = syscall.Stat(path, &stat)
+			fmt.Fprintf(&b, "%s\x00%d:%d\x00", path, stat.Dev, stat.Ino)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
+	hidden := append(existing(append([]string{"/dev", "/run", "/var/run"}, temporary[:]...)), g.secrets...)
+	visible := slices.Clone(g.readOnly)
+	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
+		visible = append(visible, plan.Dir)
+	}
+	plan.List = true
+	plan.Read = except("/", hidden)
+	for _, path := range visible {
+		plan.Read = append(plan.Read, except(path, below(hidden, path))...)
+	}
+	plan.Read = append(plan.Read, existing(append(homeFiles(homeDirectory()), plan.Path, "/etc/resolv.conf"))...)
+	for _, path := range g.writable {
+		plan.Write = append(plan.Write, except(path, below(hidden, path))...)
+	}
+	plan.Device = devicesOpen[:]
+}
+
+// below picks those of paths that lie below dir.
+func below(paths []string, dir string) (found []string) {
+	for _, path := range paths {
+		if path != dir && within(path, dir) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// except lists what makes up dir without hidden. Symlinks need no mention: it
+// counts where they lead.
+func except(dir string, hidden []string) []string {
+	switch {
+	case slices.Contains(hidden, dir):
+		return nil
+	case !anyWithin(hidden, dir):
+		return []string{dir}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, entry := range entries {
+		if entry.Type()&os.ModeSymlink == 0 {
+			paths = append(paths, except(filepath.Join(dir, entry.Name()), hidden)...)
+		}
+	}
+	return paths
+}

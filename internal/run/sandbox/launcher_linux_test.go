@@ -1,0 +1,172 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(files)
+}
+
+// What a command needs of the host ends with it, however it ends.
+func TestHostKeepsNothingOfACommand(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}.Prepared()
+		scripts := []string{"true", "touch a && chmod 600 a", "kill -9 $$", "sleep 4729 &"}
+		round := func() {
+			for _, script := range scripts {
+				sh(t, policy, script)
+			}
+			_, err := proc.Run(t.Context(), command(policy, "/no/such/program"))
+			assert.Error(t, err)
+			long := command(policy, "/bin/true", strings.Repeat("x", 200_000))
+			_, err = proc.Run(t.Context(), long)
+			assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
+		}
+		round()
+		files, goroutines := openFiles(t), runtime.NumGoroutine()
+		for range 5 {
+			round()
+		}
+		more := func() bool { return openFiles(t) > files || runtime.NumGoroutine() > goroutines }
+		for end := time.Now().Add(10 * time.Second); more() && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		assert.LessOrEqual(t, openFiles(t), files)
+		assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+		gone(t, "sleep\x004729")
+	})
+}
+
+// The rulesets that are kept for the next command are closed in time, though
+// no further command comes and nothing collects garbage.
+func TestKeptRulesetsAreClosed(t *testing.T) {
+	need(t, sandbox.Landlock)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	rulesets := func() (n int) {
+		files, err := filepath.Glob("/proc/self/fd/*")
+		require.NoError(t, err)
+		for _, file := range files {
+			if to, _ := os.Readlink(file); to == "anon_inode:[landlock-ruleset]" {
+				n++
+			}
+		}
+		return n
+	}
+	closed := func() bool { return rulesets() == 0 }
+	require.Eventually(t, closed, time.Minute, 50*time.Millisecond, "those of other tests")
+	policy := sandbox.Policy{Level: sandbox.Landlock, Workspace: t.TempDir()}.Prepared()
+	sh(t, policy, "true")
+	require.Eventually(t, closed, time.Minute, 50*time.Millisecond)
+	assert.Equal(t, "again\n", sh(t, policy, "echo again").Stdout.String())
+}
+
+// Each command has a supervisor of its own in the host.
+func TestSupervisedAtOnce(t *testing.T) {
+	need(t, sandbox.Landlock)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			policy := sandbox.Policy{Level: sandbox.Landlock, Workspace: t.TempDir()}
+			r, err := proc.Run(context.Background(), command(policy, "/bin/sh", "-c",
+				`touch a; for m in 600 640 644 700; do chmod $m a && stat -c %a a; done; touch -d @1 a; stat -c %Y a; chmod 777 /bin/sh || echo refused`))
+			assert.NoError(t, err)
+			assert.Equal(t, "600\n640\n644\n700\n1\nrefused\n", r.Stdout.String(), r.Stderr.String())
+		})
+	}
+	wg.Wait()
+}
+
+// Killed launchers take everything with them, at level landlock by the hand of
+// the host.
+// Go's runtime sends signals to threads. One that reaches a supervisor while it
+// opens a file for a program must not make the program take another for it.
+func TestSupervisedAmongSignals(t *testing.T) {
+	need(t, sandbox.Landlock)
+	ws := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	defer stop()
+	sending.Go(func() {
+		for ctx.Err() == nil {
+			threads, _ := os.ReadDir("/proc/self/task")
+			for _, thread := range threads {
+				if id, err := strconv.Atoi(thread.Name()); err == nil {
+					_ = unix.Tgkill(os.Getpid(), id, unix.SIGURG)
+				}
+			}
+		}
+	})
+	r := sh(t, sandbox.Policy{Level: sandbox.Landlock, Workspace: ws},
+		`i=0; while [ $i -lt 3000 ]; do echo $i > f && read got < f && [ "$got" = $i ] || { echo "file $i: $got"; exit 1; }; i=$((i + 1)); done; echo ok`)
+	assert.Equal(t, "ok\n", r.Stdout.String(), r.Stderr.String())
+}
+
+func TestKilledLauncher(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", `echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)
+		launcher := make(chan int, 1)
+		c.OnStart = func(pid int) { launcher <- pid }
+		c.OnLine = func(string, string) { assert.NoError(t, syscall.Kill(<-launcher, syscall.SIGKILL)) }
+		r := run(t, c)
+		assert.Equal(t, 137, r.ExitCode)
+		assert.Equal(t, "killed", r.Signal)
+		gone(t, "sleep\x004731")
+	})
+}
+
+// Processes that outlive the program by a moment end by themselves; others are
+// ended.
+func TestWhatIsLeftBehind(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}
+		r := sh(t, policy, `for i in 1 2 3; do (exec env -i setsid sh -c 'sleep 0.1; echo done >> f') >&- 2>&- & done; exit 4`)
+		assert.Equal(t, 4, r.ExitCode)
+		assert.Equal(t, "done\ndone\ndone\n", sh(t, policy, "cat f").Stdout.String())
+
+		many := `for i in $(seq ` + strconv.Itoa(20) + `); do (exec env -i setsid sh -c 'sleep 4733 & sleep 4733') >&- 2>&- & done; exit 5`
+		assert.Equal(t, 5, sh(t, policy, many).ExitCode)
+		gone(t, "sleep\x004733")
+	})
+}
+
+// Whoever lists processes sees what a launcher is for.
+func TestLauncherShowsItsCommand(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level sandbox.Level) {
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line", "shown")
+		p, err := proc.Open(t.Context(), c)
+		require.NoError(t, err)
+		defer p.Stop()
+		_, err = p.Stdout.Read(make([]byte, 16))
+		require.NoError(t, err)
+		dir := "/proc/" + strconv.Itoa(p.PID())
+		line, err := os.ReadFile(dir + "/cmdline")
+		require.NoError(t, err)
+		assert.Equal(t, "toolhost-launch\x00/bin/sh\x00-c\x00echo begun; read line\x00shown\x00", string(line))
+		name, err := os.ReadFile(dir + "/comm")
+		require.NoError(t, err)
+		assert.Equal(t, "toolhost-launch\n", string(name))
+	})
+}

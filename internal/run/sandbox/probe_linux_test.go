@@ -1,0 +1,254 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
+)
+
+// matrix is what the probe printed: by level and act, "allowed", "denied WHY"
+// or "absent".
+type matrix map[sandbox.Level]map[string]string
+
+// TestProbe runs the probe at every level, as the user of the test and, where
+// that is root, as an ordinary user too, and compares with the promise.
+func TestProbe(t *testing.T) {
+	report := sandbox.Detect(t.Context())
+	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full, sandbox.Landlock: report.Landlock} {
+		if !verdict.Works {
+			testneed.Missing(t, "sandbox level "+string(level)+" does not work here: "+verdict.Reason)
+		}
+	}
+	base := probeBase(t)
+	users := map[string]int{"the test's user": os.Geteuid()}
+	if testneed.Superuser() {
+		users = map[string]int{"root": 0, "nobody": 65534}
+	}
+	for name, uid := range users {
+		t.Run(name, func(t *testing.T) {
+			compare(t, probeAs(t, base, uid), uid == 0)
+		})
+	}
+}
+
+func compare(t *testing.T, m matrix, root bool) {
+	promises := sandbox.Promises()
+	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
+		assert.Len(t, m[level], len(promises), "the probe tries what is promised, at level %s", level)
+	}
+	for _, act := range promises {
+		t.Logf("%-22s off: %-9s landlock: %-9s full: %s", act.Name, first(m[sandbox.Off][act.Name]),
+			first(m[sandbox.Landlock][act.Name]), first(m[sandbox.Full][act.Name]))
+		for level, want := range map[sandbox.Level]sandbox.Outcome{sandbox.Full: act.Full, sandbox.Landlock: act.Landlock} {
+			if got := m[level][act.Name]; got != "absent" {
+				assert.Equal(t, string(want), first(got), "%s at level %s: %s", act.Name, level, got)
+			}
+		}
+		// The positive control: unconfined, the same act succeeds.
+		if act.Unconfined == sandbox.Anyone || root && act.Unconfined == sandbox.RootUser {
+			got := m[sandbox.Off][act.Name]
+			assert.Contains(t, []string{"allowed", "absent"}, first(got), "%s at level off: %s", act.Name, got)
+		}
+	}
+}
+
+func first(line string) string {
+	word, _, _ := strings.Cut(line, " ")
+	return word
+}
+
+// probeBase makes a directory outside the places that a sandbox hides.
+func probeBase(t *testing.T) string {
+	t.Helper()
+	base := testneed.VisibleDir(t)
+	build := exec.Command("go", "build", "-o", filepath.Join(base, "probe"), "./testdata/probe")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(base, "host"), self, 0o755))
+	return base
+}
+
+// probeAs runs this test binary as the host of another user.
+func probeAs(t *testing.T, base string, uid int) matrix {
+	t.Helper()
+	dir := filepath.Join(base, fmt.Sprint("user-", uid))
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.Chown(dir, uid, uid))
+	host := exec.Command(filepath.Join(base, "host"), "-test.run=^TestProbeHost$", "-test.v")
+	host.Dir = dir
+	host.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "PROBE_BASE=" + base,
+		"TOOLHOST_MUTATION=" + os.Getenv("TOOLHOST_MUTATION"), // see internal/mutate
+	}
+	if uid != os.Geteuid() {
+		host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	}
+	out, err := host.CombinedOutput()
+	require.NoError(t, err, string(out))
+	data, err := os.ReadFile(filepath.Join(dir, "matrix.json"))
+	require.NoError(t, err)
+	var m matrix
+	require.NoError(t, json.Unmarshal(data, &m))
+	return m
+}
+
+// TestProbeHost is no test by itself: TestProbe runs it in another process.
+func TestProbeHost(t *testing.T) {
+	base := os.Getenv("PROBE_BASE")
+	if base == "" {
+		t.Skip("TestProbe runs this as another user")
+	}
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "home"), 0o700))
+	m := make(matrix)
+	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
+		m[level] = probe(t, filepath.Join(base, "probe"), newScene(t, filepath.Join(dir, string(level))), level)
+	}
+	data, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "matrix.json"), data, 0o600))
+}
+
+func probe(t *testing.T, program string, s scene, level sandbox.Level) map[string]string {
+	argument, err := json.Marshal(s)
+	require.NoError(t, err)
+	policy := sandbox.Policy{
+		Level: level, Workspace: s.Workspace, ReadOnly: []string{s.Protected}, MaskSecrets: []string{s.Masked},
+	}
+	r, err := proc.Run(t.Context(), proc.Command{
+		Argv: []string{program, string(argument)}, Dir: s.Workspace, Timeout: time.Minute,
+		Env: proc.Environ(map[string]string{"PROBE_CONTROL": map[bool]string{true: "1"}[level == sandbox.Off]}),
+		Prepare: func(cmd *exec.Cmd) error {
+			got, err := sandbox.Apply(cmd, policy)
+			assert.Equal(t, level, got)
+			return err
+		},
+	})
+	require.NoError(t, err)
+	require.Zero(t, r.ExitCode, r.Stderr.String())
+	lines := make(map[string]string)
+	for line := range strings.Lines(r.Stdout.String()) {
+		name, outcome, _ := strings.Cut(strings.TrimSpace(line), " ")
+		lines[name] = outcome
+	}
+	lines["outlive"] = map[bool]string{true: "allowed", false: "denied"}[killHidden(t)]
+	return lines
+}
+
+// killHidden reports whether the process that hid from its kin is alive.
+func killHidden(t *testing.T) (found bool) {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, file := range files {
+		if data, _ := os.ReadFile(file); string(data) == "sleep\x0047110815\x00" {
+			var pid int
+			_, err := fmt.Sscanf(file, "/proc/%d/cmdline", &pid)
+			require.NoError(t, err)
+			found = syscall.Kill(pid, syscall.SIGKILL) == nil || found
+		}
+	}
+	return found
+}
+
+// scene is the probe's Scene.
+type scene struct {
+	Workspace, Outside string
+	Secret, Masked     string
+	HostTmp            string
+	Protected          string
+	Pid                int
+	SharedMemory       int
+	TCP4, TCP6, UDP    string
+	Unix, Abstract     string
+}
+
+func newScene(t *testing.T, dir string) scene {
+	home := os.Getenv("HOME")
+	s := scene{
+		Workspace: filepath.Join(dir, "workspace"), Outside: filepath.Join(dir, "outside"),
+		Secret: filepath.Join(home, ".ssh", "id_ed25519"), Masked: filepath.Join(dir, "masked"),
+		Protected: filepath.Join(dir, "workspace", "config", "hooks"), Abstract: "toolhost-probe-" + filepath.Base(dir) + fmt.Sprint(os.Getpid()),
+	}
+	for _, d := range []string{s.Outside, s.Protected, filepath.Dir(s.Secret), filepath.Join(s.Outside, "rmdir")} {
+		require.NoError(t, os.MkdirAll(d, 0o700))
+	}
+	for _, name := range []string{
+		"write", "append", "truncate", "unlink", "rename", "move", "link", "by-symlink", "chmod", "chown", "utimes", "setxattr",
+		"fchmod", "flags", "lease", "proc-fd", "futimens", "chmod-symlink", "chmod-race",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(s.Outside, name), []byte("canary"), 0o644))
+	}
+	require.NoError(t, os.Symlink(filepath.Join(s.Outside, "by-symlink"), filepath.Join(s.Workspace, "way-out")))
+	require.NoError(t, unix.Mkfifo(filepath.Join(s.Outside, "fifo"), 0o644))
+	for _, name := range []string{s.Secret, s.Masked, filepath.Join(s.Protected, "file")} {
+		require.NoError(t, os.WriteFile(name, []byte("secret"), 0o600))
+	}
+	tmp, err := os.CreateTemp("/tmp", "toolhost-probe-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.Remove(tmp.Name()) })
+	s.HostTmp = tmp.Name()
+	s.neighbours(t, dir)
+	return s
+}
+
+// neighbours are a process, shared memory and servers outside.
+func (s *scene) neighbours(t *testing.T, dir string) {
+	canary := exec.Command("/bin/sleep", "120")
+	canary.Env = []string{"SECRET=planted"}
+	require.NoError(t, canary.Start())
+	t.Cleanup(func() { _ = canary.Process.Kill(); _ = canary.Wait() })
+	s.Pid = canary.Process.Pid
+	var err error
+	s.SharedMemory, err = unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(s.SharedMemory, unix.IPC_RMID, nil) })
+	s.Unix = filepath.Join(dir, "socket")
+	s.TCP4 = listen(t, "tcp", "127.0.0.1:0")
+	s.TCP6 = listen(t, "tcp", "[::1]:0")
+	listen(t, "unix", s.Unix)
+	listen(t, "unix", "@"+s.Abstract)
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = packets.Close() })
+	s.UDP = packets.LocalAddr().String()
+	go func() {
+		buf := make([]byte, 16)
+		for {
+			n, from, err := packets.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			_, _ = packets.WriteTo(buf[:n], from)
+		}
+	}()
+}
+
+// listen gives the address, or nothing when the machine has no such network.
+func listen(t *testing.T, network, address string) string {
+	listener, err := net.Listen(network, address)
+	if err != nil && strings.Contains(address, "::1") {
+		return ""
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String()
+}

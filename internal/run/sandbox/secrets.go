@@ -1,0 +1,191 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/internal/files/realpath"
+)
+
+// secretsInHome are files and directories that hold keys, tokens, passwords
+// or histories.
+var secretsInHome = [...]string{
+	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
+	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
+	".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".local/state", ".cargo/credentials",
+	".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+	".mozilla", ".thunderbird", ".pki", ".cert", ".oci", ".fly", ".databricks", ".snowflake", ".ngrok2", ".step",
+	".cache/huggingface/token", ".huggingface", ".kaggle", ".pulumi", ".ollama/id_ed25519", ".rclone.conf", ".subversion", ".dockercfg", ".composer/auth.json",
+	".bitcoin", ".electrum", ".ethereum", ".putty", ".purple", ".msmtprc", ".smbcredentials", ".sentryclirc", ".dbshell", ".rediscli_history",
+	"snap", ".var/app", ".local/share/opencode/auth.json", ".local/share/amp", ".local/share/crush", ".qwen", ".kiro", ".cline", ".factory",
+	".claude", ".claude.json", ".codex", ".gemini", ".copilot", ".cursor", ".continue", ".anthropic", ".openai",
+	".bash_history", ".zsh_history", ".history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
+	".sqlite_history", ".lesshst", ".viminfo", ".wget-hsts", ".Xauthority", ".ICEauthority",
+	"Library/Keychains", "Library/Application Support", "Library/Cookies",
+}
+
+// harmlessInHome lie in one of the above, hold none, and change how builds
+// work.
+var harmlessInHome = [...]string{
+	".config/git/config", ".config/git/ignore", ".config/git/attributes", ".config/go/env",
+}
+
+// secretsInSystem can be read by the root user even without any rights beyond
+// a user's.
+var secretsInSystem = [...]string{
+	"/root", "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d",
+	"/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssl/private",
+	"/etc/krb5.keytab", "/etc/NetworkManager/system-connections", "/etc/kubernetes", "/etc/docker/key.json",
+	"/var/lib/docker", "/var/lib/kubelet", "/var/lib/containerd", "/boot", "/run/secrets", "/run/credentials",
+	"/var/run/secrets", "/var/spool/cron", "/var/log", "/var/mail", "/var/backups", "/var/lib/cloud",
+}
+
+// Secrets lists what is masked for a user with that home directory: those of
+// the known places of secrets that exist, with symlinks followed. The homes of
+// others are among them, as far as they can be entered.
+func Secrets(home string) []string {
+	s := secretPlaces{parents: make(map[string]string)}
+	if home != "" {
+		present := make(map[string]bool)
+		for _, name := range namesIn(home) {
+			present[name] = true
+		}
+		for _, name := range secretsInHome {
+			if first, _, _ := strings.Cut(name, "/"); present[first] {
+				s.add(filepath.Join(home, name))
+			}
+		}
+	}
+	if own := ownSecrets(); own != "" && !s.holds(own) {
+		s.add(own)
+	}
+	for _, path := range secretsInSystem {
+		if path != home {
+			s.add(path)
+		}
+	}
+	for _, name := range namesIn("/home") {
+		if path := filepath.Join("/home", name); path != home && name != "linuxbrew" {
+			s.add(path)
+		}
+	}
+	return s.found
+}
+
+// knownSecrets are the places that Secrets looks for, whether they exist or not.
+func knownSecrets(home string) (all []string) {
+	if home != "" {
+		for _, name := range secretsInHome {
+			all = append(all, filepath.Join(home, name))
+		}
+	}
+	if own := ownSecrets(); own != "" {
+		all = append(all, own)
+	}
+	for _, path := range secretsInSystem {
+		if path != home {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// HoldsSecrets reports whether a real path is one of the known places of secrets
+// or lies in one.
+func HoldsSecrets(path string) bool {
+	return slices.ContainsFunc(knownSecrets(homeDirectory()), func(secret string) bool { return realpath.Below(path, secret) })
+}
+
+// secretPlaces collects places. Every confined process pays for the search, so
+// that nothing is asked of the file system twice.
+type secretPlaces struct {
+	found   []string
+	parents map[string]string // directories, and where symlinks lead
+}
+
+// add adds what is at path: a directory, which may be entered though it cannot
+// be listed, or a file that can be read.
+func (s *secretPlaces) add(path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	real := filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
+	if info.Mode()&os.ModeSymlink != 0 {
+		if real, err = filepath.EvalSymlinks(path); err != nil {
+			return
+		}
+		if info, err = os.Lstat(real); err != nil {
+			return
+		}
+	}
+	if info.IsDir() || readable(real) {
+		s.found = append(s.found, real)
+	}
+}
+
+// holds reports whether a path lies in one of the places.
+func (s *secretPlaces) holds(path string) bool {
+	path = filepath.Join(s.parent(filepath.Dir(path)), filepath.Base(path))
+	for _, place := range s.found {
+		if rel, err := filepath.Rel(place, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// ownSecrets is where toolhost keeps what the user has approved and the logins
+// to MCP servers, wherever the user's configuration lies.
+func ownSecrets() string {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(config, "toolhost")
+}
+
+func (s *secretPlaces) parent(dir string) string {
+	real, known := s.parents[dir]
+	if !known {
+		var err error
+		if real, err = filepath.EvalSymlinks(dir); err != nil {
+			real = dir
+		}
+		s.parents[dir] = real
+	}
+	return real
+}
+
+func namesIn(dir string) []string {
+	file, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	names, _ := file.Readdirnames(-1)
+	return names
+}
+
+func readable(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	_ = file.Close()
+	return true
+}
+
+// homeDirectory is the user's, "" when it is not known.
+func homeDirectory() string {
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		return real
+	}
+	return filepath.Clean(home)
+}

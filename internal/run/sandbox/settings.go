@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+)
+
+// Settings is how a program is told to confine the processes that it starts:
+// what the host hands to a shipped plugin as "confine" in its configuration.
+// The zero value is the strongest level that works here, with no grants.
+type Settings struct {
+	// Level is one of the levels; empty is Auto.
+	Level Level `json:"level,omitempty" jsonschema:"How commands are confined: auto (the default), full, landlock, docker or off."`
+	// Image is the container image of level docker.
+	Image string `json:"image,omitempty" jsonschema:"The container image of level docker."`
+	// Network lets commands reach the network.
+	Network bool `json:"network,omitempty" jsonschema:"Whether commands may reach the network."`
+	// Read are absolute paths that commands may read and never change, also
+	// where they lie in the workspace. Write are those that they may change,
+	// beside the workspace, and Mask those that they find empty.
+	Read  []string `json:"read,omitempty" jsonschema:"Further paths that commands may read and never change."`
+	Write []string `json:"write,omitempty" jsonschema:"Further paths that commands may change."`
+	Mask  []string `json:"mask,omitempty" jsonschema:"Paths that commands find empty."`
+	// Keep are absolute paths that commands may not change where they lie in what
+	// they may. Unlike Read it shows them nothing.
+	Keep []string `json:"keep,omitempty" jsonschema:"Paths that commands never change."`
+	// Names are globs of what commands may make and change nowhere.
+	Names []string `json:"names,omitempty" jsonschema:"Globs of names that commands may make and change nowhere."`
+	// Identity is that of the workspace's directory, by realpath.Identity, as the
+	// host has opened it. Nothing runs where another has taken its place.
+	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
+}
+
+// SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
+// out.
+const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
+	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
+	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
+	`"mask":{"type":"array","items":{"type":"string"}},"keep":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"}},"additionalProperties":false}`
+
+// Hidden are the paths in the trees that file tools do not use: the known places
+// of secrets, and what commands find empty. A tree that lies in such a place has
+// been named, and is used.
+func (s Settings) Hidden(trees ...string) (hidden []string) {
+	places := secretPlaces{parents: make(map[string]string)}
+	for _, path := range knownSecrets(homeDirectory()) {
+		if inOne(path, trees) {
+			places.add(path)
+		}
+	}
+	for _, path := range s.Mask {
+		if real, err := realpath.Of(path); err == nil {
+			places.found = append(places.found, real)
+		}
+	}
+	for _, path := range places.found {
+		if inOne(path, trees) {
+			hidden = append(hidden, path)
+		}
+	}
+	return hidden
+}
+
+// inOne reports whether a path lies below one of the trees, and holds none.
+func inOne(path string, trees []string) bool {
+	below := func(tree string) bool { return realpath.Below(path, tree) }
+	holds := func(tree string) bool { return realpath.Below(tree, path) }
+	return slices.ContainsFunc(trees, below) && !slices.ContainsFunc(trees, holds)
+}
+
+// Policy is the policy for commands that work in root, an absolute path, and
+// in the further trees.
+func (s Settings) Policy(root string, trees ...string) Policy {
+	return Policy{
+		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Keep: s.Keep, Names: s.Names,
+		Held:      Held{root, s.Identity},
+		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
+	}
+}
+
+// UntouchedPolicy is the policy for commands that change neither root nor the
+// trees: only what is granted, and their caches.
+func (s Settings) UntouchedPolicy(root string, trees ...string) Policy {
+	p := s.Policy(root)
+	p.Untouched, p.ReadOnly = true, append(p.ReadOnly, trees...)
+	return p
+}
+
+// ReadingPolicy is the policy for a program that only looks at the trees: it
+// changes nothing at all, and reaches no network. Level docker is not for
+// programs of toolhost's own choice, which an image need not have; Auto takes
+// its place.
+func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
+	level := s.Level
+	if level == Docker {
+		level = Auto
+	}
+	return Policy{
+		Held:  Held{root, s.Identity},
+		Level: level, NoCache: true,
+		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
+	}
+}
+
+// Confine is the Confine of the policy for root and trees.
+func (s Settings) Confine(root string, trees ...string) func(*exec.Cmd) error {
+	return s.Policy(root, trees...).Prepared().Confine
+}
+
+// ConfineReading is the Confine of the reading policy for root and trees.
+func (s Settings) ConfineReading(root string, trees ...string) func(*exec.Cmd) error {
+	return s.ReadingPolicy(root, trees...).Prepared().Confine
+}
+
+// ConfineTelling is the ConfineTelling of the policy for root and trees.
+func (s Settings) ConfineTelling(root string, trees ...string) func(*exec.Cmd) (metadata map[string]any, err error) {
+	return s.Policy(root, trees...).Prepared().ConfineTelling
+}
+
+// Denied is the Denied of the policy for root and trees, for commands that the
+// sandbox block of agent.hcl grants what they may do.
+func (s Settings) Denied(root string, trees ...string) func(printed string) string {
+	policy := s.Policy(root, trees...).Prepared()
+	return func(printed string) string { return policy.Denied("the sandbox block of agent.hcl", printed) }
+}
+
+// Confine is Apply for those that need not know the level. It fits
+// proc.Command.Prepare and search.Options.Prepare.
+func (p Policy) Confine(cmd *exec.Cmd) error {
+	_, err := Apply(cmd, p)
+	return err
+}
+
+// Held is a directory that was opened once, and its identity.
+type Held struct{ Path, Identity string }
+
+// There refuses another directory that has taken the place of the one that was
+// opened.
+func (h Held) There() error {
+	if h.Identity == "" {
+		return nil
+	}
+	if info, err := os.Lstat(h.Path); err == nil && realpath.Identity(info) == h.Identity {
+		return nil
+	}
+	return tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s", h.Path).
+		Suggest("Put the workspace back, or start toolhost again in the directory that is meant.")
+}
+
+// ConfineTelling is Apply for tools whose results name the level: it gives
+// what a result's metadata says of it, and of the sandbox that the host itself
+// is in, if any.
+func (p Policy) ConfineTelling(cmd *exec.Cmd) (metadata map[string]any, err error) {
+	level, err := Apply(cmd, p)
+	if err != nil {
+		return nil, err
+	}
+	metadata = map[string]any{"sandbox": string(level)}
+	if confinedAlready() {
+		metadata["sandbox_around"] = string(detected().Around)
+	}
+	return metadata, nil
+}

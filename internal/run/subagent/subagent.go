@@ -1,0 +1,151 @@
+// Package subagent starts the programs that work on delegated tasks: those of
+// the agent blocks of agent.hcl, as the tools that delegate get them in their
+// configuration.
+package subagent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+// DefaultTimeout bounds a run of an agent that names no timeout.
+const DefaultTimeout = 30 * time.Minute
+
+// The ways in which an agent gets its task. PromptWord is the word of the
+// command that the task takes the place of, where it is an argument; without
+// that word it is the last argument.
+const (
+	Stdin      = "stdin"
+	Argument   = "argument"
+	PromptWord = "{prompt}"
+)
+
+// maxArgument is what the kernel takes for one argument, on Linux.
+const maxArgument = 128<<10 - 1
+
+// Agent is a program that works on a task.
+type Agent struct {
+	// Role names it; empty is the one for tasks that name no role.
+	Role        string `json:"role,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Command is the program and its arguments.
+	Command []string `json:"command"`
+	// Prompt is Stdin or Argument; empty is Stdin.
+	Prompt string            `json:"prompt,omitempty"`
+	Env    map[string]string `json:"env,omitempty"`
+	// Timeout bounds a run, in nanoseconds; zero is DefaultTimeout.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	// Network, Read and Write are what the sandbox grants it beyond the
+	// workspace; Read and Write are absolute paths.
+	Network bool     `json:"network,omitempty"`
+	Read    []string `json:"read,omitempty"`
+	Write   []string `json:"write,omitempty"`
+}
+
+// Schema is the JSON Schema of a list of agents, for the configuration of a
+// plugin.
+const Schema = `{"type":"array","description":"The programs that work on delegated tasks; the host fills it in from the agent blocks.","items":{"type":"object","properties":{` +
+	`"role":{"type":"string"},"description":{"type":"string"},"command":{"type":"array","items":{"type":"string"},"minItems":1},` +
+	`"prompt":{"type":"string","enum":["stdin","argument"]},"env":{"type":"object","additionalProperties":{"type":"string"}},` +
+	`"timeout":{"type":"integer"},"network":{"type":"boolean"},"read":{"type":"array","items":{"type":"string"}},` +
+	`"write":{"type":"array","items":{"type":"string"}}},"required":["command"],"additionalProperties":false}}`
+
+// Agents are those that are configured.
+type Agents []Agent
+
+// Find gives the agent of a role, the empty one for no role. The error is a
+// *tool.Error: of code unavailable when no agent is configured for that, and
+// not_found for a role that there is not.
+func (as Agents) Find(role string) (*Agent, error) {
+	at := slices.IndexFunc(as, func(a Agent) bool { return a.Role == role })
+	switch {
+	case at >= 0:
+		return &as[at], nil
+	case role == "" || len(as) == 0:
+		return nil, tool.Errorf(tool.Unavailable, "no agent is configured to work on tasks").
+			Suggest("The operator can name one in agent.hcl, for example one that gets the task on its standard input:\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
+	}
+	return nil, tool.Errorf(tool.NotFound, "there is no agent of the role %q", role).
+		Suggest("The roles are: %s.", strings.Join(as.Roles(), ", ")).With("roles", as.Roles())
+}
+
+// Roles are the roles, in the order of the configuration.
+func (as Agents) Roles() []string {
+	roles := []string{}
+	for _, a := range as {
+		if a.Role != "" {
+			roles = append(roles, a.Role)
+		}
+	}
+	return roles
+}
+
+// Place is where an agent works.
+type Place struct {
+	// Root is the workspace, an absolute path; Trees are further ones.
+	Root  string
+	Trees []string
+	// Confine is how the host confines what it starts. The agent's grants are
+	// added.
+	Confine sandbox.Settings
+}
+
+// Spec is a run of the agent on a task. Its session, kind, title and prefix
+// are left to the caller. It suits background.Store.Start as well as, by
+// [background.Spec.Command], proc.Run. The error is a *tool.Error of code command_not_found
+// when the program is not installed, or lies in the workspace, and too_large
+// for a task that is too long for an argument.
+func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
+	program, err := proc.LookPath(a.Command[0], at.Root)
+	if err != nil {
+		return background.Spec{}, err
+	}
+	argv := append([]string{program}, a.Command[1:]...)
+	var stdin []byte
+	if a.Prompt == Argument {
+		if argv, err = withArgument(argv, prompt); err != nil {
+			return background.Spec{}, err
+		}
+	} else {
+		stdin = []byte(prompt)
+	}
+	settings := at.Confine
+	settings.Network = a.Network
+	settings.Read = slices.Concat(settings.Read, a.Read)
+	settings.Write = slices.Concat(settings.Write, a.Write)
+	policy := settings.Policy(at.Root, at.Trees...)
+	timeout := a.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	return background.Spec{
+		Argv: argv, Dir: at.Root, Env: proc.Environ(maps.Clone(a.Env)), Stdin: stdin, Timeout: timeout, Confine: &policy,
+	}, nil
+}
+
+func withArgument(argv []string, prompt string) ([]string, error) {
+	switch {
+	case len(prompt) > maxArgument:
+		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes, and an argument can have %d", len(prompt), maxArgument).
+			Suggest("Put the long part into a file and name it, or have the operator set prompt = \"stdin\" for the agent.")
+	case strings.ContainsRune(prompt, 0):
+		return nil, tool.Errorf(tool.InvalidArgument, "the task contains a NUL byte").Suggest("Give it without.")
+	}
+	given := false
+	for i, word := range argv {
+		if i > 0 && word == PromptWord {
+			argv[i], given = prompt, true
+		}
+	}
+	if !given {
+		argv = append(argv, prompt)
+	}
+	return argv, nil
+}

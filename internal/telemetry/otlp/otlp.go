@@ -1,0 +1,152 @@
+// Package otlp sends what package telemetry reports about calls to an OpenTelemetry
+// collector, over OTLP and HTTP, configured by the variables of the
+// OpenTelemetry specification.
+//
+// Each call is a span "execute_tool NAME" with the tool, its source, the
+// session, the outcome and the error code; planning and running are spans in
+// it, and what becomes of a plugin meanwhile is an event on it. The metrics
+// are toolhost.calls, toolhost.errors and toolhost.call.duration, in seconds.
+package otlp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolhost/toolhost/internal/telemetry"
+)
+
+// flushTime bounds the sending of what is left at the end.
+const flushTime = 2 * time.Second
+
+// scope names the instrumentation in what is sent.
+const scope = "github.com/toolhost/toolhost/internal/telemetry"
+
+// Options shape what is sent. Zero values work.
+type Options struct {
+	// Version is that of the host.
+	Version string
+	// Complain is told when something does not reach the collector. Nil
+	// tells nobody.
+	Complain func(error)
+}
+
+// Serve sends what the lines of in tell, until in ends. Calls are children of
+// the span that TRACEPARENT names, where nothing names another. The error is
+// of an environment that is wrong, or of lines that cannot be read. Failures
+// to send go to Complain; for that the handler of OpenTelemetry's own errors
+// is replaced in the whole program.
+func Serve(ctx context.Context, in io.Reader, options Options) error {
+	if options.Complain == nil {
+		options.Complain = func(error) {}
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(options.Complain))
+	s, err := newSender(ctx, options)
+	if err != nil {
+		return err
+	}
+	err = s.read(in)
+	s.close(ctx)
+	return err
+}
+
+// sender is a running exporter and the spans that have not ended.
+type sender struct {
+	traces   *sdktrace.TracerProvider
+	readings *sdkmetric.MeterProvider
+	complain func(error)
+	tracer   trace.Tracer
+	parent   trace.SpanContext
+	open     map[uint64]trace.Span
+	calls    metric.Int64Counter
+	errors   metric.Int64Counter
+	duration metric.Float64Histogram
+}
+
+func newSender(ctx context.Context, options Options) (*sender, error) {
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "toolhost"), attribute.String("service.version", options.Version)),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, err
+	}
+	spans, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := otlpmetrichttp.New(ctx)
+	if err != nil {
+		return nil, errors.Join(err, spans.Shutdown(ctx))
+	}
+	s := &sender{
+		traces:   sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans)),
+		readings: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers))),
+		complain: options.Complain,
+		parent:   spanContext(os.Getenv("TRACEPARENT")),
+		open:     make(map[uint64]trace.Span),
+	}
+	s.tracer = s.traces.Tracer(scope)
+	return s, s.instruments()
+}
+
+func (s *sender) instruments() error {
+	meter := s.readings.Meter(scope)
+	var errs [3]error
+	s.calls, errs[0] = meter.Int64Counter("toolhost.calls", metric.WithUnit("{call}"), metric.WithDescription("Calls of tools that ended."))
+	s.errors, errs[1] = meter.Int64Counter("toolhost.errors", metric.WithUnit("{call}"), metric.WithDescription("Calls of tools that failed."))
+	s.duration, errs[2] = meter.Float64Histogram("toolhost.call.duration", metric.WithUnit("s"),
+		metric.WithDescription("How long calls of tools took."),
+		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300))
+	return errors.Join(errs[:]...)
+}
+
+func (s *sender) read(in io.Reader) error {
+	decoder := json.NewDecoder(bufio.NewReader(in))
+	for {
+		var line telemetry.Line
+		err := decoder.Decode(&line)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF): // the host may be killed in mid-line
+			return nil
+		case err != nil:
+			return err
+		}
+		s.take(line)
+	}
+}
+
+// close sends what is left. Spans of calls that did not end are left out.
+func (s *sender) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.traces.Shutdown(ctx) }()
+	if err := errors.Join(s.readings.Shutdown(ctx), <-done); err != nil {
+		s.complain(err)
+	}
+}
+
+// spanContext reads a W3C traceparent. It is not valid where the text is none.
+func spanContext(traceparent string) trace.SpanContext {
+	if traceparent == "" {
+		return trace.SpanContext{}
+	}
+	carrier := propagation.MapCarrier{"traceparent": traceparent}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
