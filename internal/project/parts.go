@@ -8,11 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/builtin/editfile"
-	"github.com/toolhost/toolhost/builtin/htmlmarkdown"
-	"github.com/toolhost/toolhost/builtin/multiedit"
-	"github.com/toolhost/toolhost/builtin/todo"
-	"github.com/toolhost/toolhost/builtin/webfetch"
+	"github.com/toolhost/toolhost/builtin"
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
@@ -227,12 +223,7 @@ func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]tool.Tool{
-		editfile.New(m.workspace, editfile.Options{Unescape: cfg.Builtins.Unescape}),
-		multiedit.New(m.workspace),
-		webfetch.New(m.workspace, client, webfetch.Options{Key: p.sealKey(cfg)}),
-		htmlmarkdown.New(m.workspace),
-	}, todo.Tools()...), nil
+	return builtin.Tools(m.workspace, client, builtin.Options{Unescape: cfg.Builtins.Unescape, Seal: p.sealKey(cfg)}), nil
 }
 
 // sealKey gives the key for what toolhost writes into the workspace and believes

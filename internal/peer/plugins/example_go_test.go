@@ -60,7 +60,7 @@ func TestGoExample(t *testing.T) {
 // The example in Node has the protocol as a file of its own, so that it can be
 // copied elsewhere.
 func TestNodeExampleHasTheProtocolOfToday(t *testing.T) {
-	ours, err := os.ReadFile("proto/toolhost/plugin/v1/plugin.proto")
+	ours, err := os.ReadFile("../../../plugins/proto/toolhost/plugin/v1/plugin.proto")
 	require.NoError(t, err)
 	theirs, err := os.ReadFile("../../../examples/plugin-node/plugin.proto")
 	require.NoError(t, err)

@@ -5,7 +5,7 @@ package editfile_test
 import (
 	"testing"
 
-	"github.com/toolhost/toolhost/builtin/editfile"
+	"github.com/toolhost/toolhost/builtin/internal/editfile"
 )
 
 func editAToB(path string) args { return edit(path, "a", "b") }

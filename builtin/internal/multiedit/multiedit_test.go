@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/builtin/multiedit"
+	"github.com/toolhost/toolhost/builtin/internal/multiedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
 )

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolhost/toolhost/builtin/editfile"
+	"github.com/toolhost/toolhost/builtin/internal/editfile"
 	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
 )
 
