@@ -32,7 +32,8 @@ type served struct {
 	t       *testing.T
 	in      *io.PipeWriter
 	answers chan map[string]any
-	ended   chan int
+	ended   chan struct{}
+	code    int // once ended is closed
 }
 
 // locked is a log that is read while it is written.
@@ -62,13 +63,14 @@ func serveHere(t *testing.T, dir string, firstList time.Duration, log io.Writer)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	in, clientEnd := io.Pipe()
 	read, out := io.Pipe()
-	s := &served{t: t, in: clientEnd, answers: make(chan map[string]any, 16), ended: make(chan int, 1)}
+	s := &served{t: t, in: clientEnd, answers: make(chan map[string]any, 16), ended: make(chan struct{})}
 	a := &app{in: in, out: out, err: log, firstList: firstList}
 	go func() {
-		code := a.execute(t.Context(), []string{"serve", "--config", filepath.Join(dir, "agent.hcl")})
+		s.code = a.execute(t.Context(), []string{"serve", "--config", filepath.Join(dir, "agent.hcl")})
 		_ = out.Close()
-		s.ended <- code
+		close(s.ended)
 	}()
+	t.Cleanup(s.hangUp) // it writes into directories that are removed after this
 	go func() {
 		lines := bufio.NewScanner(read)
 		lines.Buffer(nil, 16<<20)
@@ -111,13 +113,19 @@ func (s *served) next() map[string]any {
 	}
 }
 
-// end hangs up.
-func (s *served) end() {
-	s.t.Helper()
-	require.NoError(s.t, s.in.Close())
+// hangUp lets the server end.
+func (s *served) hangUp() {
+	_ = s.in.Close()
 	for range s.answers { //nolint:revive // what was still on its way
 	}
-	require.Zero(s.t, <-s.ended)
+	<-s.ended
+}
+
+// end hangs up and has the server end well.
+func (s *served) end() {
+	s.t.Helper()
+	s.hangUp()
+	require.Zero(s.t, s.code)
 }
 
 func listedNames(answer map[string]any) (names []string) {
@@ -147,7 +155,7 @@ func TestOnlyTheFirstListWaits(t *testing.T) {
 			assert.Contains(t, fmt.Sprint(local["result"]), "second")
 			require.Empty(t, s.answers, "the others wait")
 			if hangUp {
-				require.NoError(t, s.in.Close())
+				_ = s.in.Close()
 			}
 			plant(t, dir, texts{"open": ""})
 			answers := map[float64]map[string]any{}

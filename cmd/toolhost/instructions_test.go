@@ -108,8 +108,10 @@ func TestInstructionsFollowTheFile(t *testing.T) {
 	assert.NotContains(t, begin(), "Obey me", "a broken file says nothing to a model")
 	assert.Contains(t, begin(), "(1): one.")
 	plant(t, dir, texts{"agent.hcl": extra("two")})
-	eventually(t, "the corrected file", func() bool { return strings.Contains(begin(), "(1): two.") })
-	assert.Contains(t, begin(), "approved and in force")
+	eventually(t, "the corrected file", func() bool {
+		text := begin()
+		return strings.Contains(text, "(1): two.") && strings.Contains(text, "approved and in force")
+	})
 }
 
 // A client is told about a file that is broken when the server starts, is offered
