@@ -62,10 +62,12 @@ func (r *reader) agent(b *hcl.Block) {
 	}
 	blk.oneOf("prompt", &a.Prompt, "stdin", "argument")
 	if at := slices.Index(a.Command, PromptWord); at >= 0 && a.Prompt == "stdin" {
-		r.fail(blk.where("command"), "Place for a prompt that is not there", `Add prompt = "argument", or leave the word out.`,
+		r.fail(blk.where("command"), "Place for a prompt that is not there",
+			`Add prompt = "argument", or leave the word out.`,
 			"%s stands for the prompt, which this agent gets on its standard input.", PromptWord)
 	} else if at == 0 {
-		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "The prompt cannot be the program.")
+		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`,
+			"The prompt cannot be the program.")
 	}
 	blk.text("description", &a.Description)
 	blk.environment(&a.Env)

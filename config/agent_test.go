@@ -16,8 +16,9 @@ func TestAgents(t *testing.T) {
 	first.Pos, second.Pos = "", ""
 	assert.Equal(t, Agent{Command: []string{"claude", "-p"}, Prompt: "stdin", Access: Access{Network: true}}, first)
 	assert.Equal(t, Agent{
-		Role: "reviewer", Description: "Reads changes.", Command: []string{"codex", "exec", PromptWord, "--json"}, Prompt: "argument",
-		Env: map[string]string{"CODEX_HOME": "/opt/codex"}, Timeout: 20 * time.Minute,
+		Role: "reviewer", Description: "Reads changes.", Command: []string{"codex", "exec", PromptWord, "--json"},
+		Prompt: "argument",
+		Env:    map[string]string{"CODEX_HOME": "/opt/codex"}, Timeout: 20 * time.Minute,
 		Access: Access{Network: true, Read: []string{"/opt/codex"}},
 	}, second)
 }

@@ -24,7 +24,8 @@ func (b block) asks(p *params) []argv.Ask {
 		key := nested.Labels[0]
 		b.name("question", key, nested.LabelRanges[0])
 		if first, taken := seen[key]; taken {
-			b.fail(nested.LabelRanges[0], "Two questions of one name", "Rename or remove one of them.", "%q stands at %s already.", key, pos(first))
+			b.fail(nested.LabelRanges[0], "Two questions of one name", "Rename or remove one of them.",
+				"%q stands at %s already.", key, pos(first))
 			continue
 		}
 		seen[key] = nested.DefRange
@@ -58,7 +59,8 @@ func (b block) ask(nested *hcl.Block, p *params) argv.Ask {
 		}
 	}
 	if kinds > 1 {
-		b.fail(nested.DefRange, "Two kinds of question", "Make two ask blocks of it.", "A question has fields or a form for the user, or a model block, or roots = true.")
+		b.fail(nested.DefRange, "Two kinds of question", "Make two ask blocks of it.",
+			"A question has fields or a form for the user, or a model block, or roots = true.")
 	}
 	if a.Model == nil && !a.Roots && !blk.has("message") {
 		b.fail(nested.DefRange, "Missing attribute", `Add message = "...".`, "The user has to read what is asked.")
@@ -86,7 +88,8 @@ func (b block) field(nested *hcl.Block, before []argv.Field) argv.Field {
 	b.name("field", name, nested.LabelRanges[0])
 	for i := range before {
 		if before[i].Name == name {
-			b.fail(nested.LabelRanges[0], "Two fields of one name", "Rename or remove one of them.", "%q stands at %s already.", name, before[i].Pos)
+			b.fail(nested.LabelRanges[0], "Two fields of one name", "Rename or remove one of them.",
+				"%q stands at %s already.", name, before[i].Pos)
 		}
 	}
 	blk := b.open(nested, "field")
@@ -109,11 +112,13 @@ func (b block) field(nested *hcl.Block, before []argv.Field) argv.Field {
 
 func (b block) checkField(f *argv.Field) {
 	if len(f.Titles) > 0 && len(f.Titles) != len(f.Enum) {
-		b.fail(b.where("titles"), "Titles do not match", "Write one title for each value of enum.", "There are %d titles and %d values.", len(f.Titles), len(f.Enum))
+		b.fail(b.where("titles"), "Titles do not match", "Write one title for each value of enum.",
+			"There are %d titles and %d values.", len(f.Titles), len(f.Enum))
 		f.Titles = nil
 	}
 	if f.Type == argv.TypeList && len(f.Enum) == 0 {
-		b.fail(b.at, "List without choices", "Add enum = [...], or make the type string.", "A form can only offer a list to choose from.")
+		b.fail(b.at, "List without choices", "Add enum = [...], or make the type string.",
+			"A form can only offer a list to choose from.")
 	}
 	if f.Format != "" && f.Type != argv.TypeString {
 		b.fail(b.where("format"), "Out of place", "Remove it, or make the type string.", "format is for text.")
@@ -133,13 +138,15 @@ func (b block) form() json.RawMessage {
 		} `json:"properties"`
 	}
 	if err := json.Unmarshal(raw, &flat); err != nil {
-		b.fail(b.where("form"), "Not a form", "Give every property a type.", "The properties of a form are simple: %s.", err)
+		b.fail(b.where("form"), "Not a form", "Give every property a type.", "The properties of a form are simple: %s.",
+			err)
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(flat.Properties)) {
 		property := flat.Properties[name]
 		if !slices.Contains([]string{"string", "integer", "number", "boolean", "array"}, property.Type) {
-			b.fail(b.where("form"), "Not a form", "Ask for text, numbers, booleans or a choice.", "%q is of type %q, which no form can ask for.", name, property.Type)
+			b.fail(b.where("form"), "Not a form", "Ask for text, numbers, booleans or a choice.",
+				"%q is of type %q, which no form can ask for.", name, property.Type)
 		}
 		b.noSecret(b.where("form"), name, property.Title)
 	}

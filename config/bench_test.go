@@ -39,7 +39,8 @@ func BenchmarkParseSmall(b *testing.B) {
 func BenchmarkParsePlugins(b *testing.B) {
 	var src []byte
 	for i := range 50 {
-		src = fmt.Appendf(src, "plugin \"p%02d\" {\n  source = \"/opt/plugins/p%d\"\n  prefix = \"p%02d_\"\n}\n\n", i, i, i)
+		src = fmt.Appendf(src, "plugin \"p%02d\" {\n  source = \"/opt/plugins/p%d\"\n  prefix = \"p%02d_\"\n}\n\n", i,
+			i, i)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -23,7 +23,8 @@ func (r *reader) instructions(top block) {
 	}
 	r.cfg.Instructions = strings.TrimSpace(r.cfg.Instructions)
 	if n := utf8.RuneCountInString(r.cfg.Instructions); n > MaxInstructions {
-		r.fail(top.where("instructions"), "Instructions too long", "Shorten them; what a tool is for belongs into its description.",
+		r.fail(top.where("instructions"), "Instructions too long",
+			"Shorten them; what a tool is for belongs into its description.",
 			"instructions have %d characters, of which clients take %d.", n, MaxInstructions)
 	}
 }
@@ -103,7 +104,8 @@ func (r *reader) web(b *hcl.Block) {
 	blk.texts("allow", &w.Allow)
 	for _, a := range w.Allow {
 		if !isHost(a) {
-			r.fail(blk.where("allow"), "Invalid address", `Write an address, a CIDR or a host name: "127.0.0.1", "10.0.0.0/8", "intranet.example".`,
+			r.fail(blk.where("allow"), "Invalid address",
+				`Write an address, a CIDR or a host name: "127.0.0.1", "10.0.0.0/8", "intranet.example".`,
 				"%q is none.", a)
 		}
 	}
@@ -151,7 +153,8 @@ func (r *reader) toolset(b *hcl.Block) {
 	}
 	blk := r.open(b, "toolset")
 	blk.require("tools")
-	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange), Resources: blk.offers("resources"), Prompts: blk.offers("prompts")}
+	t := Toolset{Name: b.Labels[0], Pos: pos(b.DefRange), Resources: blk.offers("resources"),
+		Prompts: blk.offers("prompts")}
 	blk.boolean("search", &t.Search)
 	places := blk.toolNames(&t)
 	renames := make(map[string]entry)
@@ -169,7 +172,8 @@ func (r *reader) toolset(b *hcl.Block) {
 		listed[name] = places[i]
 		switch {
 		case isTwice:
-			r.fail(places[i], "Tool listed twice", "Remove one of them.", "%q is listed at %s already.", name, pos(twice))
+			r.fail(places[i], "Tool listed twice", "Remove one of them.", "%q is listed at %s already.", name,
+				pos(twice))
 		case taken:
 			r.fail(at, "Two tools of one name", `Give one another name: rename = { `+name+` = "..." }.`,
 				"%q is a tool of this set already, at %s.", as, pos(first))
@@ -204,7 +208,8 @@ func (b block) toolNames(t *Toolset) []hcl.Range {
 func (b block) renames(t *Toolset, renames map[string]entry, listed map[string]hcl.Range) {
 	for _, e := range renames {
 		if _, ok := listed[e.key]; !ok {
-			b.fail(e.at, "Rename of an absent tool", didYouMean(e.key, t.Tools), "%q is not among the tools of this set.", e.key)
+			b.fail(e.at, "Rename of an absent tool", didYouMean(e.key, t.Tools),
+				"%q is not among the tools of this set.", e.key)
 			continue
 		}
 		if b.name("tool", e.value, e.at) {

@@ -20,7 +20,8 @@ func (r *reader) withoutConsequences(syntax int) hcl.Diagnostics {
 		broken[topBlock(r.file, diag)] = true
 	}
 	// The lexer reports the first byte that is no UTF-8 before the parser tries.
-	garbled := slices.IndexFunc(r.diags[:syntax], func(d *hcl.Diagnostic) bool { return r.badToken(d) == hclsyntax.TokenBadUTF8 })
+	garbled := slices.IndexFunc(r.diags[:syntax],
+		func(d *hcl.Diagnostic) bool { return r.badToken(d) == hclsyntax.TokenBadUTF8 })
 	strays := r.strays()
 	var kept hcl.Diagnostics
 	for i, diag := range r.diags {
@@ -101,7 +102,8 @@ func (r *reader) badToken(diag *hcl.Diagnostic) hclsyntax.TokenType {
 // closed, or about its end, which is the end of the file.
 func (r *reader) afterOpenQuote(before, diag *hcl.Diagnostic) bool {
 	const open = hclsyntax.TokenQuotedNewline
-	return r.badToken(before) == open && (r.badToken(diag) == open || diag.Subject != nil && diag.Subject.Start.Byte >= len(r.file.Bytes))
+	return r.badToken(before) == open &&
+		(r.badToken(diag) == open || diag.Subject != nil && diag.Subject.Start.Byte >= len(r.file.Bytes))
 }
 
 // topBlock says which block of the file a diagnostic is about: the last one

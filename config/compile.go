@@ -57,7 +57,8 @@ func (r *reader) command(b *hcl.Block, p *params) *argv.Template {
 func (r *reader) unused(p *params) {
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt && p.at[i].Filename != "" {
-			r.warnMissing("use of "+name, p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.", "The command makes no use of %q.", name)
+			r.warnMissing("use of "+name, p.at[i], "Unused parameter", "Use it as param."+name+", or remove it.",
+				"The command makes no use of %q.", name)
 		}
 	}
 }
@@ -106,7 +107,8 @@ func paramItem(name string) string { return "param " + name }
 func (c compiler) program(list []argv.Expr, whole bool, at hcl.Range) {
 	switch {
 	case len(list) > 0 && len(list[0].Params()) > 0:
-		c.fail(at, "Program named by a parameter", "Write the program out.", "Whoever calls the tool could run any program.")
+		c.fail(at, "Program named by a parameter", "Write the program out.",
+			"Whoever calls the tool could run any program.")
 	case !whole:
 	case len(list) == 0:
 		c.fail(at, "No program", `Write argv = ["PROGRAM", ...].`, "argv is empty.")
@@ -272,10 +274,12 @@ func (c compiler) node(n node) (argv.Expr, bool) {
 	case *hclsyntax.ConditionalExpr:
 		return c.conditional(n, e)
 	case *hclsyntax.FunctionCallExpr:
-		c.fail(e.Range(), "Function of a parameter", "Leave the value as it is; the program receives it as the caller gave it.",
+		c.fail(e.Range(), "Function of a parameter",
+			"Leave the value as it is; the program receives it as the caller gave it.",
 			"%s cannot be applied: a parameter has a value only when the tool is called.", e.Name)
 	default:
-		c.fail(e.Range(), "Expression of a parameter", `Use param.NAME, "text ${param.NAME}" and param.NAME ? "-x" : null.`,
+		c.fail(e.Range(), "Expression of a parameter",
+			`Use param.NAME, "text ${param.NAME}" and param.NAME ? "-x" : null.`,
 			"A parameter has a value only when the tool is called, and this cannot be done with it then.")
 	}
 	return argv.Expr{}, false
@@ -401,6 +405,7 @@ func (c compiler) switchParam(e hclsyntax.Expression) (name string, not, ok bool
 		}
 		return name, false, true
 	}
-	c.fail(e.Range(), "Condition on a parameter", `Write param.NAME ? "-x" : null.`, "A condition can be a bool parameter, or ! and one, and nothing more.")
+	c.fail(e.Range(), "Condition on a parameter", `Write param.NAME ? "-x" : null.`,
+		"A condition can be a bool parameter, or ! and one, and nothing more.")
 	return "", false, false
 }

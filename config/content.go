@@ -44,7 +44,8 @@ func (r *reader) content(body hcl.Body, form, where string) *hcl.BodyContent {
 // fitting gives the content of a body that has nothing in it but what a schema
 // lists.
 func fitting(body *hclsyntax.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
-	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)), MissingItemRange: body.MissingItemRange()}
+	content := &hcl.BodyContent{Attributes: make(hcl.Attributes, len(body.Attributes)),
+		MissingItemRange: body.MissingItemRange()}
 	for name, a := range body.Attributes {
 		if !slices.ContainsFunc(s.Attributes, func(known hcl.AttributeSchema) bool { return known.Name == name }) {
 			return nil, false

@@ -41,7 +41,8 @@ func schema(attrs string, blocks ...string) *hcl.BodySchema {
 func (r *reader) open(b *hcl.Block, form string) block {
 	content := r.content(b.Body, form, "the block "+b.Type)
 	r.noteAttrs(b, content.Attributes)
-	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange, end: content.MissingItemRange}
+	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange,
+		end: content.MissingItemRange}
 }
 
 func (b block) has(name string) bool { return b.attrs[name] != nil }
@@ -71,7 +72,8 @@ func (r *reader) text(e hcl.Expression) (string, bool) {
 	switch n.expr.(type) {
 	case *hclsyntax.TemplateExpr, *hclsyntax.TemplateWrapExpr:
 		return r.fold(n)
-	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr, *hclsyntax.ConditionalExpr:
+	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.ParenthesesExpr,
+		*hclsyntax.ConditionalExpr:
 		return r.fold(n)
 	}
 	return r.strictText(e)
@@ -226,7 +228,8 @@ func (b block) oneOf(name string, to *string, values ...string) bool {
 func (b block) duration(name string, to *time.Duration) {
 	var s string
 	if given := b.bare(name); given != "" {
-		b.fail(b.where(name), "Invalid duration", `Write it with its unit: "`+given+`s" are seconds.`, "%s cannot be %s.", name, given)
+		b.fail(b.where(name), "Invalid duration", `Write it with its unit: "`+given+`s" are seconds.`,
+			"%s cannot be %s.", name, given)
 		return
 	}
 	if !b.text(name, &s) {
@@ -234,7 +237,8 @@ func (b block) duration(name string, to *time.Duration) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
-		b.fail(b.where(name), "Invalid duration", `Write a number with a unit: "500ms", "30s", "5m", "1h".`, "%s cannot be %q.", name, s)
+		b.fail(b.where(name), "Invalid duration", `Write a number with a unit: "500ms", "30s", "5m", "1h".`,
+			"%s cannot be %q.", name, s)
 		return
 	}
 	*to = d
@@ -244,7 +248,8 @@ func (b block) duration(name string, to *time.Duration) {
 func (b block) size(name string, to *int64) {
 	var s string
 	if given := b.bare(name); given != "" {
-		b.fail(b.where(name), "Invalid size", `Write it with its unit: "`+given+`B" are bytes.`, "%s cannot be %s.", name, given)
+		b.fail(b.where(name), "Invalid size", `Write it with its unit: "`+given+`B" are bytes.`, "%s cannot be %s.",
+			name, given)
 		return
 	}
 	if !b.text(name, &s) {
@@ -252,7 +257,8 @@ func (b block) size(name string, to *int64) {
 	}
 	n, ok := parseSize(s)
 	if !ok {
-		b.fail(b.where(name), "Invalid size", `Write a number with a unit: "512B", "64KiB", "10MiB", "1GB".`, "%s cannot be %q.", name, s)
+		b.fail(b.where(name), "Invalid size", `Write a number with a unit: "512B", "64KiB", "10MiB", "1GB".`,
+			"%s cannot be %q.", name, s)
 		return
 	}
 	*to = n
@@ -285,7 +291,8 @@ func (b block) pattern(name string, to *string) {
 		return
 	}
 	if _, err := regexp.Compile(s); err != nil {
-		b.fail(b.where(name), "Invalid regular expression", "The syntax is RE2: see https://golang.org/s/re2syntax.", "%s: %s.", name, err)
+		b.fail(b.where(name), "Invalid regular expression", "The syntax is RE2: see https://golang.org/s/re2syntax.",
+			"%s: %s.", name, err)
 		return
 	}
 	*to = s

@@ -54,7 +54,8 @@ func Detect(dir fs.FS) Found {
 	for _, r := range runners() {
 		if file := there(r.files...); file != "" {
 			if names := r.commands(dir, file); len(names) > 0 {
-				f.add(r.tool, "runner", map[string]any{"Tool": r.tool, "File": file, "What": r.what, "Argv": r.argv, "Names": names})
+				f.add(r.tool, "runner",
+					map[string]any{"Tool": r.tool, "File": file, "What": r.what, "Argv": r.argv, "Names": names})
 			}
 		}
 	}

@@ -203,7 +203,8 @@ func (d Diagnostics) Brief() string {
 	var all []string
 	for _, one := range d {
 		if one.Severity == "error" {
-			all = append(all, fmt.Sprintf("%s:%d:%d: %s", one.File, one.Line, one.Column, strings.TrimSuffix(one.Detail, ".")))
+			all = append(all,
+				fmt.Sprintf("%s:%d:%d: %s", one.File, one.Line, one.Column, strings.TrimSuffix(one.Detail, ".")))
 		}
 	}
 	return strings.Join(all, "; ")
@@ -296,5 +297,6 @@ func byPlace(a, b *hcl.Diagnostic) int {
 }
 
 func same(a, b *hcl.Diagnostic) bool {
-	return a.Summary == b.Summary && a.Detail == b.Detail && a.Subject != nil && b.Subject != nil && *a.Subject == *b.Subject
+	return a.Summary == b.Summary && a.Detail == b.Detail && a.Subject != nil && b.Subject != nil &&
+		*a.Subject == *b.Subject
 }

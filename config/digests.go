@@ -35,7 +35,8 @@ func (c *Config) VerifyFiles(root string, words []string) error {
 	}
 	for _, file := range filesNamed(realRoot(root), words) {
 		if was, known := c.Digests[file]; known && digest(file) != was {
-			return tool.Errorf(tool.PermissionDenied, "%s is not what it was when agent.hcl was approved, and would run with a grant", file).
+			return tool.Errorf(tool.PermissionDenied,
+				"%s is not what it was when agent.hcl was approved, and would run with a grant", file).
 				Suggest("The user can look at the file and approve it with toolhost trust.").With("path", file)
 		}
 	}

@@ -24,10 +24,12 @@ func (c *Config) Effects() []Effect {
 	whole, inert := reflect.ValueOf(*c), reflect.ValueOf(*c.Inert())
 	for i := range whole.NumField() {
 		field := whole.Type().Field(i)
-		if !field.IsExported() || slices.Contains(notRead, field.Name) || reflect.DeepEqual(whole.Field(i).Interface(), inert.Field(i).Interface()) {
+		if !field.IsExported() || slices.Contains(notRead, field.Name) ||
+			reflect.DeepEqual(whole.Field(i).Interface(), inert.Field(i).Interface()) {
 			continue
 		}
-		if field.Name == "Secrets" && (len(c.EnvNames) > 0 || slices.ContainsFunc(c.Variables, func(v Variable) bool { return v.Sensitive })) {
+		if field.Name == "Secrets" &&
+			(len(c.EnvNames) > 0 || slices.ContainsFunc(c.Variables, func(v Variable) bool { return v.Sensitive })) {
 			continue // what they are of speaks for them
 		}
 		effects := c.effectsOf(field.Name, inert.Field(i))
@@ -157,7 +159,8 @@ func promptEffects(p argv.Prompt) []Effect {
 }
 
 func (p Plugin) effects() []Effect {
-	e := Effect{Pos: p.Pos, Block: "plugin", Name: p.Name, Kind: Runs, Argv: append([]string{p.Source}, p.Args...), Env: p.Env}
+	e := Effect{Pos: p.Pos, Block: "plugin", Name: p.Name, Kind: Runs, Argv: append([]string{p.Source}, p.Args...),
+		Env: p.Env}
 	return []Effect{e.granted(p.Access).also(p, "Name", "Source", "Args", "Env", "Access", "Config", "Pos")}
 }
 
@@ -198,7 +201,8 @@ func (m *Model) effects() []Effect {
 func (p *Policy) effects() (all []Effect) {
 	add := func(pos, name, attribute string, action Action) {
 		if !restricts(action) {
-			all = append(all, Effect{Pos: pos, Block: "policy", Name: name, Kind: Decides, Attribute: attribute, Value: string(action)})
+			all = append(all, Effect{Pos: pos, Block: "policy", Name: name, Kind: Decides, Attribute: attribute,
+				Value: string(action)})
 		}
 	}
 	for _, risk := range slices.Sorted(maps.Keys(p.Risks)) {
@@ -218,7 +222,8 @@ func (p *Policy) effects() (all []Effect) {
 // conditions says which calls a rule is for.
 func (r Rule) conditions() string {
 	var all []string
-	for _, c := range []Setting{{"tool", r.Tool}, {"params", r.Params}, {"command", r.Command}, {"permission", string(r.Permission)}, {"risk", string(r.Risk)}} {
+	for _, c := range []Setting{{"tool", r.Tool}, {"params", r.Params}, {"command", r.Command},
+		{"permission", string(r.Permission)}, {"risk", string(r.Risk)}} {
 		if c.Value != "" {
 			all = append(all, c.Name+" "+strconv.Quote(c.Value))
 		}
@@ -228,7 +233,8 @@ func (r Rule) conditions() string {
 
 func (t Toolset) effects() (all []Effect) {
 	for _, name := range slices.Sorted(maps.Keys(t.Rename)) {
-		all = append(all, Effect{Pos: t.Pos, Block: "toolset", Name: t.Name, Kind: Sets, Attribute: "rename " + name, Value: t.Rename[name]})
+		all = append(all, Effect{Pos: t.Pos, Block: "toolset", Name: t.Name, Kind: Sets, Attribute: "rename " + name,
+			Value: t.Rename[name]})
 	}
 	return all
 }
@@ -237,7 +243,8 @@ func (v Variable) effects() []Effect {
 	if !v.Sensitive {
 		return nil
 	}
-	return []Effect{{Pos: v.Pos, Block: "variable", Name: v.Name, Kind: Sets, Attribute: "sensitive", Value: "true: results do not show its value"}}
+	return []Effect{{Pos: v.Pos, Block: "variable", Name: v.Name, Kind: Sets, Attribute: "sensitive",
+		Value: "true: results do not show its value"}}
 }
 
 func envEffects(name string) []Effect {

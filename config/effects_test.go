@@ -44,7 +44,8 @@ func TestEffects(t *testing.T) {
 		`reads TOKEN of the environment`,
 		`reads UNSET of the environment`,
 	} {
-		assert.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }), "%s\nin %q", want, lines)
+		assert.True(t, slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, want) }),
+			"%s\nin %q", want, lines)
 	}
 	for _, line := range lines {
 		assert.NotContains(t, line, "tok-secret")
@@ -133,7 +134,8 @@ func TestEffectsFollowSymlinks(t *testing.T) {
 	ws := filepath.Join(base, "ws")
 	require.NoError(t, os.MkdirAll(filepath.Join(ws, "sub"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(base, "out"), 0o755))
-	for link, target := range map[string]string{"here": "../out", "new": "../out/later", "inside": "sub", "loop": "loop"} {
+	for link, target := range map[string]string{"here": "../out", "new": "../out/later", "inside": "sub",
+		"loop": "loop"} {
 		if err := os.Symlink(target, filepath.Join(ws, link)); err != nil {
 			t.Skip("this system makes no symlinks: ", err)
 		}
@@ -143,13 +145,15 @@ func TestEffectsFollowSymlinks(t *testing.T) {
 		require.NoError(t, diags.Err())
 		return cfg
 	}
-	for root, harmless := range map[string]bool{"here": false, "new": false, "loop": false, "inside": true, "sub": true, ".": true} {
+	for root, harmless := range map[string]bool{"here": false, "new": false, "loop": false, "inside": true, "sub": true,
+		".": true} {
 		cfg := load(`workspace { root = "` + root + `" }`)
 		assert.Equal(t, harmless, len(cfg.Effects()) == 0, root)
 		assert.Equal(t, harmless, cfg.Inert().Workspace.Root == cfg.Workspace.Root, root)
 	}
 	e := load(`workspace { allow = ["here", "sub", "loop"] }`).Effects()[0]
-	assert.Equal(t, []Path{{filepath.Join(ws, "here"), filepath.Join(base, "out")}, {filepath.Join(ws, "sub"), ""}, {filepath.Join(ws, "loop"), Unknown}}, e.Paths)
+	assert.Equal(t, []Path{{filepath.Join(ws, "here"), filepath.Join(base, "out")}, {filepath.Join(ws, "sub"), ""},
+		{filepath.Join(ws, "loop"), Unknown}}, e.Paths)
 	e = load(`tool "x" {
 		description = "x. Returns: y."
 		write       = ["here"]
@@ -163,7 +167,8 @@ func TestEffectsFollowSymlinks(t *testing.T) {
 var restrictingFields = []string{
 	"Path", "Dir", "SHA256", "Workspace.Root", "Workspace.Protect", "Workspace.Pos",
 	"Limits.Output", "Limits.Timeout", "Limits.Processes", "Limits.Pos", "Web.Timeout", "Web.MaxSize", "Web.Pos",
-	"Sandbox.Level", "Sandbox.Mask", "Sandbox.Pos", "Granted", "Policy.Pos", "Policy.Risks", "Policy.Permissions", "Policy.Rules",
+	"Sandbox.Level", "Sandbox.Mask", "Sandbox.Pos", "Granted", "Policy.Pos", "Policy.Risks", "Policy.Permissions",
+	"Policy.Rules",
 	"Toolsets", "Variables",
 	"Leads", "Keep", "Digests", // made when the file is judged, not read from it
 }
@@ -173,7 +178,8 @@ var restrictingFields = []string{
 func TestWhatNobodyClassifiedNeedsApproval(t *testing.T) {
 	dir := t.TempDir()
 	for name, field := range fieldsOf(reflect.TypeFor[Config](), "") {
-		cfg := &Config{Path: "agent.hcl", Dir: dir, Workspace: Workspace{Root: dir}, Sandbox: &Sandbox{Level: "auto"}, Policy: &Policy{}, Builtins: Builtins{}}
+		cfg := &Config{Path: "agent.hcl", Dir: dir, Workspace: Workspace{Root: dir}, Sandbox: &Sandbox{Level: "auto"},
+			Policy: &Policy{}, Builtins: Builtins{}}
 		v := reflect.ValueOf(cfg).Elem()
 		for _, part := range strings.Split(name, ".") {
 			if v.Kind() == reflect.Pointer {
@@ -192,8 +198,10 @@ func TestWhatNobodyClassifiedNeedsApproval(t *testing.T) {
 		whole func(reflect.Value) *Config
 		free  []string
 	}{
-		{Toolset{}, func(v reflect.Value) *Config { return &Config{Toolsets: []Toolset{v.Interface().(Toolset)}} }, []string{"Name", "Tools", "Search", "Pos", "Resources", "Prompts", "ToolPos"}},
-		{Variable{}, func(v reflect.Value) *Config { return &Config{Variables: []Variable{v.Interface().(Variable)}} }, []string{"Name", "Description", "Value", "From", "Pos"}},
+		{Toolset{}, func(v reflect.Value) *Config { return &Config{Toolsets: []Toolset{v.Interface().(Toolset)}} },
+			[]string{"Name", "Tools", "Search", "Pos", "Resources", "Prompts", "ToolPos"}},
+		{Variable{}, func(v reflect.Value) *Config { return &Config{Variables: []Variable{v.Interface().(Variable)}} },
+			[]string{"Name", "Description", "Value", "From", "Pos"}},
 	} {
 		typ := reflect.TypeOf(element.of)
 		for i := range typ.NumField() {

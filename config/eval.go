@@ -149,7 +149,8 @@ func (r *reader) resolve(t hcl.Traversal) (cty.Value, bool) {
 	}
 	attr, ok := t[1].(hcl.TraverseAttr)
 	if !ok {
-		r.fail(t.SourceRange(), "Invalid reference", "Write "+root+".NAME.", "%s has no items to choose by index.", root)
+		r.fail(t.SourceRange(), "Invalid reference", "Write "+root+".NAME.", "%s has no items to choose by index.",
+			root)
 		return cty.NilVal, false
 	}
 	switch root {
@@ -177,7 +178,8 @@ func (r *reader) unknownRoot(t hcl.Traversal, root string) {
 		return
 	}
 	if root == "ask" {
-		r.fail(t.SourceRange(), "Answer out of place", "Use it in argv, env or stdin of the tool's command block, or in its outputs.",
+		r.fail(t.SourceRange(), "Answer out of place",
+			"Use it in argv, env or stdin of the tool's command block, or in its outputs.",
 			"A question is answered only when its tool is called; here the file is being loaded.")
 		return
 	}

@@ -112,7 +112,9 @@ func TestLoadDisplay(t *testing.T) {
 }
 
 func TestDiagnosticsJSON(t *testing.T) {
-	_, diags := Parse("agent.hcl", []byte("tool \"x\" {\n  description = \"<x>\"\n  risk = \"readonly\"\n  passthrough { command = \"x\" }\n}"), LoadOptions{Env: noEnv})
+	_, diags := Parse("agent.hcl",
+		[]byte("tool \"x\" {\n  description = \"<x>\"\n  risk = \"readonly\"\n  passthrough { command = \"x\" }\n}"),
+		LoadOptions{Env: noEnv})
 	var b strings.Builder
 	require.NoError(t, diags.WriteJSON(&b))
 	var got []map[string]any
@@ -130,15 +132,18 @@ func TestDiagnosticsJSON(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	ugly := "# comment\ntool   \"x\"  {\ndescription=\"caf" + "e\u0301\"\n  command {\nargv=[\"a\",param.b ,\n\"c\"]\n}\n}\n"
-	want := "# comment\ntool \"x\" {\n  description = \"caf" + "e\u0301\"\n  command {\n    argv = [\"a\", param.b,\n    \"c\"]\n  }\n}\n"
+	ugly := "# comment\ntool   \"x\"  {\ndescription=\"caf" +
+		"e\u0301\"\n  command {\nargv=[\"a\",param.b ,\n\"c\"]\n}\n}\n"
+	want := "# comment\ntool \"x\" {\n  description = \"caf" +
+		"e\u0301\"\n  command {\n    argv = [\"a\", param.b,\n    \"c\"]\n  }\n}\n"
 	got, diags := Format([]byte(ugly))
 	require.Empty(t, diags)
 	assert.Equal(t, want, string(got))
 	again, diags := Format(got)
 	require.Empty(t, diags)
 	assert.Equal(t, string(got), string(again))
-	for _, broken := range []string{"tool \"x\" {", "a = [", "{\"tool\": {}}", "a = " + strings.Repeat("[", 500), "\xff"} {
+	for _, broken := range []string{"tool \"x\" {", "a = [", "{\"tool\": {}}", "a = " + strings.Repeat("[", 500),
+		"\xff"} {
 		got, diags := Format([]byte(broken))
 		assert.True(t, diags.HasErrors(), "%q", broken)
 		assert.Equal(t, broken, string(got))

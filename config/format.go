@@ -40,7 +40,8 @@ func sameTokens(a, b []byte) bool {
 		if left[i].Type != right[i].Type {
 			return false
 		}
-		if left[i].Type != hclsyntax.TokenNewline && left[i].Type != hclsyntax.TokenComment && !bytes.Equal(left[i].Bytes, right[i].Bytes) {
+		if left[i].Type != hclsyntax.TokenNewline && left[i].Type != hclsyntax.TokenComment &&
+			!bytes.Equal(left[i].Bytes, right[i].Bytes) {
 			return false
 		}
 	}

@@ -63,12 +63,15 @@ func TestWorkspace(t *testing.T) {
 }
 
 func TestInstructions(t *testing.T) {
-	cfg := parse(t, "agent.hcl", "variable \"where\" {\n  default = \"db/\"\n}\ninstructions = <<-END\n  Rows are in ${var.where}.\n  END\n", LoadOptions{})
+	cfg := parse(t, "agent.hcl",
+		"variable \"where\" {\n  default = \"db/\"\n}\ninstructions = <<-END\n  Rows are in ${var.where}.\n  END\n",
+		LoadOptions{})
 	assert.Equal(t, "Rows are in db/.", cfg.Instructions)
 	require.Len(t, cfg.Effects(), 1, "a file that nobody has approved tells models nothing")
 	assert.Contains(t, cfg.Effects()[0].String(), "Rows are in db/.")
 
-	_, diags := Parse("agent.hcl", []byte("\ninstructions = \""+strings.Repeat("é", MaxInstructions+1)+"\"\n"), LoadOptions{Env: noEnv})
+	_, diags := Parse("agent.hcl", []byte("\ninstructions = \""+strings.Repeat("é", MaxInstructions+1)+"\"\n"),
+		LoadOptions{Env: noEnv})
 	require.Len(t, diags, 1)
 	assert.Equal(t, 2, diags[0].Line)
 	assert.Equal(t, "Instructions too long", diags[0].Summary)
@@ -125,11 +128,13 @@ func TestParams(t *testing.T) {
 		{Name: "depth", Type: argv.TypeInteger, Min: at(1), Max: at(9), Default: json.RawMessage(`3`)},
 		{Name: "ratio", Type: argv.TypeNumber, Default: json.RawMessage(`null`)},
 		{Name: "all", Type: argv.TypeBool, Default: json.RawMessage(`false`)},
-		{Name: "names", Type: argv.TypeList, Item: argv.TypeString, Enum: []string{"x", "y"}, Min: at(0), Max: at(2), Default: json.RawMessage(`[]`)},
+		{Name: "names", Type: argv.TypeList, Item: argv.TypeString, Enum: []string{"x", "y"}, Min: at(0), Max: at(2),
+			Default: json.RawMessage(`[]`)},
 		{Name: "ids", Type: argv.TypeList, Item: argv.TypeInteger},
 		{Name: "color", Type: argv.TypeString, Enum: []string{"red", "green"}, Pattern: "^[a-z]+$", Dash: true},
 	}, params)
-	assert.Equal(t, argv.Access{Network: true, Read: []string{"/usr/share/dict"}, Write: []string{base + "/out"}}, count.Access)
+	assert.Equal(t, argv.Access{Network: true, Read: []string{"/usr/share/dict"}, Write: []string{base + "/out"}},
+		count.Access)
 }
 
 func TestCommand(t *testing.T) {
@@ -181,17 +186,20 @@ func TestServers(t *testing.T) {
 		Env: map[string]string{"TOKEN": "tok-secret", "OTHER": "none"}, Prefix: "gh_",
 		Include: []string{"get_*"}, Exclude: []string{"get_secret"}, Timeout: 20 * time.Second,
 		Risk: map[string]tool.Risk{"get_*": tool.ReadOnly, "*": tool.Dangerous}, StartTimeout: 45 * time.Second,
-		Protocol: "2025-11-25", Roots: []string{"/srv/docs", base + "/docs"}, Access: argv.Access{Network: true}, Pos: servers[0].Pos,
+		Protocol: "2025-11-25", Roots: []string{"/srv/docs", base + "/docs"}, Access: argv.Access{Network: true},
+		Pos: servers[0].Pos,
 	}, servers[0])
 	assert.Equal(t, "https://example.com/mcp", servers[1].URL)
 	assert.Equal(t, map[string]string{"Authorization": "Bearer TOK-SECRET"}, servers[1].Headers)
 	assert.Equal(t, &OAuth{
-		Grant: "client_credentials", ClientID: "toolhost", ClientSecret: "tok-secret", Issuer: "https://login.example.com",
+		Grant: "client_credentials", ClientID: "toolhost", ClientSecret: "tok-secret",
+		Issuer: "https://login.example.com",
 		Scopes: []string{"read", "write:all"}, Private: true, Pos: servers[2].OAuth.Pos,
 	}, servers[2].OAuth)
 	assert.Equal(t, &OAuth{
-		ClientID: "toolhost", ClientSecretFile: filepath.Join(base, "secret"), Issuer: "http://127.0.0.1:3001", RedirectPort: 8765,
-		Pos: servers[3].OAuth.Pos,
+		ClientID: "toolhost", ClientSecretFile: filepath.Join(base, "secret"), Issuer: "http://127.0.0.1:3001",
+		RedirectPort: 8765,
+		Pos:          servers[3].OAuth.Pos,
 	}, servers[3].OAuth)
 	assert.Equal(t, &OAuth{
 		Grant: "jwt_bearer", ClientID: "toolhost", PrivateKeyFile: "/home/me/key.pem", AssertionFile: "/run/token",

@@ -65,7 +65,8 @@ func (g *guard) token(t *hclsyntax.Token) {
 	}
 	if deepens(t.Type) {
 		if g.operators++; g.operators > maxOperators {
-			g.refuse(t, "Too many operators", "A file may hold at most %d operators, brackets and template sequences.", maxOperators)
+			g.refuse(t, "Too many operators", "A file may hold at most %d operators, brackets and template sequences.",
+				maxOperators)
 		}
 	}
 	if t.Type != hclsyntax.TokenNewline && t.Type != hclsyntax.TokenComment {
@@ -115,7 +116,8 @@ func (g *guard) ident(t *hclsyntax.Token) {
 		return
 	}
 	if g.loops > 0 || g.inLoop() {
-		g.refuse(t, "Nested for", "A for expression may not stand inside another: its cost grows with the product of both lists.")
+		g.refuse(t, "Nested for",
+			"A for expression may not stand inside another: its cost grows with the product of both lists.")
 		return
 	}
 	if control {
@@ -143,7 +145,8 @@ func (g *guard) literal(t *hclsyntax.Token) {
 		return
 	}
 	if g.joining += g.runBytes + 16*(g.run+2*g.interps); g.joining > maxJoining {
-		g.refuse(t, "Text too long", "The text blocks of this file have too many lines. Put long text into a file of its own.")
+		g.refuse(t, "Text too long",
+			"The text blocks of this file have too many lines. Put long text into a file of its own.")
 	}
 }
 

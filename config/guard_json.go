@@ -91,7 +91,8 @@ func (g *guard) looped(tokens hclsyntax.Tokens) bool {
 			continue
 		}
 		switch tokens[i-1].Type {
-		case hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenTemplateControl, hclsyntax.TokenNewline, hclsyntax.TokenComment:
+		case hclsyntax.TokenOBrack, hclsyntax.TokenOBrace, hclsyntax.TokenTemplateControl, hclsyntax.TokenNewline,
+			hclsyntax.TokenComment:
 			return true
 		}
 	}

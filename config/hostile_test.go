@@ -46,8 +46,10 @@ func hostile() map[string]string {
 		"indexes":             deep("", "x", "[y]", 200_000),
 		"splats":              deep("", "x", "[*]", 200_000),
 		"attributes":          deep("", "x", ".a", 300_000),
-		"if directives":       "locals {\n  a = \"" + strings.Repeat("%{if true}", 50_000) + strings.Repeat("%{endif}", 50_000) + "\"\n}\n",
-		"for in for":          "locals {\n  l = " + list + "\n  a = [for x in local.l : [for y in local.l : [for z in local.l : x]]]\n}\n",
+		"if directives": "locals {\n  a = \"" + strings.Repeat("%{if true}", 50_000) +
+			strings.Repeat("%{endif}", 50_000) + "\"\n}\n",
+		"for in for": "locals {\n  l = " + list +
+			"\n  a = [for x in local.l : [for y in local.l : [for z in local.l : x]]]\n}\n",
 		"for in object":       "locals {\n  a = {\n# c\n  for x in [1] : x => [\n  for y in [1] : y] }\n}\n",
 		"for directives":      "locals {\n  a = \"%{for x in [1]}%{for y in [1]}z%{endfor}%{endfor}\"\n}\n",
 		"for in directive":    "locals {\n  a = \"%{~ for x in [1] }${[for y in [1] : y]}%{endfor}\"\n}\n",
@@ -57,24 +59,28 @@ func hostile() map[string]string {
 		"doubling by join":    doubling(`join(local.a%[2]d, [local.a%[2]d, local.a%[2]d])`),
 		"doubling by format":  doubling(`format("%%s%%s", local.a%[2]d, local.a%[2]d)`),
 		"doubling lists":      doubling(`[local.a%[2]d, local.a%[2]d]`),
-		"doubling by concat":  "locals {\n  l = [1,1,1,1]\n}\n" + strings.ReplaceAll(doubling(`concat(local.a%[2]d, local.a%[2]d)`), `"xxxxxxxxxxxxxxxx"`, "[1]"),
-		"replace everything":  "locals {\n  x = \"" + strings.Repeat("x", 300_000) + "\"\n  a = replace(local.x, \"x\", local.x)\n}\n",
-		"wide format":         "locals {\n  a = format(\"%999999999d\", 1)\n}\n",
-		"wide precision":      "locals {\n  a = format(\"%.999999999f\", 1)\n}\n",
-		"many lines":          "locals {\n  a = <<A\n" + strings.Repeat("x\n", 500_000) + "A\n}\n",
-		"many lines and more": "locals {\n  a = <<A\n" + strings.Repeat("\n\n${1}", 9_000) + strings.Repeat("x\n", 200_000) + "A\n}\n",
-		"circle":              "locals {\n  a = local.b\n  b = local.a\n}\n",
+		"doubling by concat": "locals {\n  l = [1,1,1,1]\n}\n" +
+			strings.ReplaceAll(doubling(`concat(local.a%[2]d, local.a%[2]d)`), `"xxxxxxxxxxxxxxxx"`, "[1]"),
+		"replace everything": "locals {\n  x = \"" + strings.Repeat("x", 300_000) +
+			"\"\n  a = replace(local.x, \"x\", local.x)\n}\n",
+		"wide format":    "locals {\n  a = format(\"%999999999d\", 1)\n}\n",
+		"wide precision": "locals {\n  a = format(\"%.999999999f\", 1)\n}\n",
+		"many lines":     "locals {\n  a = <<A\n" + strings.Repeat("x\n", 500_000) + "A\n}\n",
+		"many lines and more": "locals {\n  a = <<A\n" + strings.Repeat("\n\n${1}", 9_000) +
+			strings.Repeat("x\n", 200_000) + "A\n}\n",
+		"circle": "locals {\n  a = local.b\n  b = local.a\n}\n",
 	}
 }
 
 func hostileJSON() map[string]string {
 	return map[string]string{
-		"arrays":        strings.Repeat("[", 500_000),
-		"objects":       strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000),
-		"in strings":    `{"locals":{"a":"${` + strings.Repeat("[", 200_000) + `"}}`,
-		"escaped":       `{"locals":{"a":"\u0024{` + strings.Repeat("(", 200_000) + `"}}`,
-		"in keys":       `{"locals":{"a":{"${` + strings.Repeat("[", 200_000) + `":1}}}`,
-		"type":          `{"tool":{"x":{"description":"d","param":{"p":{"type":"` + strings.Repeat("[", 200_000) + `"}},"command":{"argv":["x","${param.p}"]}}}}`,
+		"arrays":     strings.Repeat("[", 500_000),
+		"objects":    strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000),
+		"in strings": `{"locals":{"a":"${` + strings.Repeat("[", 200_000) + `"}}`,
+		"escaped":    `{"locals":{"a":"\u0024{` + strings.Repeat("(", 200_000) + `"}}`,
+		"in keys":    `{"locals":{"a":{"${` + strings.Repeat("[", 200_000) + `":1}}}`,
+		"type": `{"tool":{"x":{"description":"d","param":{"p":{"type":"` + strings.Repeat("[", 200_000) +
+			`"}},"command":{"argv":["x","${param.p}"]}}}}`,
 		"for":           `{"locals":{"a":"${[for x in [1] : x]}"}}`,
 		"for directive": `{"locals":{"a":"%{ for x in [1] }x%{ endfor }"}}`,
 		"doubling":      `{"locals":{"a":"xxxxxxxxxxxxxxxx","b":"${local.a}${local.a}","c":"${replace(local.b,\"x\",join(local.b,[local.b,local.b,local.b]))}","d":"${replace(local.c,\"x\",local.c)}"}}`,
@@ -129,11 +135,13 @@ func TestManyMistakes(t *testing.T) {
 }
 
 func TestInvalidEncoding(t *testing.T) {
-	for _, src := range []string{"a = \"\xff\"", "\xef\xbb\xbfworkspace {}\n\xff", "\x00", "tool \"\xff\" {}", "{\"a\":\"\xff\"}"} {
+	for _, src := range []string{"a = \"\xff\"", "\xef\xbb\xbfworkspace {}\n\xff", "\x00", "tool \"\xff\" {}",
+		"{\"a\":\"\xff\"}"} {
 		_, diags := Parse("agent.hcl", []byte(src), LoadOptions{Env: noEnv})
 		assert.True(t, diags.HasErrors(), "%q", src)
 	}
-	_, diags := Parse("agent.hcl", []byte("\xef\xbb\xbfworkspace { root = \"caf\u0065\u0301\" }\n"), LoadOptions{Env: noEnv})
+	_, diags := Parse("agent.hcl", []byte("\xef\xbb\xbfworkspace { root = \"caf\u0065\u0301\" }\n"),
+		LoadOptions{Env: noEnv})
 	assert.NoError(t, diags.Err())
 }
 

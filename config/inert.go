@@ -59,7 +59,8 @@ func inertVariables(all []Variable) (kept []Variable) {
 func inertToolsets(all []Toolset) (kept []Toolset) {
 	for _, t := range all {
 		kept = append(kept, Toolset{
-			Name: t.Name, Tools: t.Tools, ToolPos: t.ToolPos, Search: t.Search, Resources: t.Resources, Prompts: t.Prompts, Pos: t.Pos,
+			Name: t.Name, Tools: t.Tools, ToolPos: t.ToolPos, Search: t.Search, Resources: t.Resources,
+			Prompts: t.Prompts, Pos: t.Pos,
 		})
 	}
 	return kept

@@ -24,7 +24,8 @@ func TestOffersInJSON(t *testing.T) {
 		"model": {"url": "http://localhost:1/v1", "model": "m"}
 	}`, LoadOptions{})
 	greet := cfg.Tools[0]
-	assert.JSONEq(t, `{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}`, string(greet.Schema()))
+	assert.JSONEq(t, `{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}`,
+		string(greet.Schema()))
 	assert.Equal(t, []argv.Expr{lit("echo"), ref("to"), ref("ask.who.name")}, greet.Command.Argv)
 	assert.Equal(t, &argv.Expr{All: true}, greet.Command.Stdin)
 	assert.Equal(t, "Who greets Jo?", greet.Asks[0].Question(map[string]any{"to": "Jo"}).Message)

@@ -46,7 +46,8 @@ func (r *reader) listValue(e hcl.Expression) ([]string, bool) {
 	}
 	plain, _ := v.Unmark()
 	if !isList(plain) {
-		r.fail(e.Range(), "Wrong type", `Write a list: ["..."].`, "A list of texts is needed here, and this is %s.", typeName(plain))
+		r.fail(e.Range(), "Wrong type", `Write a list: ["..."].`, "A list of texts is needed here, and this is %s.",
+			typeName(plain))
 		return nil, false
 	}
 	list := make([]string, 0, plain.LengthInt())
@@ -151,7 +152,8 @@ func (b block) objectValue(e hcl.Expression) []entry {
 	}
 	plain, _ := v.Unmark()
 	if t := plain.Type(); plain.IsNull() || !t.IsObjectType() && !t.IsMapType() {
-		b.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`, "An object of texts is needed here, and this is %s.", typeName(plain))
+		b.fail(e.Range(), "Wrong type", `Write an object: { NAME = "..." }.`,
+			"An object of texts is needed here, and this is %s.", typeName(plain))
 		return nil
 	}
 	var all []entry

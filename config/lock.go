@@ -139,7 +139,8 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 			continue
 		}
 		if lock.Find(b.Labels[0]) != nil {
-			r.fail(b.LabelRanges[0], "Locked twice", "Run toolhost plugin lock.", "There is another block for %q.", b.Labels[0])
+			r.fail(b.LabelRanges[0], "Locked twice", "Run toolhost plugin lock.", "There is another block for %q.",
+				b.Labels[0])
 			continue
 		}
 		lock.Set(r.locked(b))
@@ -253,7 +254,8 @@ func AddPlugin(src []byte, name, source, constraint string) []byte {
 	}
 	block := fmt.Sprintf("plugin %s {\n  source = %s\n}\n", quote(name), quote(source))
 	if constraint != "" {
-		block = fmt.Sprintf("plugin %s {\n  source  = %s\n  version = %s\n}\n", quote(name), quote(source), quote(constraint))
+		block = fmt.Sprintf("plugin %s {\n  source  = %s\n  version = %s\n}\n", quote(name), quote(source),
+			quote(constraint))
 	}
 	return append(out, block...)
 }

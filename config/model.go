@@ -57,7 +57,8 @@ func (b block) encrypted(m *Model) {
 	if err != nil || u.Scheme != "http" || m.Private || isLocal(u.Hostname()) {
 		return
 	}
-	b.fail(b.where("url"), "Model without encryption", "Write https://, or add private = true when the endpoint is on a network of your own.",
+	b.fail(b.where("url"), "Model without encryption",
+		"Write https://, or add private = true when the endpoint is on a network of your own.",
 		"The key and the prompts would travel to %s readable to everybody on the way.", u.Hostname())
 }
 
@@ -80,6 +81,7 @@ func (b block) fromOutside(name, secret string) {
 		return
 	}
 	what := strings.ReplaceAll(name, "_", " ")
-	b.fail(b.where(name), strings.ToUpper(what[:1])+what[1:]+" in the file", `Write `+name+` = env("NAME") and set that variable, or use a sensitive variable.`,
+	b.fail(b.where(name), strings.ToUpper(what[:1])+what[1:]+" in the file",
+		`Write `+name+` = env("NAME") and set that variable, or use a sensitive variable.`,
 		"Whoever reads the file reads the %s.", what)
 }

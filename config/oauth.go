@@ -42,17 +42,21 @@ type OAuth struct {
 func (b block) oauth(s *Server) {
 	for _, nested := range b.blocks {
 		if s.OAuth != nil {
-			b.fail(nested.DefRange, "Two oauth blocks", "Put everything into one.", "There is one at %s already.", s.OAuth.Pos)
+			b.fail(nested.DefRange, "Two oauth blocks", "Put everything into one.", "There is one at %s already.",
+				s.OAuth.Pos)
 			continue
 		}
 		s.OAuth = b.reader.oauthBlock(nested)
 		switch {
 		case s.URL == "" && !b.has("url"):
 			b.fail(nested.DefRange, "Out of place", "Use env.", "oauth is for a server that is reached at a url.")
-		case slices.ContainsFunc(b.entries("headers"), func(e entry) bool { return strings.EqualFold(e.key, "Authorization") }):
-			b.fail(nested.DefRange, "Two ways to authorize", "Keep headers or oauth.", "The headers have an Authorization already.")
+		case slices.ContainsFunc(b.entries("headers"),
+			func(e entry) bool { return strings.EqualFold(e.key, "Authorization") }):
+			b.fail(nested.DefRange, "Two ways to authorize", "Keep headers or oauth.",
+				"The headers have an Authorization already.")
 		case !secure(s.URL):
-			b.fail(b.where("url"), "Token without encryption", "Write https://.", "A token would travel there readable to everybody on the way.")
+			b.fail(b.where("url"), "Token without encryption", "Write https://.",
+				"A token would travel there readable to everybody on the way.")
 		}
 	}
 }
@@ -72,12 +76,15 @@ func (r *reader) oauthBlock(b *hcl.Block) *OAuth {
 	blk.secureURL("client_metadata_url", &o.ClientMetadataURL)
 	blk.secureURL("issuer", &o.Issuer)
 	if blk.has("client_metadata_url") && blk.has("client_id") {
-		r.fail(blk.attrs["client_metadata_url"].NameRange, "Two clients", "Keep one of them.", "client_id names a client, and so does client_metadata_url.")
+		r.fail(blk.attrs["client_metadata_url"].NameRange, "Two clients", "Keep one of them.",
+			"client_id names a client, and so does client_metadata_url.")
 	}
 	if blk.texts("scopes", &o.Scopes) {
 		for _, scope := range o.Scopes {
-			if scope == "" || strings.ContainsFunc(scope, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
-				r.fail(blk.where("scopes"), "Invalid scope", `Write one word each: ["read", "write"].`, "%q is not a scope.", scope)
+			if scope == "" || strings.ContainsFunc(scope,
+				func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+				r.fail(blk.where("scopes"), "Invalid scope", `Write one word each: ["read", "write"].`,
+					"%q is not a scope.", scope)
 			}
 		}
 	}
@@ -125,13 +132,16 @@ func (b block) oauthSecret(o *OAuth) {
 	case first != "" || o.Grant == "jwt_bearer":
 		b.require("client_id", "issuer")
 	case o.Grant == "client_credentials":
-		b.fail(b.at, "Missing attribute", `Add client_secret = env("NAME"), client_secret_file or private_key_file, with client_id and issuer.`, "client_credentials need the secret of a client.")
+		b.fail(b.at, "Missing attribute",
+			`Add client_secret = env("NAME"), client_secret_file or private_key_file, with client_id and issuer.`,
+			"client_credentials need the secret of a client.")
 	}
 	switch {
 	case o.Grant == "jwt_bearer":
 		b.require("assertion_file")
 	case b.has("assertion_file"):
-		b.fail(b.attrs["assertion_file"].NameRange, "Out of place", `Write grant = "jwt_bearer", or remove it.`, "Only jwt_bearer sends an assertion.")
+		b.fail(b.attrs["assertion_file"].NameRange, "Out of place", `Write grant = "jwt_bearer", or remove it.`,
+			"Only jwt_bearer sends an assertion.")
 	}
 }
 

@@ -28,7 +28,8 @@ func (r *reader) resource(b *hcl.Block) {
 	res.Risk = blk.risk("risk", tool.ReadOnly)
 	res.Permissions = blk.permissions("permissions")
 	if blk.boolean("watch", &res.Watch) && res.Watch && (res.Content.File == nil || len(names) > 0) {
-		r.fail(blk.where("watch"), "Nothing to watch", "Remove watch, or give the resource a file and a URI without variables.",
+		r.fail(blk.where("watch"), "Nothing to watch",
+			"Remove watch, or give the resource a file and a URI without variables.",
 			"Only a file can be watched for changes.")
 	}
 	r.cfg.Resources = append(r.cfg.Resources, res)
@@ -43,14 +44,16 @@ func (b block) resourceURI(res *argv.Resource) []string {
 	}
 	template, err := argv.ParseURITemplate(res.URI)
 	if err != nil {
-		b.fail(b.where("uri"), "Invalid URI", `Write a URI such as "note://{id}".`, "%q cannot be used: %s.", res.URI, err)
+		b.fail(b.where("uri"), "Invalid URI", `Write a URI such as "note://{id}".`, "%q cannot be used: %s.", res.URI,
+			err)
 		return nil
 	}
 	plain := strings.NewReplacer("{+", "", "{", "", "}", "").Replace(res.URI)
 	if u, err := url.Parse(plain); err != nil || u.Scheme == "" {
 		b.fail(b.where("uri"), "Invalid URI", `Begin it with a scheme: "note://today".`, "%q is no URI.", res.URI)
 	} else if u.Scheme == "toolhost" {
-		b.fail(b.where("uri"), "Reserved scheme", `Use another scheme: "note://today".`, "toolhost:// is for what toolhost itself offers.")
+		b.fail(b.where("uri"), "Reserved scheme", `Use another scheme: "note://today".`,
+			"toolhost:// is for what toolhost itself offers.")
 	}
 	b.once("URI", res.URI, b.where("uri"))
 	return template.Names()
@@ -119,7 +122,8 @@ func (b block) suggestions(name string, names []string, to *map[string]argv.Sugg
 		other, ok := b.key(pair.Key)
 		if ok && (other == name || !slices.Contains(names, other)) {
 			others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
-			b.fail(pair.Key.Range(), "Unknown argument", didYouMean(other, others), "complete tells suggestions by the values of another argument, and %q is none.", other)
+			b.fail(pair.Key.Range(), "Unknown argument", didYouMean(other, others),
+				"complete tells suggestions by the values of another argument, and %q is none.", other)
 			continue
 		}
 		made.By[other] = b.listsBy(pair.Value)
@@ -131,7 +135,8 @@ func (b block) suggestions(name string, names []string, to *map[string]argv.Sugg
 func (r *reader) listsBy(e hcl.Expression) map[string][]string {
 	pairs, diags := hcl.ExprMap(e)
 	if diags.HasErrors() {
-		r.fail(e.Range(), "Wrong type", `Write { VALUE = ["..."] }.`, "The lists of suggestions by a value are needed here.")
+		r.fail(e.Range(), "Wrong type", `Write { VALUE = ["..."] }.`,
+			"The lists of suggestions by a value are needed here.")
 		return nil
 	}
 	lists, seen := make(map[string][]string), make(keys, len(pairs))
@@ -151,9 +156,12 @@ func (b block) resourceCommand(res *argv.Resource, p *params) {
 	content := !res.Content.Printed()
 	switch {
 	case i < 0 && !content:
-		b.missing("text", b.at, "Resource without content", "Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.", res.Name)
+		b.missing("text", b.at, "Resource without content",
+			"Add text, file or data, or a command block that prints it.", "%q says nothing about what it holds.",
+			res.Name)
 	case i >= 0 && content:
-		b.fail(b.blocks[i].DefRange, "Two contents", "Keep the command or the attribute.", "The resource has text, file or data already.")
+		b.fail(b.blocks[i].DefRange, "Two contents", "Keep the command or the attribute.",
+			"The resource has text, file or data already.")
 	case i < 0 && b.has("base64"):
 		b.fail(b.attrs["base64"].NameRange, "Out of place", "Use data.", "base64 is about what a command prints.")
 	}
@@ -178,11 +186,13 @@ func (r *reader) prompt(b *hcl.Block) {
 		}
 	}
 	if len(made.Messages) == 0 {
-		r.missing("message", b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.", made.Name)
+		r.missing("message", b.DefRange, "Prompt without messages", `Add message { text = "..." }.`, "%q says nothing.",
+			made.Name)
 	}
 	for i, name := range p.names() {
 		if !p.used[name] && !p.misspelt {
-			r.warnMissing("use of "+name, p.at[i], "Unused argument", "Use it as param."+name+", or remove it.", "The prompt makes no use of %q.", name)
+			r.warnMissing("use of "+name, p.at[i], "Unused argument", "Use it as param."+name+", or remove it.",
+				"The prompt makes no use of %q.", name)
 		}
 	}
 	r.cfg.Prompts = append(r.cfg.Prompts, made)
@@ -199,7 +209,8 @@ func (b block) labels(kind string) (all []string) {
 }
 
 func (b block) arguments(made *argv.Prompt) *params {
-	p := &params{byName: make(map[string]int), used: make(map[string]bool), declare: "Declare it with an argument block."}
+	p := &params{byName: make(map[string]int), used: make(map[string]bool),
+		declare: "Declare it with an argument block."}
 	for _, nested := range b.blocks {
 		if nested.Type != "argument" {
 			continue
@@ -207,7 +218,8 @@ func (b block) arguments(made *argv.Prompt) *params {
 		name := nested.Labels[0]
 		b.name("argument", name, nested.LabelRanges[0])
 		if i, taken := p.byName[name]; taken {
-			b.fail(nested.LabelRanges[0], "Two arguments of one name", "Rename or remove one of them.", "%q stands at %s already.", name, pos(p.at[i]))
+			b.fail(nested.LabelRanges[0], "Two arguments of one name", "Rename or remove one of them.",
+				"%q stands at %s already.", name, pos(p.at[i]))
 			continue
 		}
 		blk := b.open(nested, "argument")
@@ -219,7 +231,8 @@ func (b block) arguments(made *argv.Prompt) *params {
 		if blk.boolean("required", &required); !required && a.Default == nil {
 			a.Default = []byte("null")
 		} else if required && a.Default != nil {
-			b.fail(blk.where("required"), "Required with a default", "Remove required or default.", "An argument with a default may be missing.")
+			b.fail(blk.where("required"), "Required with a default", "Remove required or default.",
+				"An argument with a default may be missing.")
 		}
 		blk.suggestions(name, b.labels("argument"), &made.Complete)
 		p.byName[name] = len(p.list)
@@ -235,7 +248,8 @@ func (r *reader) message(b *hcl.Block, p *params) argv.Message {
 	blk.oneOf("role", &m.Role, "user", "assistant")
 	m.Content = blk.piece(p, "text", "image", "audio", "resource")
 	if m.Printed() {
-		r.missing("text", b.DefRange, "Message without content", `Add text = "...", or file or data.`, "The message says nothing.")
+		r.missing("text", b.DefRange, "Message without content", `Add text = "...", or file or data.`,
+			"The message says nothing.")
 	}
 	return m
 }

@@ -27,7 +27,8 @@ func TestResources(t *testing.T) {
 	readme := all[0]
 	assert.Equal(t, "doc://readme", readme.URI)
 	assert.Equal(t, "Read me", readme.Title)
-	assert.Equal(t, argv.Content{Kind: tool.KindResource, MIME: "text/markdown", File: exprp(lit("README.md")), Pos: base + "/agent.hcl:1"}, readme.Content)
+	assert.Equal(t, argv.Content{Kind: tool.KindResource, MIME: "text/markdown", File: exprp(lit("README.md")),
+		Pos: base + "/agent.hcl:1"}, readme.Content)
 	assert.True(t, readme.Watch)
 	assert.Equal(t, tool.ReadOnly, readme.Risk)
 
@@ -37,7 +38,8 @@ func TestResources(t *testing.T) {
 	}
 	assert.Equal(t, []argv.Param{
 		{Name: "dir", Type: argv.TypeString, Enum: []string{"a", "b"}},
-		{Name: "name", Description: "Which.", Type: argv.TypeString, Path: argv.Read, Pattern: "^[a-z/]+$", Min: at(1), Max: at(20)},
+		{Name: "name", Description: "Which.", Type: argv.TypeString, Path: argv.Read, Pattern: "^[a-z/]+$", Min: at(1),
+			Max: at(20)},
 	}, note.Params)
 	assert.Equal(t, map[string]argv.Suggestions{"dir": {Values: []string{"a"}}}, note.Complete)
 	assert.Equal(t, exprp(cat(lit("notes/"), ref("dir"), lit("/"), ref("name"))), note.Content.File)
@@ -66,7 +68,8 @@ func TestPrompts(t *testing.T) {
 	assert.Equal(t, "focus", p.Asks[0].Key)
 	require.Len(t, p.Messages, 3)
 	assert.Equal(t, "user", p.Messages[0].Role)
-	assert.Equal(t, exprp(cat(lit("Review "), ref("file"), lit(", be "), ref("tone"), lit(". "), ref("ask.focus.what"))), p.Messages[0].Text)
+	assert.Equal(t, exprp(cat(lit("Review "), ref("file"), lit(", be "), ref("tone"), lit(". "),
+		ref("ask.focus.what"))), p.Messages[0].Text)
 	assert.Equal(t, tool.KindResource, p.Messages[1].Kind)
 	assert.Equal(t, exprp(ref("file")), p.Messages[1].File)
 	assert.Equal(t, "assistant", p.Messages[2].Role)

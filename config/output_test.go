@@ -22,7 +22,8 @@ func exprp(e argv.Expr) *argv.Expr { return &e }
 
 func TestRawSchema(t *testing.T) {
 	chart := outputs(t)[0]
-	assert.Contains(t, string(chart.Schema()), `"$defs": { "point": { "$anchor": "p", "type": "object"`, "as it was written")
+	assert.Contains(t, string(chart.Schema()), `"$defs": { "point": { "$anchor": "p", "type": "object"`,
+		"as it was written")
 	types := make(map[string]argv.Type)
 	for _, p := range chart.Params {
 		types[p.Name] = p.Type
@@ -70,10 +71,12 @@ func TestForm(t *testing.T) {
 		"marks":{"type":"array","items":{"type":"string","enum":["dot","line"]},"default":["dot"]},
 		"mail":{"type":"string","format":"email"}
 	},"required":["color"]}`, string(form.Schema))
-	assert.Equal(t, &tool.SampleRequest{System: "Be brief.", Prompt: "A title for a.png.", MaxTokens: 20}, asks[1].Question(map[string]any{"to": "a.png"}).Sample)
+	assert.Equal(t, &tool.SampleRequest{System: "Be brief.", Prompt: "A title for a.png.", MaxTokens: 20},
+		asks[1].Question(map[string]any{"to": "a.png"}).Sample)
 	assert.True(t, asks[1].Optional)
 	assert.True(t, asks[2].Question(nil).Roots)
-	assert.JSONEq(t, `{"type":"object","properties":{"e":{"type":"string","enum":["a"],"enumNames":["A"]}}}`, string(asks[3].Question(nil).Schema))
+	assert.JSONEq(t, `{"type":"object","properties":{"e":{"type":"string","enum":["a"],"enumNames":["A"]}}}`,
+		string(asks[3].Question(nil).Schema))
 }
 
 // Text that arrives with a call keeps its bytes on every way.
@@ -86,7 +89,8 @@ func TestCallTextKeepsItsBytes(t *testing.T) {
 
 func TestOutputOfNothing(t *testing.T) {
 	tool := func(output string) string {
-		return "tool \"t\" {\n  description = \"T. Returns: t.\"\n  command {\n    argv = [\"x\"]\n  }\n  output {\n" + output + "\n  }\n}\n"
+		return "tool \"t\" {\n  description = \"T. Returns: t.\"\n  command {\n    argv = [\"x\"]\n  }\n  output {\n" +
+			output + "\n  }\n}\n"
 	}
 	cfg := parse(t, "agent.hcl", tool("type = \"json\"\nempty = \"[]\""), LoadOptions{})
 	assert.Equal(t, "[]", cfg.Tools[0].Outputs[0].Empty)

@@ -62,7 +62,8 @@ func (b block) params() *params {
 		}
 		i, taken := all.byName[nested.Labels[0]]
 		if taken {
-			b.fail(nested.LabelRanges[0], fmt.Sprintf("Two params named %q", nested.Labels[0]), "Rename or remove one of them.",
+			b.fail(nested.LabelRanges[0], fmt.Sprintf("Two params named %q", nested.Labels[0]),
+				"Rename or remove one of them.",
 				"It stands at %s already.", pos(all.at[i]))
 		}
 		if p, ok := b.param(nested); ok && !taken {
@@ -124,7 +125,8 @@ func (b block) paramType() (t, item argv.Type) {
 	}
 	if word := keyword(a.Expr); word != "" {
 		if word == string(argv.TypeList) {
-			b.warn(a.Expr.Range(), "List of what", "Write list(string), or list of integer, number or bool.", "This is taken for a list of strings.")
+			b.warn(a.Expr.Range(), "List of what", "Write list(string), or list of integer, number or bool.",
+				"This is taken for a list of strings.")
 			return argv.TypeList, argv.TypeString
 		}
 		return b.scalarType(word, a.Expr.Range()), ""
@@ -134,7 +136,8 @@ func (b block) paramType() (t, item argv.Type) {
 			return argv.TypeList, b.scalarType(word, args[0].Range())
 		}
 	}
-	b.fail(a.Expr.Range(), "Invalid type", "Use string, integer, number, bool or list(string), without quotes.", "This is no type.")
+	b.fail(a.Expr.Range(), "Invalid type", "Use string, integer, number, bool or list(string), without quotes.",
+		"This is no type.")
 	return argv.TypeString, ""
 }
 
@@ -145,7 +148,8 @@ var usualTypes = map[string]string{
 	"boolean": "Write bool.",
 	"str":     "Write string.", "text": "Write string.",
 	"array":  "Write list(string).",
-	"object": "Describe it in params_schema, as JSON Schema.", "map": "Describe it in params_schema, as JSON Schema.", "any": "Describe it in params_schema, as JSON Schema.",
+	"object": "Describe it in params_schema, as JSON Schema.", "map": "Describe it in params_schema, as JSON Schema.",
+	"any": "Describe it in params_schema, as JSON Schema.",
 }
 
 func (b block) scalarType(word string, at hcl.Range) argv.Type {
@@ -191,7 +195,8 @@ func (b block) consistent(p *argv.Param) {
 	textual := p.Type == argv.TypeString || p.Type == argv.TypeList && p.Item == argv.TypeString
 	for _, name := range []string{"enum", "pattern", "path", "dash"} {
 		if b.has(name) && !textual {
-			b.fail(b.attrs[name].NameRange, "Out of place", "Remove it, or make the type string.", "%s is for text, and %q is %s.", name, p.Name, p.Type)
+			b.fail(b.attrs[name].NameRange, "Out of place", "Remove it, or make the type string.",
+				"%s is for text, and %q is %s.", name, p.Name, p.Type)
 		}
 	}
 	for _, name := range []string{"min", "max"} {

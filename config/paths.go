@@ -33,7 +33,8 @@ func (c *Config) Verify(paths ...string) error {
 			judged = name
 		}
 		if real != judged {
-			return tool.Errorf(tool.PermissionDenied, "%s leads to %s now, and led to %s when agent.hcl was approved", path, real, judged).
+			return tool.Errorf(tool.PermissionDenied, "%s leads to %s now, and led to %s when agent.hcl was approved",
+				path, real, judged).
 				Suggest("Take the symlink away, or approve agent.hcl again with toolhost trust.").With("path", path)
 		}
 	}

@@ -30,18 +30,22 @@ func (b block) outputs(spec *argv.Spec, p *params) {
 		case piece.Printed():
 			blk.alone("Two outputs of what is printed", &printed)
 		case piece.Base64:
-			b.fail(blk.where("base64"), "Out of place", "Remove it.", "base64 is about what the command prints, and this output is something else.")
+			b.fail(blk.where("base64"), "Out of place", "Remove it.",
+				"base64 is about what the command prints, and this output is something else.")
 		}
 		if piece.JSON {
 			blk.alone("Two structured results", &structured)
 			spec.Returns = blk.objectSchema("schema")
 			if blk.text("empty", &piece.Empty) && !json.Valid([]byte(piece.Empty)) {
-				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`, "%q is no JSON.", piece.Empty)
+				b.fail(blk.where("empty"), "Invalid JSON", `Write what nothing stands for, such as empty = "[]".`,
+					"%q is no JSON.", piece.Empty)
 			}
 		} else if blk.has("empty") {
-			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`, "empty is what no output stands for in JSON.")
+			b.fail(blk.attrs["empty"].NameRange, "Out of place", `Write type = "json".`,
+				"empty is what no output stands for in JSON.")
 		} else if blk.has("schema") {
-			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`, "schema describes a structured result.")
+			b.fail(blk.attrs["schema"].NameRange, "Out of place", `Write type = "json".`,
+				"schema describes a structured result.")
 		}
 		spec.Outputs = append(spec.Outputs, piece)
 	}
@@ -84,7 +88,8 @@ func (b block) sources(piece *argv.Content, p *params) {
 	if b.text("data", &data) {
 		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(data), ""))
 		if err != nil {
-			b.fail(b.where("data"), "Not base64", "Write the bytes in standard base64.", "data cannot be decoded: %s.", err)
+			b.fail(b.where("data"), "Not base64", "Write the bytes in standard base64.", "data cannot be decoded: %s.",
+				err)
 		}
 		piece.Data = append([]byte{}, decoded...)
 	}
@@ -98,7 +103,8 @@ func (b block) sources(piece *argv.Content, p *params) {
 	}
 	switch binary := piece.Kind == tool.KindImage || piece.Kind == tool.KindAudio; {
 	case binary && piece.Text != nil:
-		b.fail(b.attrs["text"].NameRange, "Text as "+string(piece.Kind), "Use file or data.", "Text is no %s.", piece.Kind)
+		b.fail(b.attrs["text"].NameRange, "Text as "+string(piece.Kind), "Use file or data.", "Text is no %s.",
+			piece.Kind)
 	case piece.Kind == tool.KindText && piece.Data != nil:
 		b.fail(b.attrs["data"].NameRange, "Bytes as text", "Use text.", "data is for images, sounds and resources.")
 	}
@@ -109,16 +115,19 @@ func (b block) mediaType(piece *argv.Content) {
 	b.text("mime", &piece.MIME)
 	if b.has("mime") {
 		if parsed, _, err := mime.ParseMediaType(piece.MIME); err != nil || !strings.Contains(parsed, "/") {
-			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.", piece.MIME)
+			b.fail(b.where("mime"), "Invalid media type", `Write a media type such as "image/png".`, "%q is none.",
+				piece.MIME)
 			return
 		}
 	}
 	switch piece.Kind {
 	case tool.KindImage, tool.KindAudio:
 		if want := string(piece.Kind) + "/"; !b.has("mime") {
-			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.", piece.Kind)
+			b.fail(b.at, "Missing attribute", `Add mime = "`+want+`...".`, "What kind of %s it is has to be said.",
+				piece.Kind)
 		} else if !strings.HasPrefix(piece.MIME, want) {
-			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.", piece.MIME, piece.Kind)
+			b.fail(b.where("mime"), "Wrong media type", `Write one that begins with "`+want+`".`, "%q is no %s.",
+				piece.MIME, piece.Kind)
 		}
 	case tool.KindText:
 		if b.has("mime") {

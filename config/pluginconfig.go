@@ -88,7 +88,8 @@ func (c PluginConfig) JSON(declared json.RawMessage) (json.RawMessage, Diagnosti
 		err = json.Unmarshal(declared, &s)
 	}
 	if err != nil {
-		return nil, c.problem(c.at, "Unusable schema", "The plugin declares a schema of its config that cannot be used: "+err.Error()+".",
+		return nil, c.problem(c.at, "Unusable schema",
+			"The plugin declares a schema of its config that cannot be used: "+err.Error()+".",
 			"Report it to the plugin's author.")
 	}
 	object, diags := c.object(s)

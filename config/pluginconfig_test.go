@@ -32,12 +32,17 @@ func weather(t *testing.T, name, body string) PluginConfig {
 
 func TestPluginConfig(t *testing.T) {
 	cases := map[string]struct{ name, body, want string }{
-		"defaults":    {"agent.hcl", `retries = 1`, `{"retries":1,"units":"metric"}`},
-		"one server":  {"agent.hcl", "retries = 1\nserver { host = \"a\" }", `{"retries":1,"server":[{"host":"a"}],"units":"metric"}`},
-		"two servers": {"agent.hcl", "retries = 1\nserver { host = \"a\" }\nserver { host = \"b\" }", `{"retries":1,"server":[{"host":"a"},{"host":"b"}],"units":"metric"}`},
-		"labels":      {"agent.hcl", "retries = 1\ncity \"bern\" { zip = 3000 }\ncity \"basel\" {}", `{"retries":1,"city":{"bern":{"zip":3000},"basel":{}},"units":"metric"}`},
-		"one object":  {"agent.hcl", "retries = 1\ncache { size = 5 }\nunits = \"imperial\"", `{"retries":1,"units":"imperial","cache":{"size":5}}`},
-		"json":        {"agent.hcl.json", `{"retries": 1, "server": [{"host": "a"}], "cache": {"size": 5}}`, `{"retries":1,"server":[{"host":"a"}],"cache":{"size":5},"units":"metric"}`},
+		"defaults": {"agent.hcl", `retries = 1`, `{"retries":1,"units":"metric"}`},
+		"one server": {"agent.hcl", "retries = 1\nserver { host = \"a\" }",
+			`{"retries":1,"server":[{"host":"a"}],"units":"metric"}`},
+		"two servers": {"agent.hcl", "retries = 1\nserver { host = \"a\" }\nserver { host = \"b\" }",
+			`{"retries":1,"server":[{"host":"a"},{"host":"b"}],"units":"metric"}`},
+		"labels": {"agent.hcl", "retries = 1\ncity \"bern\" { zip = 3000 }\ncity \"basel\" {}",
+			`{"retries":1,"city":{"bern":{"zip":3000},"basel":{}},"units":"metric"}`},
+		"one object": {"agent.hcl", "retries = 1\ncache { size = 5 }\nunits = \"imperial\"",
+			`{"retries":1,"units":"imperial","cache":{"size":5}}`},
+		"json": {"agent.hcl.json", `{"retries": 1, "server": [{"host": "a"}], "cache": {"size": 5}}`,
+			`{"retries":1,"server":[{"host":"a"}],"cache":{"size":5},"units":"metric"}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +54,8 @@ func TestPluginConfig(t *testing.T) {
 }
 
 func TestPluginConfigMistakes(t *testing.T) {
-	c := weather(t, "agent.hcl", "units = \"metrik\"\nretries = -1\ncolour = 1\ncache {}\ncache {}\nserver {}\ncity \"a\" {}\ncity \"a\" {}")
+	c := weather(t, "agent.hcl",
+		"units = \"metrik\"\nretries = -1\ncolour = 1\ncache {}\ncache {}\nserver {}\ncity \"a\" {}\ncity \"a\" {}")
 	_, diags := c.JSON(json.RawMessage(weatherSchema))
 	lines := map[int]string{}
 	for _, d := range diags {

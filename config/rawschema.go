@@ -23,18 +23,21 @@ func (b block) objectSchema(name string) json.RawMessage {
 		raw = json.RawMessage(bytes.TrimSpace([]byte(text)))
 	}
 	if !json.Valid(raw) {
-		b.fail(b.where(name), "Invalid JSON", "Check it with a JSON tool; in a heredoc write $${ for ${.", "%s is no JSON: %s.", name, whyInvalid(raw))
+		b.fail(b.where(name), "Invalid JSON", "Check it with a JSON tool; in a heredoc write $${ for ${.",
+			"%s is no JSON: %s.", name, whyInvalid(raw))
 		return nil
 	}
 	var object struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &object); err != nil || object.Type != "object" {
-		b.fail(b.where(name), "Schema of something else", `Write a schema with "type": "object".`, "%s must be the schema of an object.", name)
+		b.fail(b.where(name), "Schema of something else", `Write a schema with "type": "object".`,
+			"%s must be the schema of an object.", name)
 		return nil
 	}
 	if _, err := hostschema.Compile(raw); err != nil {
-		b.fail(b.where(name), "Invalid schema", "Correct it; it has to be JSON Schema 2020-12.", "%s cannot be used: %s.", name, err)
+		b.fail(b.where(name), "Invalid schema", "Correct it; it has to be JSON Schema 2020-12.",
+			"%s cannot be used: %s.", name, err)
 		return nil
 	}
 	return raw

@@ -85,7 +85,8 @@ func (r *reader) name(what, name string, at hcl.Range) bool {
 	if name != "" && len(name) <= 64 && strings.Trim(name, nameChars) == "" {
 		return true
 	}
-	r.fail(at, "Invalid name", "Use at most 64 of A-Z, a-z, 0-9, _ and -.", "%q cannot be the name of a %s.", name, what)
+	r.fail(at, "Invalid name", "Use at most 64 of A-Z, a-z, 0-9, _ and -.", "%q cannot be the name of a %s.", name,
+		what)
 	return false
 }
 

@@ -62,8 +62,10 @@ func (c *Config) Restrictive() bool {
 	c = c.Inert()
 	policy := c.Policy != nil && len(c.Policy.Risks)+len(c.Policy.Permissions)+len(c.Policy.Rules) > 0
 	sandbox := c.Sandbox != nil && (c.Sandbox.Level == "full" || len(c.Sandbox.Mask) > 0)
-	limits := c.Limits.Output != 0 || c.Limits.Timeout != 0 || c.Limits.Processes != 0 || c.Web.Timeout != 0 || c.Web.MaxSize != 0
-	return policy || sandbox || limits || len(c.Toolsets) > 0 || c.Granted != nil || len(c.Workspace.Protect) > 0 || len(c.Further) > 0
+	limits := c.Limits.Output != 0 || c.Limits.Timeout != 0 || c.Limits.Processes != 0 || c.Web.Timeout != 0 ||
+		c.Web.MaxSize != 0
+	return policy || sandbox || limits || len(c.Toolsets) > 0 || c.Granted != nil || len(c.Workspace.Protect) > 0 ||
+		len(c.Further) > 0
 }
 
 // both is what is in both lists. Nil is all that there is.

@@ -21,9 +21,12 @@ type runner struct {
 // runners are what init looks for beside a Taskfile.
 func runners() []runner {
 	return []runner{
-		{"make", "target", []string{"Makefile", "makefile", "GNUmakefile"}, []string{"make"}, regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)\s*::?(?:[^=]|$)`), ""},
-		{"just", "recipe", []string{"justfile", "Justfile", ".justfile"}, []string{"just"}, regexp.MustCompile(`^@?([A-Za-z][A-Za-z0-9_-]*)(?:\s[^:]*)?:(?:[^=]|$)`), ""},
-		{"mise", "task", []string{"mise.toml", ".mise.toml"}, []string{"mise", "run"}, regexp.MustCompile(`^\[tasks\.([A-Za-z0-9_-]+)\]|^([A-Za-z0-9_-]+)\s*=`), "[tasks]"},
+		{"make", "target", []string{"Makefile", "makefile", "GNUmakefile"}, []string{"make"},
+			regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_-]*)\s*::?(?:[^=]|$)`), ""},
+		{"just", "recipe", []string{"justfile", "Justfile", ".justfile"}, []string{"just"},
+			regexp.MustCompile(`^@?([A-Za-z][A-Za-z0-9_-]*)(?:\s[^:]*)?:(?:[^=]|$)`), ""},
+		{"mise", "task", []string{"mise.toml", ".mise.toml"}, []string{"mise", "run"},
+			regexp.MustCompile(`^\[tasks\.([A-Za-z0-9_-]+)\]|^([A-Za-z0-9_-]+)\s*=`), "[tasks]"},
 	}
 }
 

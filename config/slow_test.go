@@ -23,16 +23,20 @@ func TestSlowExpressionsAreRefused(t *testing.T) {
 		expression string
 		fits       bool
 	}{
-		"a pattern":              {fmt.Sprintf("regex(%q, %q)", slow, long), false},
-		"a pattern to replace":   {fmt.Sprintf("replace(%q, %q, \"x\")", long, "/"+slow+"/"), false},
-		"a list without doubles": {fmt.Sprintf("join(\",\", distinct(split(\",\", %q)))", strings.Join(names, ",")), false},
+		"a pattern":            {fmt.Sprintf("regex(%q, %q)", slow, long), false},
+		"a pattern to replace": {fmt.Sprintf("replace(%q, %q, \"x\")", long, "/"+slow+"/"), false},
+		"a list without doubles": {fmt.Sprintf("join(\",\", distinct(split(\",\", %q)))", strings.Join(names, ",")),
+			false},
 		"short: a pattern":       {fmt.Sprintf("regex(%q, \"abxyz\")", "[x-z]{3}$"), true},
 		"short: to replace":      {fmt.Sprintf("replace(%q, \"/a+/\", \"x\")", "aab"), true},
 		"short: without doubles": {`join(",", distinct(["a", "b", "a"]))`, true},
-		"a plain replacement":    {fmt.Sprintf("length(split(\",\", replace(%q, \"a\", \"c\"))) == 1 ? \"x\" : \"y\"", long), true},
+		"a plain replacement": {fmt.Sprintf("length(split(\",\", replace(%q, \"a\", \"c\"))) == 1 ? \"x\" : \"y\"",
+			long), true},
 	} {
 		began := time.Now()
-		_, diags := config.Parse("agent.hcl", []byte("locals {\n  a = "+c.expression+"\n}\nworkspace {\n  protect = [local.a]\n}\n"), config.LoadOptions{})
+		_, diags := config.Parse("agent.hcl",
+			[]byte("locals {\n  a = "+c.expression+"\n}\nworkspace {\n  protect = [local.a]\n}\n"),
+			config.LoadOptions{})
 		assert.Equal(t, c.fits, !diags.HasErrors(), "%s: %v", name, diags)
 		if !c.fits {
 			assert.Contains(t, fmt.Sprint(diags), "take too long", name)

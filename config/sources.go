@@ -33,7 +33,8 @@ func (r *reader) plugin(b *hcl.Block) {
 	if blk.text("sha256", &p.SHA256) {
 		p.SHA256 = strings.ToLower(p.SHA256)
 		if len(p.SHA256) != 64 || strings.Trim(p.SHA256, "0123456789abcdef") != "" {
-			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock, or sha256sum on the binary.", "A SHA-256 has 64 hexadecimal digits.")
+			r.fail(blk.where("sha256"), "Invalid checksum", "Run toolhost plugin lock, or sha256sum on the binary.",
+				"A SHA-256 has 64 hexadecimal digits.")
 		}
 	}
 	blk.texts("args", &p.Args)
@@ -47,7 +48,8 @@ func (r *reader) plugin(b *hcl.Block) {
 	configs := 0
 	for _, nested := range blk.blocks {
 		if configs++; configs > 1 {
-			r.fail(nested.DefRange, "Two config blocks", "Put everything into one.", "There is one at %s already.", pos(p.Config.at))
+			r.fail(nested.DefRange, "Two config blocks", "Put everything into one.", "There is one at %s already.",
+				pos(p.Config.at))
 			continue
 		}
 		p.Config = r.pluginConfig(nested.Body, nested.DefRange)
@@ -61,10 +63,12 @@ func (b block) version(p *Plugin) {
 		return
 	}
 	if _, err := versions.Parse(p.Version); err != nil {
-		b.fail(b.where("version"), "Invalid version", `Write a constraint: "1.2.3", "~> 1.2", ">= 1.2, < 2".`, "%s.", err)
+		b.fail(b.where("version"), "Invalid version", `Write a constraint: "1.2.3", "~> 1.2", ">= 1.2, < 2".`, "%s.",
+			err)
 	}
 	if !p.Installed() && p.Source != "" {
-		b.fail(b.attrs["version"].NameRange, "Out of place", "Remove version, or give the name of an installed plugin as its source.",
+		b.fail(b.attrs["version"].NameRange, "Out of place",
+			"Remove version, or give the name of an installed plugin as its source.",
 			"A plugin that is run from a path has the version that it has.")
 	}
 }
@@ -82,7 +86,8 @@ func (r *reader) pluginSource(source string, at hcl.Range) string {
 		return r.path(source, at)
 	}
 	if strings.Contains(source, "://") {
-		r.fail(at, "Not a program", "Run toolhost plugin install "+source+" and write the name that it gives.", "A source is a path or the name of an installed plugin.")
+		r.fail(at, "Not a program", "Run toolhost plugin install "+source+" and write the name that it gives.",
+			"A source is a path or the name of an installed plugin.")
 	}
 	return source
 }
@@ -117,9 +122,11 @@ func (r *reader) server(b *hcl.Block) {
 	s := Server{Name: b.Labels[0], Access: blk.access(), Pos: pos(b.DefRange)}
 	switch {
 	case blk.has("command") && blk.has("url"):
-		r.fail(blk.attrs["url"].NameRange, "Two ways to reach a server", "Keep command or url.", "A server is run by its command or reached at its url, not both.")
+		r.fail(blk.attrs["url"].NameRange, "Two ways to reach a server", "Keep command or url.",
+			"A server is run by its command or reached at its url, not both.")
 	case !blk.has("command") && !blk.has("url"):
-		r.fail(b.DefRange, "Server without an address", `Add command = ["PROGRAM", ...] or url = "https://...".`, "%q says neither how to run it nor where it is.", s.Name)
+		r.fail(b.DefRange, "Server without an address", `Add command = ["PROGRAM", ...] or url = "https://...".`,
+			"%q says neither how to run it nor where it is.", s.Name)
 	}
 	if blk.texts("command", &s.Command) && (len(s.Command) == 0 || s.Command[0] == "") {
 		r.fail(blk.where("command"), "No program", `Write command = ["PROGRAM", ...].`, "command is empty.")
@@ -132,10 +139,12 @@ func (r *reader) server(b *hcl.Block) {
 	blk.environment(&s.Env)
 	blk.textMap("headers", &s.Headers)
 	if blk.has("url") && !blk.has("command") && blk.has("env") {
-		r.fail(blk.attrs["env"].NameRange, "Out of place", "Use headers.", "env is for a server that is run by a command.")
+		r.fail(blk.attrs["env"].NameRange, "Out of place", "Use headers.",
+			"env is for a server that is run by a command.")
 	}
 	if blk.has("headers") && !blk.has("url") {
-		r.fail(blk.attrs["headers"].NameRange, "Out of place", "Use env.", "headers are for a server that is reached at a url.")
+		r.fail(blk.attrs["headers"].NameRange, "Out of place", "Use env.",
+			"headers are for a server that is reached at a url.")
 	}
 	blk.oauth(&s)
 	blk.prefix(&s.Prefix)

@@ -40,7 +40,8 @@ func TestStandardSource(t *testing.T) {
 			require.NoError(t, encoder.Encode(pruned(spec)))
 		}
 		text.WriteString("]\n")
-		require.NoError(t, os.WriteFile(filepath.Join("..", "internal", "run", "command", "standard", "standard.json"), text.Bytes(), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join("..", "internal", "run", "command", "standard", "standard.json"),
+			text.Bytes(), 0o644))
 		return
 	}
 	assert.Equal(t, cfg.Tools, standard.Specs(), "go test ./config -run TestStandardSource -update")

@@ -26,7 +26,8 @@ func (c compiler) suspect(list []argv.Expr, e hcl.Expression) {
 		if i == script {
 			c.injection(&list[i], place(i))
 		} else if i > 0 && isOperator(list[i].Literal) && !comparing(list[0].Literal) {
-			c.warn(place(i), "Shell operator", `Run a script that does it, or ["sh", "-c", "..."].`, "No shell reads argv, so %s is an argument like any other.", list[i].Literal)
+			c.warn(place(i), "Shell operator", `Run a script that does it, or ["sh", "-c", "..."].`,
+				"No shell reads argv, so %s is an argument like any other.", list[i].Literal)
 		}
 	}
 }
@@ -43,9 +44,11 @@ func comparing(program string) bool {
 
 // codeOptions are the options behind which an interpreter takes code.
 var codeOptions = map[string]*regexp.Regexp{
-	"sh": shellCode, "bash": shellCode, "dash": shellCode, "zsh": shellCode, "ksh": shellCode, "ash": shellCode, "fish": shellCode,
+	"sh": shellCode, "bash": shellCode, "dash": shellCode, "zsh": shellCode, "ksh": shellCode, "ash": shellCode,
+	"fish":   shellCode,
 	"python": pythonCode, "python3": pythonCode,
-	"perl": scriptCode, "ruby": scriptCode, "node": regexp.MustCompile(`^(-e|-p|-pe|--eval|--print)$`), "php": regexp.MustCompile(`^-r$`),
+	"perl": scriptCode, "ruby": scriptCode, "node": regexp.MustCompile(`^(-e|-p|-pe|--eval|--print)$`),
+	"php": regexp.MustCompile(`^-r$`),
 }
 
 var (
@@ -78,7 +81,9 @@ func (c compiler) injection(word *argv.Expr, at hcl.Range) {
 		if p == nil || len(p.Enum) > 0 || p.Pattern != "" || p.Type != argv.TypeString && p.Item != argv.TypeString {
 			continue
 		}
-		c.warn(at, "Parameter inside code", `Pass it as an argument: ["sh", "-c", "ls -- \"$1\"", "sh", param.`+name+`]; or give it an enum or a pattern.`,
+		c.warn(at, "Parameter inside code",
+			`Pass it as an argument: ["sh", "-c", "ls -- \"$1\"", "sh", param.`+name+
+				`]; or give it an enum or a pattern.`,
 			"What an agent gives for %q is read as code, so it can run any command.", name)
 		return
 	}
@@ -93,13 +98,15 @@ func (c compiler) unbraced(e *argv.Expr, at hcl.Range) {
 	}
 	for _, found := range reference.FindAllStringSubmatch(e.Literal, -1) {
 		root, name := found[1], found[2]
-		known := root == "param" && c.params.find(name) != nil || root == "var" && c.vars[name] != nil || root == "local" && c.locals[name] != nil
+		known := root == "param" && c.params.find(name) != nil || root == "var" && c.vars[name] != nil ||
+			root == "local" && c.locals[name] != nil
 		if root == "ask" {
 			known = slices.ContainsFunc(c.params.asks, func(a argv.Ask) bool { return a.Key == name })
 		}
 		if known {
 			c.params.misspelt = c.params.misspelt || root == "param"
-			c.warn(at, "Reference without braces", "Write ${"+strings.TrimPrefix(found[0], "$")+"}.", "%s is plain text here.", found[0])
+			c.warn(at, "Reference without braces", "Write ${"+strings.TrimPrefix(found[0], "$")+"}.",
+				"%s is plain text here.", found[0])
 		}
 	}
 }

@@ -15,10 +15,13 @@ func TestSuspect(t *testing.T) {
 		summary    string // "" for no warning
 		column     int
 	}{
-		"shell":               {argv: `["bash", "-c", "ls ${param.d}"]`, summary: "Parameter inside code", column: 27},
-		"shell, by its path":  {argv: `["env", "/bin/sh", "-ec", "ls ${param.d}"]`, summary: "Parameter inside code", column: 38},
-		"python":              {argv: `["python3", "-c", "print('${param.d}')"]`, summary: "Parameter inside code", column: 30},
-		"node":                {argv: `["node", "--eval", "f('${param.d}')"]`, summary: "Parameter inside code", column: 31},
+		"shell": {argv: `["bash", "-c", "ls ${param.d}"]`, summary: "Parameter inside code", column: 27},
+		"shell, by its path": {argv: `["env", "/bin/sh", "-ec", "ls ${param.d}"]`, summary: "Parameter inside code",
+			column: 38},
+		"python": {argv: `["python3", "-c", "print('${param.d}')"]`, summary: "Parameter inside code",
+			column: 30},
+		"node": {argv: `["node", "--eval", "f('${param.d}')"]`, summary: "Parameter inside code",
+			column: 31},
 		"passed on":           {argv: `["bash", "-c", "ls \"$1\"", "bash", param.d]`},
 		"one of a list":       {argv: `["bash", "-c", "ls ${param.d}"]`, more: `enum = ["a"]`},
 		"by a pattern":        {argv: `["bash", "-c", "ls ${param.d}"]`, more: `pattern = "^[a-z]+$"`},

@@ -185,10 +185,13 @@ func TestVariables(t *testing.T) {
 		vars, env map[string]string
 		want      []string
 	}{
-		"defaults":     {map[string]string{"required": "r"}, nil, []string{"x", "d", "off", "2", "1", "r", "a"}},
-		"command line": {map[string]string{"required": "r", "text": "5", "flag": "true", "count": "41", "list": `["b","c"]`, "map": `{"a":7}`}, nil, []string{"x", "5", "on", "42", "7", "r", "b", "c"}},
-		"environment":  {nil, map[string]string{"TOOLHOST_VAR_required": "e", "TOOLHOST_VAR_flag": "true"}, []string{"x", "d", "on", "2", "1", "e", "a"}},
-		"both":         {map[string]string{"required": "line"}, map[string]string{"TOOLHOST_VAR_required": "e"}, []string{"x", "d", "off", "2", "1", "line", "a"}},
+		"defaults": {map[string]string{"required": "r"}, nil, []string{"x", "d", "off", "2", "1", "r", "a"}},
+		"command line": {map[string]string{"required": "r", "text": "5", "flag": "true", "count": "41",
+			"list": `["b","c"]`, "map": `{"a":7}`}, nil, []string{"x", "5", "on", "42", "7", "r", "b", "c"}},
+		"environment": {nil, map[string]string{"TOOLHOST_VAR_required": "e", "TOOLHOST_VAR_flag": "true"},
+			[]string{"x", "d", "on", "2", "1", "e", "a"}},
+		"both": {map[string]string{"required": "line"}, map[string]string{"TOOLHOST_VAR_required": "e"},
+			[]string{"x", "d", "off", "2", "1", "line", "a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +206,8 @@ func TestVariables(t *testing.T) {
 	for _, d := range diags {
 		got = append(got, fmt.Sprintf("%d %s", d.Line, d.Summary))
 	}
-	assert.Equal(t, []string{"0 Unknown variable", "3 Wrong type of value", "4 Wrong type of value", "5 Wrong type of value"}, got)
+	assert.Equal(t, []string{"0 Unknown variable", "3 Wrong type of value", "4 Wrong type of value",
+		"5 Wrong type of value"}, got)
 	assert.Equal(t, `Did you mean "text"?`, diags[0].Suggestion)
 }
 

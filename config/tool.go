@@ -70,7 +70,8 @@ func (b block) body(spec *argv.Spec) {
 		}
 	}
 	if first == nil {
-		b.missing("command", b.at, "Tool without a command", "Add a passthrough block or a command block.", "%q says nothing about what to run.", spec.Name)
+		b.missing("command", b.at, "Tool without a command", "Add a passthrough block or a command block.",
+			"%q says nothing about what to run.", spec.Name)
 	}
 }
 
@@ -122,9 +123,11 @@ func (r *reader) example(b *hcl.Block, spec *argv.Spec) argv.Example {
 	e.Params = blk.json("params")
 	switch {
 	case spec.Passthrough != nil && blk.has("params"):
-		r.fail(blk.where("params"), "Parameters for a passthrough", `Write args = "...".`, "A passthrough is called with args.")
+		r.fail(blk.where("params"), "Parameters for a passthrough", `Write args = "...".`,
+			"A passthrough is called with args.")
 	case spec.Command != nil && blk.has("args"):
-		r.fail(blk.where("args"), "Args for a command", "Write params = { NAME = VALUE }.", "A typed command is called with params.")
+		r.fail(blk.where("args"), "Args for a command", "Write params = { NAME = VALUE }.",
+			"A typed command is called with params.")
 	case spec.Command != nil && !blk.has("params"):
 		e.Params = []byte("{}")
 	}
@@ -198,11 +201,13 @@ func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
 	blk := r.open(b, "option")
 	o := argv.Option{Names: words(b.Labels)}
 	if len(o.Names) == 0 {
-		r.fail(b.DefRange, "Option without a name", `Write option "-n" "--lines" { ... }.`, "An option needs at least one name.")
+		r.fail(b.DefRange, "Option without a name", `Write option "-n" "--lines" { ... }.`,
+			"An option needs at least one name.")
 	}
 	for _, name := range o.Names {
 		if first, ok := seen[name]; ok {
-			r.fail(b.DefRange, "Option declared twice", "Remove one of them.", "%s is declared at %s already.", name, pos(first))
+			r.fail(b.DefRange, "Option declared twice", "Remove one of them.", "%s is declared at %s already.", name,
+				pos(first))
 		}
 		seen[name] = b.DefRange
 		r.optionName(name, b.DefRange)
@@ -212,10 +217,12 @@ func (r *reader) option(b *hcl.Block, seen map[string]hcl.Range) argv.Option {
 	blk.boolean("optional", &o.Optional)
 	blk.text("refuse", &o.Refuse)
 	if o.Value != "" && blk.has("values") {
-		r.fail(blk.where("values"), "Value and values", "Keep value for one, values for several.", "An option has one or the other.")
+		r.fail(blk.where("values"), "Value and values", "Keep value for one, values for several.",
+			"An option has one or the other.")
 	}
 	if o.Optional && (o.Value == "" || o.Value == argv.None) {
-		r.fail(blk.where("optional"), "Optional value of a switch", "Say what the value is: value = \"string\".", "This option takes no value.")
+		r.fail(blk.where("optional"), "Optional value of a switch", "Say what the value is: value = \"string\".",
+			"This option takes no value.")
 	}
 	return o
 }
@@ -233,7 +240,8 @@ func (b block) kinds(name string) []argv.Kind {
 	if !b.texts(name, &texts) {
 		return nil
 	}
-	known := []string{string(argv.String), string(argv.Number), string(argv.Read), string(argv.Write), string(argv.Remove)}
+	known := []string{string(argv.String), string(argv.Number), string(argv.Read), string(argv.Write),
+		string(argv.Remove)}
 	kinds := make([]argv.Kind, 0, len(texts))
 	for _, text := range texts {
 		if !slices.Contains(known, text) {
@@ -243,7 +251,9 @@ func (b block) kinds(name string) []argv.Kind {
 		kinds = append(kinds, argv.Kind(text))
 	}
 	if len(texts) < 2 {
-		b.fail(b.where(name), "Too few values", `Write value = "string" for one, and values = ["string", "read"] for two.`, "%s is for options that take several values.", name)
+		b.fail(b.where(name), "Too few values",
+			`Write value = "string" for one, and values = ["string", "read"] for two.`,
+			"%s is for options that take several values.", name)
 	}
 	return kinds
 }
@@ -266,7 +276,8 @@ func (b block) operands(w *argv.Wrapper) {
 			continue
 		}
 		if first != nil {
-			b.fail(nested.DefRange, "Two operands blocks", "Put everything into one.", "There is one at %s already.", pos(first.DefRange))
+			b.fail(nested.DefRange, "Two operands blocks", "Put everything into one.", "There is one at %s already.",
+				pos(first.DefRange))
 			continue
 		}
 		first = nested
@@ -283,11 +294,13 @@ func (b block) operands(w *argv.Wrapper) {
 			b.fail(blk.where("max"), "Empty range", "", "max is less than min.")
 		}
 		if o.First != "" && w.Open() {
-			b.fail(blk.where("first"), "First operand of an open passthrough", `Declare its options, or add unknown = "refuse" for none.`,
+			b.fail(blk.where("first"), "First operand of an open passthrough",
+				`Declare its options, or add unknown = "refuse" for none.`,
 				"Where any option may pass, the first operand cannot be told from the value of an option.")
 		}
 		if o.Into && o.Last == "" {
-			b.fail(blk.where("into"), "Nothing to go into", `Add last = "write".`, "into is about the last operand, and last is not set.")
+			b.fail(blk.where("into"), "Nothing to go into", `Add last = "write".`,
+				"into is about the last operand, and last is not set.")
 		}
 	}
 }

@@ -9,8 +9,9 @@ func (c *Config) CheckTrees() Diagnostics {
 	var diags Diagnostics
 	w := c.Workspace
 	if why := noDirectory(w.Root); why != "" {
-		diags = append(diags, c.Report("error", c.At("workspace.root", w.Pos), "No workspace", "The directory "+w.Root+" "+why,
-			"Create it, or name another as root."))
+		diags = append(diags,
+			c.Report("error", c.At("workspace.root", w.Pos), "No workspace", "The directory "+w.Root+" "+why,
+				"Create it, or name another as root."))
 	}
 	for i, dir := range w.Allow {
 		severity := "warning"
@@ -18,7 +19,8 @@ func (c *Config) CheckTrees() Diagnostics {
 			severity = "error"
 		}
 		if why := noDirectory(dir); why != "" {
-			diags = append(diags, c.Report(severity, c.At(item("workspace.allow", i), w.Pos), "No such directory", "The directory "+dir+" "+why,
+			diags = append(diags, c.Report(severity, c.At(item("workspace.allow", i), w.Pos), "No such directory",
+				"The directory "+dir+" "+why,
 				"Create it, or take it out; until then tools cannot use it."))
 		}
 	}

@@ -22,7 +22,8 @@ func (r *reader) variables(blocks hcl.Blocks) {
 			if hint == "" {
 				hint = "Declare it with a variable block."
 			}
-			r.fail(hcl.Range{}, "Unknown variable", hint, "A value was given for %q, and the file has no variable of that name.", name)
+			r.fail(hcl.Range{}, "Unknown variable", hint,
+				"A value was given for %q, and the file has no variable of that name.", name)
 		}
 	}
 }
@@ -80,7 +81,8 @@ func (r *reader) override(v *Variable, bind *binding, fallback cty.Value) bool {
 	}
 	v.From = "default"
 	if fallback == cty.NilVal {
-		r.fail(bind.pos, "Variable without a value", "Give one with --var "+v.Name+"=VALUE or "+EnvPrefix+v.Name+", or add a default.",
+		r.fail(bind.pos, "Variable without a value",
+			"Give one with --var "+v.Name+"=VALUE or "+EnvPrefix+v.Name+", or add a default.",
 			"The variable %q has no default, so it needs a value.", v.Name)
 		return false
 	}

@@ -24,7 +24,8 @@ func TestPathsAreVerified(t *testing.T) {
 	if err := os.Symlink("../one", link); err != nil {
 		t.Skip("this system makes no symlinks: ", err)
 	}
-	cfg, diags := config.Parse(filepath.Join(ws, "agent.hcl"), []byte("workspace {\n  allow = [\"link\", \"plain\"]\n}\n"), config.LoadOptions{})
+	cfg, diags := config.Parse(filepath.Join(ws, "agent.hcl"),
+		[]byte("workspace {\n  allow = [\"link\", \"plain\"]\n}\n"), config.LoadOptions{})
 	require.False(t, diags.HasErrors(), "%v", diags)
 	cfg.Judge()
 	require.NoError(t, cfg.Verify(link, plain))

@@ -20,13 +20,15 @@ func TestForeignResultsAreBounded(t *testing.T) {
 	long := strings.Repeat("é", 2<<20)
 	f := newFake("made", func(context.Context, *tool.Call) (*tool.Result, error) {
 		r := tool.Text("first " + long)
-		r.Contents = append(r.Contents, tool.Content{Kind: tool.KindImage, Data: make([]byte, 2<<20)}, tool.Content{Kind: tool.KindText, Text: "last"})
+		r.Contents = append(r.Contents, tool.Content{Kind: tool.KindImage, Data: make([]byte, 2<<20)},
+			tool.Content{Kind: tool.KindText, Text: "last"})
 		return r, nil
 	})
 	data := newFake("data", func(context.Context, *tool.Call) (*tool.Result, error) {
 		return &tool.Result{Structured: tool.MustMarshal(map[string]string{"a": long})}, nil
 	})
-	short := newFake("short", func(context.Context, *tool.Call) (*tool.Result, error) { return tool.Text("short"), nil })
+	short := newFake("short",
+		func(context.Context, *tool.Call) (*tool.Result, error) { return tool.Text("short"), nil })
 	source := list{name: "mcp up", tools: []tool.Tool{f, data, short}}
 	h := newHost(t, host.Options{Sources: []host.Source{host.Foreign(source, nil)}})
 	call := func(h *host.Host, name string) host.Outcome {
@@ -52,7 +54,8 @@ func TestForeignResultsAreBounded(t *testing.T) {
 	h.SetOutput(8 << 20)
 	assert.False(t, call(h, "made").Result.Truncated, "the operator allows more")
 	assert.Nil(t, call(h, "data").Err)
-	assert.False(t, call(newHost(t, host.Options{Sources: []host.Source{source}}), "made").Result.Truncated, "the operator's own")
+	assert.False(t, call(newHost(t, host.Options{Sources: []host.Source{source}}), "made").Result.Truncated,
+		"the operator's own")
 }
 
 // fixedPrompt is a prompt of a source.

@@ -28,7 +28,8 @@ func (c *call) approve(ctx context.Context) error {
 		return c.wait(ctx, "nobody to ask", "nobody can be asked")
 	}
 	q := c.outcome.Question()
-	return &tool.InputRequired{Key: ApprovalKey, Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
+	return &tool.InputRequired{Key: ApprovalKey,
+		Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
 }
 
 // answeredApproval does what the person said, if one has said anything.
@@ -73,7 +74,8 @@ func (c *call) wait(ctx context.Context, answer, why string) error {
 		how = said
 	}
 	c.decided(ctx, answer)
-	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why, c.outcome.Decision.Reason).
+	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why,
+		c.outcome.Decision.Reason).
 		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
 }
 

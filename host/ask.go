@@ -45,18 +45,23 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		if s.call.request.CanRoots {
 			return tool.Answer{}, s.put(key, form)
 		}
-		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s needs to know which directories the client works in, and this client does not tell", s.call.outcome.Tool).
+		return tool.Answer{}, tool.Errorf(tool.Unavailable,
+			"%s needs to know which directories the client works in, and this client does not tell",
+			s.call.outcome.Tool).
 			Suggest("Call it from an MCP client that offers roots.").With(NeedsDetail, "roots")
 	case form.URL != "":
 		if s.call.request.CanVisit {
 			return tool.Answer{}, s.put(key, form)
 		}
-		return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s needs the user to visit a page, and this client cannot show its address: %s", s.call.outcome.Tool, form.Message).
+		return tool.Answer{}, tool.Errorf(tool.Unavailable,
+			"%s needs the user to visit a page, and this client cannot show its address: %s", s.call.outcome.Tool,
+			form.Message).
 			Suggest("Call it from an MCP client with elicitation of URLs, or on a terminal: toolhost call.").With(NeedsDetail, "elicitation.url")
 	case s.call.request.CanAsk:
 		return tool.Answer{}, s.put(key, form)
 	}
-	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s", s.call.outcome.Tool, form.Message).
+	return tool.Answer{}, tool.Errorf(tool.Unavailable, "%s has a question and nobody can be asked: %s",
+		s.call.outcome.Tool, form.Message).
 		Suggest("Call it where a user can answer: on a terminal, or from an MCP client with elicitation.").With(NeedsDetail, "elicitation")
 }
 
@@ -68,14 +73,16 @@ func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	}
 	compiled, err := schema.Compile(form.Schema)
 	if err != nil {
-		return tool.Errorf(tool.Internal, "the form of the question cannot be read: %w", err).Suggest("Tell the author of the tool.")
+		return tool.Errorf(tool.Internal, "the form of the question cannot be read: %w",
+			err).Suggest("Tell the author of the tool.")
 	}
 	content := answer.Content
 	if len(content) == 0 {
 		content = json.RawMessage(`{}`)
 	}
 	if _, _, violations := compiled.Decode(content); len(violations) > 0 {
-		return tool.Errorf(tool.InvalidArgument, "the answer to %q does not fit the form: %s", form.Message, violations[0]).
+		return tool.Errorf(tool.InvalidArgument, "the answer to %q does not fit the form: %s", form.Message,
+			violations[0]).
 			Suggest("Nothing was run. The answer needs %s. If the client did not show these fields, it cannot draw this form: make the call on a terminal (toolhost call), or from another client.", fieldsOf(form.Schema))
 	}
 	return nil
@@ -265,7 +272,8 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 func readSample(answer tool.Answer) (*tool.SampleResponse, error) {
 	var response tool.SampleResponse
 	if !answer.Accepted() {
-		return nil, tool.Errorf(tool.Denied, "the client did not let its model answer").Suggest("Do it without a model, or ask the user.")
+		return nil, tool.Errorf(tool.Denied,
+			"the client did not let its model answer").Suggest("Do it without a model, or ask the user.")
 	}
 	if err := json.Unmarshal(answer.Content, &response); err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "the model's answer cannot be read: %w", err).Suggest("Call again.")

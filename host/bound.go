@@ -47,8 +47,10 @@ func boundedResult(r *tool.Result, most int64) *tool.Result {
 	if n := len(r.Structured); int64(n) > most {
 		short.Structured = nil
 		if short.Failed == nil {
-			short.Failed = tool.Errorf(tool.TooLarge, "the result has %d bytes of data, and a tool may give %d", n, most).Suggest(next)
-			short.Contents = append(slices.Clip(short.Contents), tool.Content{Kind: tool.KindText, Text: short.Failed.Message + "\n" + next})
+			short.Failed = tool.Errorf(tool.TooLarge, "the result has %d bytes of data, and a tool may give %d", n,
+				most).Suggest(next)
+			short.Contents = append(slices.Clip(short.Contents),
+				tool.Content{Kind: tool.KindText, Text: short.Failed.Message + "\n" + next})
 		}
 	}
 	return &short

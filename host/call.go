@@ -177,7 +177,8 @@ func (c *call) decode(context.Context) error {
 		for i, v := range violations {
 			texts[i] = v.String()
 		}
-		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name, strings.Join(texts, "; ")).
+		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name,
+			strings.Join(texts, "; ")).
 			Suggest("Fix every parameter named and call again.").
 			With("violations", violations)
 	}
@@ -253,7 +254,8 @@ func (s *Session) Preview(ctx context.Context, request Request) (*Outcome, error
 func (s *Session) unmade(request Request) *call {
 	c := &call{host: s.host, session: s, request: request, running: new(running), started: time.Now()}
 	c.outcome.Tool = request.Tool
-	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root, Host: &services{call: c}}
+	c.tool = tool.Call{Tool: request.Tool, Session: s.name, Params: request.Params, Workspace: s.host.options.Root,
+		Host: &services{call: c}}
 	return c
 }
 

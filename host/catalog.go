@@ -152,7 +152,8 @@ func (c *Catalog) Lookup(name string) (*Entry, error) {
 		return nil, err.Suggest("Did you mean %q? The list of tools names them all.", near)
 	}
 	for _, p := range c.problems {
-		return nil, err.Suggest("%s gives no tools now: %s. %s", p.Source, strings.TrimSuffix(p.Err.Message, "."), p.Err.Suggestion)
+		return nil, err.Suggest("%s gives no tools now: %s. %s", p.Source, strings.TrimSuffix(p.Err.Message, "."),
+			p.Err.Suggestion)
 	}
 	return nil, err.Suggest("Use one of the listed tools; the list of tools names them all.")
 }
@@ -240,7 +241,8 @@ func (c *Catalog) add(from Source, t tool.Tool) error {
 		c.leaveOut(name, from, nameTaken("tool", name, from, other.Source))
 		return nil
 	} else if taken {
-		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source, source).
+		return tool.Errorf(tool.Conflict, "two tools are named %q: one of %s and one of %s", name, other.Source,
+			source).
 			Suggest("Rename one of them: in agent.hcl change its label, give its plugin a prefix, or use rename in a toolset block.")
 	}
 	if err := refusal(from, t); err != nil {

@@ -13,9 +13,11 @@ func (c *call) record(ctx context.Context) {
 		c.event(ctx, "input_required", inputEvent{o.RequestID, o.Tool, o.Input.Form.Message})
 		return
 	}
-	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(), Decision: o.Decision, DryRun: c.request.DryRun}
+	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(),
+		Decision: o.Decision, DryRun: c.request.DryRun}
 	if o.Result != nil {
-		finished.Files, finished.Artifacts, finished.Metadata = o.Result.FilesAffected, o.Result.Artifacts, o.Result.Metadata
+		finished.Files, finished.Artifacts, finished.Metadata = o.Result.FilesAffected, o.Result.Artifacts,
+			o.Result.Metadata
 	}
 	if o.Err != nil {
 		finished.Status, finished.Error, finished.Message = "error", o.Err.Code, o.Err.Message

@@ -39,7 +39,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	out := h.Session("main").Call(context.Background(), host.Request{Tool: "hello", Params: json.RawMessage(`{"name":"world"}`)})
+	out := h.Session("main").Call(context.Background(),
+		host.Request{Tool: "hello", Params: json.RawMessage(`{"name":"world"}`)})
 	fmt.Println(out.Result.Text())
 	// Output: Hello, world!
 }

@@ -37,11 +37,13 @@ func (f *fake) Plan(ctx context.Context, c *tool.Call) (*tool.Plan, error) {
 }
 
 func newFake(name string, call func(context.Context, *tool.Call) (*tool.Result, error)) *fake {
-	return &fake{def: tool.Definition{Name: name, Description: "A tool of the tests. Returns: text.", Risk: tool.ReadOnly}, call: call}
+	return &fake{def: tool.Definition{Name: name, Description: "A tool of the tests. Returns: text.",
+		Risk: tool.ReadOnly}, call: call}
 }
 
 func echo(name string) *fake {
-	f := newFake(name, func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
+	f := newFake(name,
+		func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
 	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"integer","default":1}},"required":["text"],"additionalProperties":false}`)
 	return f
 }
@@ -96,8 +98,9 @@ func TestCallErrors(t *testing.T) {
 		message      string
 		suggestion   string
 	}{
-		"unknown tool":       {"ecko", `{}`, tool.NotFound, `no tool named "ecko"`, `Did you mean "echo"?`},
-		"all wrong at once":  {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required", "Fix every parameter"},
+		"unknown tool": {"ecko", `{}`, tool.NotFound, `no tool named "ecko"`, `Did you mean "echo"?`},
+		"all wrong at once": {"echo", `{"times":"x","txt":1}`, tool.InvalidArgument, "text: is required",
+			"Fix every parameter"},
 		"broken JSON":        {"echo", `{"text":`, tool.InvalidArgument, "not valid JSON", ""},
 		"panic":              {"crash", ``, tool.Internal, "crash panicked: boom", "Other tools work on"},
 		"neither nor":        {"silent", ``, tool.Internal, "neither a result nor an error", ""},
@@ -119,8 +122,10 @@ func TestCallErrors(t *testing.T) {
 			assert.NotContains(t, out.Err.Details, "stack")
 		})
 	}
-	out := h.Session("s").Call(t.Context(), host.Request{Tool: "echo", Params: json.RawMessage(`{"times":"x","txt":1}`)})
-	for _, name := range []string{"text: is required", "times: must be an integer", `txt: is not a known parameter; did you mean "text"?`} {
+	out := h.Session("s").Call(t.Context(),
+		host.Request{Tool: "echo", Params: json.RawMessage(`{"times":"x","txt":1}`)})
+	for _, name := range []string{"text: is required", "times: must be an integer",
+		`txt: is not a known parameter; did you mean "text"?`} {
 		assert.Contains(t, out.Err.Message, name)
 	}
 }
@@ -246,7 +251,8 @@ func TestToolsCallToolsUpToADepth(t *testing.T) {
 
 func TestStateIsApartBySourceScopeAndSession(t *testing.T) {
 	set := newFake("set", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-		err := c.State(tool.SessionScope).Update(ctx, "n", func(old []byte) ([]byte, error) { return append(old, 'x'), nil })
+		err := c.State(tool.SessionScope).Update(ctx, "n",
+			func(old []byte) ([]byte, error) { return append(old, 'x'), nil })
 		return tool.Text("ok"), err
 	})
 	get := newFake("get", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
@@ -297,22 +303,27 @@ func TestCatalog(t *testing.T) {
 		list{name: "two", tools: []tool.Tool{echo("c")}},
 	}
 	clash := append(two, list{name: "three", tools: []tool.Tool{echo("a")}})
-	dead := append(two, list{name: "plugin dead", err: tool.Errorf(tool.Unavailable, "it does not start").Suggest("Fix it.")})
+	dead := append(two,
+		list{name: "plugin dead", err: tool.Errorf(tool.Unavailable, "it does not start").Suggest("Fix it.")})
 	tests := map[string]struct {
 		sources []host.Source
 		toolset host.Toolset
 		names   []string
 		wrong   string
 	}{
-		"all":                    {two, host.Toolset{}, []string{"a", "b", "c"}, ""},
-		"a selection in order":   {two, host.Toolset{Tools: []string{"c", "a"}}, []string{"c", "a"}, ""},
-		"a rename":               {two, host.Toolset{Tools: []string{"c"}, Rename: map[string]string{"c": "see"}}, []string{"see"}, ""},
-		"an empty selection":     {two, host.Toolset{Tools: []string{}}, []string{}, ""},
-		"an unknown tool":        {two, host.Toolset{Name: "t", Tools: []string{"z"}}, nil, `toolset "t" names a tool that does not exist: "z"`},
-		"two of one name":        {clash, host.Toolset{}, nil, `two tools are named "a": one of one and one of three`},
-		"clash by rename":        {two, host.Toolset{Rename: map[string]string{"a": "b"}}, nil, `two tools are named "b"`},
-		"rename solves a clash":  {clash, host.Toolset{Tools: []string{"b"}}, []string{"b"}, ""},
-		"a prefix":               {[]host.Source{host.Prefixed(two[0], "p_")}, host.Toolset{Tools: []string{"p_b"}}, []string{"p_b"}, ""},
+		"all":                  {two, host.Toolset{}, []string{"a", "b", "c"}, ""},
+		"a selection in order": {two, host.Toolset{Tools: []string{"c", "a"}}, []string{"c", "a"}, ""},
+		"a rename": {two, host.Toolset{Tools: []string{"c"}, Rename: map[string]string{"c": "see"}},
+			[]string{"see"}, ""},
+		"an empty selection": {two, host.Toolset{Tools: []string{}}, []string{}, ""},
+		"an unknown tool": {two, host.Toolset{Name: "t", Tools: []string{"z"}}, nil,
+			`toolset "t" names a tool that does not exist: "z"`},
+		"two of one name": {clash, host.Toolset{}, nil, `two tools are named "a": one of one and one of three`},
+		"clash by rename": {two, host.Toolset{Rename: map[string]string{"a": "b"}}, nil,
+			`two tools are named "b"`},
+		"rename solves a clash": {clash, host.Toolset{Tools: []string{"b"}}, []string{"b"}, ""},
+		"a prefix": {[]host.Source{host.Prefixed(two[0], "p_")}, host.Toolset{Tools: []string{"p_b"}},
+			[]string{"p_b"}, ""},
 		"a dead source is noted": {dead, host.Toolset{}, []string{"a", "b", "c"}, ""},
 	}
 	for name, tt := range tests {
@@ -385,9 +396,11 @@ func (m meeting) Tools(ctx context.Context) ([]tool.Tool, error) {
 
 func TestReloadKeepsTheOldCatalogOnError(t *testing.T) {
 	h := newHost(t, host.Options{}, echo("a"))
-	err := h.Reload(t.Context(), []host.Source{list{name: "x", tools: []tool.Tool{echo("b"), echo("b")}}}, host.Toolset{})
+	err := h.Reload(t.Context(), []host.Source{list{name: "x", tools: []tool.Tool{echo("b"), echo("b")}}},
+		host.Toolset{})
 	require.Error(t, err)
-	assert.Nil(t, h.Session("s").Call(t.Context(), host.Request{Tool: "a", Params: json.RawMessage(`{"text":"x"}`)}).Err)
+	assert.Nil(t,
+		h.Session("s").Call(t.Context(), host.Request{Tool: "a", Params: json.RawMessage(`{"text":"x"}`)}).Err)
 }
 
 // enveloped renders errors in a contract's own shape.
@@ -420,7 +433,8 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		return tool.JSON(map[string]string{"token": secret, "other": "stays"}), nil
 	})
 	fail := newFake("fail", func(context.Context, *tool.Call) (*tool.Result, error) {
-		return nil, tool.Errorf(tool.CommandFailed, "it said %s", secret).With("stderr", secret).Suggest("Use %s.", secret)
+		return nil,
+			tool.Errorf(tool.CommandFailed, "it said %s", secret).With("stderr", secret).Suggest("Use %s.", secret)
 	})
 	h := newHost(t, host.Options{Secrets: []string{secret, "abc"}}, leak, fail)
 	out := h.Session("s").Call(t.Context(), host.Request{Tool: "leak"})
@@ -464,7 +478,8 @@ func TestSecretsAreTakenOutOfAllThatIsSaid(t *testing.T) {
 	tell := newFake("tell", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		c.Progress(ctx, tool.Progress{Message: "at " + secret})
 		return &tool.Result{
-			Contents:      []tool.Content{{Kind: tool.KindLink, URI: "file:///" + secret, Name: secret}, {Kind: tool.KindImage, Data: []byte(secret)}},
+			Contents: []tool.Content{{Kind: tool.KindLink, URI: "file:///" + secret, Name: secret},
+				{Kind: tool.KindImage, Data: []byte(secret)}},
 			FilesAffected: []string{secret + ".txt"},
 			Metadata:      map[string]any{"said": []string{secret}, "count": 3},
 		}, nil
@@ -473,7 +488,8 @@ func TestSecretsAreTakenOutOfAllThatIsSaid(t *testing.T) {
 		return &tool.Plan{FilesAffected: []string{secret}, Preview: "+" + secret}, nil
 	}
 	asks := newFake("asks", func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-		_, err := c.Ask(ctx, "k", tool.Form{Message: "Is it " + secret + "?", Schema: json.RawMessage(`{"title":"` + secret + `"}`)})
+		_, err := c.Ask(ctx, "k",
+			tool.Form{Message: "Is it " + secret + "?", Schema: json.RawMessage(`{"title":"` + secret + `"}`)})
 		return nil, err
 	})
 	h := newHost(t, host.Options{}, tell, asks)
@@ -521,7 +537,8 @@ func TestPartsOfACallAreTraced(t *testing.T) {
 	}, tell)
 	h.Session("s").Call(t.Context(), host.Request{Tool: "tell", Answers: host.ApproveAll()})
 	assert.Equal(t, []string{
-		"begin call of tell", "begin plan of tell", "end plan", "begin run of tell", "tool sees run", "end run", "end call timeout",
+		"begin call of tell", "begin plan of tell", "end plan", "begin run of tell", "tool sees run", "end run",
+		"end call timeout",
 	}, seen)
 }
 
@@ -538,13 +555,15 @@ func TestForeignToolsLose(t *testing.T) {
 	own := list{name: "own", tools: []tool.Tool{echo("a"), echo("b")}}
 	up := list{name: "mcp up", tools: []tool.Tool{echo("a"), echo("c"), echo("c")}}
 	other := list{name: "mcp other", tools: []tool.Tool{echo("c"), echo("d")}}
-	sources := []host.Source{host.Foreign(up, nil), own, host.Foreign(host.Prefixed(other, ""), nil), host.Foreign(host.Prefixed(other, "o_"), nil)}
+	sources := []host.Source{host.Foreign(up, nil), own, host.Foreign(host.Prefixed(other, ""), nil),
+		host.Foreign(host.Prefixed(other, "o_"), nil)}
 	h := newHost(t, host.Options{Sources: sources})
 	listed := make(map[string]string)
 	for _, e := range h.Catalog().Entries() {
 		listed[e.Name] = e.Source
 	}
-	assert.Equal(t, map[string]string{"a": "own", "b": "own", "c": "mcp up", "d": "mcp other", "o_c": "mcp other", "o_d": "mcp other"}, listed)
+	assert.Equal(t, map[string]string{"a": "own", "b": "own", "c": "mcp up", "d": "mcp other", "o_c": "mcp other",
+		"o_d": "mcp other"}, listed)
 	var left []string
 	for _, l := range h.Catalog().LeftOut() {
 		left = append(left, l.Source+" "+l.Name)
@@ -553,7 +572,8 @@ func TestForeignToolsLose(t *testing.T) {
 	}
 	assert.Equal(t, []string{"mcp up a", "mcp up c", "mcp other c"}, left)
 
-	require.NoError(t, h.Reload(t.Context(), sources, host.Toolset{Name: "t", Tools: []string{"b", "gone"}}), "a server that stops offering a tool stops no other")
+	require.NoError(t, h.Reload(t.Context(), sources, host.Toolset{Name: "t", Tools: []string{"b", "gone"}}),
+		"a server that stops offering a tool stops no other")
 	require.Len(t, h.Catalog().Entries(), 1)
 	require.Len(t, h.Catalog().LeftOut(), 1)
 	assert.Contains(t, h.Catalog().LeftOut()[0].Err.Message, `names a tool that does not exist: "gone"`)

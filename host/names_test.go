@@ -14,7 +14,8 @@ import (
 
 func TestPortableName(t *testing.T) {
 	portable := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	names := []string{"read_file", "A-z_0", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 64) + "y", "a.b", "a_b", "a/b", "größe", "", strings.Repeat("é", 100)}
+	names := []string{"read_file", "A-z_0", strings.Repeat("x", 64), strings.Repeat("x", 65),
+		strings.Repeat("x", 64) + "y", "a.b", "a_b", "a/b", "größe", "", strings.Repeat("é", 100)}
 	seen := make(map[string]string)
 	for _, name := range names {
 		got := host.PortableName(name)
@@ -31,13 +32,15 @@ func TestPortableName(t *testing.T) {
 
 func TestToolsWithLongNamesAreOfferedAndCalled(t *testing.T) {
 	long := "list_" + strings.Repeat("very_", 20) + "long"
-	sources := []host.Source{host.Prefixed(list{name: "up", tools: []tool.Tool{echo(long), echo("files.read")}}, "srv_")}
+	sources := []host.Source{host.Prefixed(list{name: "up", tools: []tool.Tool{echo(long), echo("files.read")}},
+		"srv_")}
 	short, dotted := host.PortableName("srv_"+long), host.PortableName("srv_files.read")
 	for name, set := range map[string]host.Toolset{
 		"all":                {},
 		"by their own names": {Tools: []string{"srv_" + long, "srv_files.read"}},
 		"as they are listed": {Tools: []string{short, dotted}},
-		"renamed":            {Tools: []string{short, "srv_files.read"}, Rename: map[string]string{short: short, "srv_files.read": dotted}},
+		"renamed": {Tools: []string{short, "srv_files.read"},
+			Rename: map[string]string{short: short, "srv_files.read": dotted}},
 	} {
 		h, err := host.New(t.Context(), host.Options{Root: t.TempDir(), Sources: sources, Toolset: set})
 		require.NoError(t, err, name)
@@ -57,7 +60,8 @@ func TestNamesBehindAClientsPrefix(t *testing.T) {
 	for _, source := range []host.Source{&up, host.Foreign(&up, nil)} {
 		whole := source == host.Source(&up)
 		for name, set := range map[string]host.Toolset{"all": {}, "by its own name": {Tools: []string{long}}} {
-			h, err := host.New(t.Context(), host.Options{Root: t.TempDir(), Sources: []host.Source{source}, Toolset: set})
+			h, err := host.New(t.Context(),
+				host.Options{Root: t.TempDir(), Sources: []host.Source{source}, Toolset: set})
 			require.NoError(t, err, "%v %s", whole, name)
 			require.Len(t, h.Catalog().Entries(), 1, "%v %s", whole, name)
 			got := h.Catalog().Entries()[0].Name

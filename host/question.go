@@ -15,7 +15,8 @@ import (
 
 // Question is what a person is shown of a call before deciding on it.
 func (o *Outcome) Question() show.Question {
-	q := show.Question{Tool: o.Tool, Title: words(o.Tool), Rule: o.Decision.Rule, Reason: o.Decision.Reason, Argv: o.Argv}
+	q := show.Question{Tool: o.Tool, Title: words(o.Tool), Rule: o.Decision.Rule, Reason: o.Decision.Reason,
+		Argv: o.Argv}
 	if def := o.Definition; def != nil {
 		q.Title, q.Risk = cmp.Or(def.Title, q.Title), string(def.Risk)
 	}

@@ -16,7 +16,8 @@ import (
 func TestNumbersAsText(t *testing.T) {
 	for _, envelope := range []bool{false, true} {
 		h := newHost(t, host.Options{Toolset: host.Toolset{Envelope: envelope}}, echo("echo"))
-		out := h.Session("s").Call(t.Context(), host.Request{Tool: "echo", Params: json.RawMessage(`{"text":"7","times":"2"}`)})
+		out := h.Session("s").Call(t.Context(),
+			host.Request{Tool: "echo", Params: json.RawMessage(`{"text":"7","times":"2"}`)})
 		if envelope {
 			require.NotNil(t, out.Err)
 			assert.Equal(t, tool.InvalidArgument, out.Err.Code)
@@ -26,7 +27,8 @@ func TestNumbersAsText(t *testing.T) {
 		require.Nil(t, out.Err)
 		assert.JSONEq(t, `{"text":"7","times":2}`, out.Result.Text())
 	}
-	out := newHost(t, host.Options{}, echo("echo")).Session("s").Call(t.Context(), host.Request{Tool: "echo", Params: json.RawMessage(`{"times":"2"}`)})
+	out := newHost(t, host.Options{}, echo("echo")).Session("s").Call(t.Context(),
+		host.Request{Tool: "echo", Params: json.RawMessage(`{"times":"2"}`)})
 	require.NotNil(t, out.Err)
 	assert.Contains(t, out.Err.Message, "text: is required")
 	assert.NotContains(t, out.Err.Message, "times", "what could be read is no mistake")

@@ -25,7 +25,8 @@ func (c *call) render(ctx context.Context, err error) {
 	}
 	c.outcome.Err = bounded(c.hideStack(ctx, tool.AsError(err)))
 	if r := c.errorRenderer(); r != nil {
-		c.outcome.Result, err = guard(c.outcome.Tool, func() (*tool.Result, error) { return r.RenderError(&c.tool, c.outcome.Err), nil })
+		c.outcome.Result, err = guard(c.outcome.Tool,
+			func() (*tool.Result, error) { return r.RenderError(&c.tool, c.outcome.Err), nil })
 		if err == nil && c.outcome.Result != nil {
 			return
 		}

@@ -27,7 +27,8 @@ func (s *services) Progress(_ context.Context, p tool.Progress) {
 }
 
 func (s *services) Log(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
-	attrs = append([]slog.Attr{slog.String("tool", s.call.outcome.Tool), slog.String("request_id", s.call.outcome.RequestID)}, attrs...)
+	attrs = append([]slog.Attr{slog.String("tool", s.call.outcome.Tool),
+		slog.String("request_id", s.call.outcome.RequestID)}, attrs...)
 	s.call.host.logger.LogAttrs(ctx, level, message, attrs...)
 	if log := s.call.request.Log; log != nil {
 		log(level, s.call.host.redact.redactor.Load().string(message))
@@ -52,7 +53,8 @@ func (s *services) CallTool(ctx context.Context, name string, params json.RawMes
 		return nil, tool.Errorf(tool.Blocked, "tools call each other %d levels deep", depth).
 			Suggest("Break the cycle: a tool must not call itself through others.")
 	}
-	outcome := s.call.session.Call(context.WithValue(ctx, nestedKey{}, true), Request{Tool: name, Params: params, Sample: s.call.request.Sample, depth: depth})
+	outcome := s.call.session.Call(context.WithValue(ctx, nestedKey{}, true),
+		Request{Tool: name, Params: params, Sample: s.call.request.Sample, depth: depth})
 	if outcome.Err != nil && outcome.Result == nil {
 		return nil, outcome.Err
 	}

@@ -27,7 +27,8 @@ func checked(entry *Entry, result *tool.Result) *tool.Result {
 		if result.Failed != nil {
 			return result
 		}
-		return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s has no structured part, which its output schema promises", entry.Name))
+		return broken(result, tool.Errorf(tool.CommandFailed,
+			"the result of %s has no structured part, which its output schema promises", entry.Name))
 	}
 	violations := promised.Check(result.Structured)
 	if len(violations) == 0 {
@@ -37,7 +38,8 @@ func checked(entry *Entry, result *tool.Result) *tool.Result {
 	for _, v := range violations[:min(len(violations), 5)] {
 		texts = append(texts, v.String())
 	}
-	return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s is not what its output schema says: %s", entry.Name, strings.Join(texts, "; ")))
+	return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s is not what its output schema says: %s",
+		entry.Name, strings.Join(texts, "; ")))
 }
 
 // broken gives a result without its structured part, as a failure unless it is

@@ -14,7 +14,8 @@ const BinaryName = "toolhost-task"
 func FindBinary(workspace string) (string, error) {
 	path, err := proc.LookSibling(BinaryName, workspace)
 	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "the program %s, which runs Taskfile commands, is neither beside toolhost nor on PATH", BinaryName).
+		return "", tool.Errorf(tool.Unavailable,
+			"the program %s, which runs Taskfile commands, is neither beside toolhost nor on PATH", BinaryName).
 			Suggest("Install it with `go install github.com/toolhost/toolhost/cmd/%s@latest`, or `make build` in toolhost's source, and keep it beside toolhost.", BinaryName)
 	}
 	return path, nil

@@ -12,11 +12,14 @@ import (
 func (t *Taskfile) failure(name string, done *finished) *tool.Error {
 	switch {
 	case done.TimedOut:
-		return tool.Errorf(tool.Timeout, "command '%s' did not end within %s and was stopped, with everything it had started", name, t.options.Timeout).
+		return tool.Errorf(tool.Timeout,
+			"command '%s' did not end within %s and was stopped, with everything it had started", name,
+			t.options.Timeout).
 			Suggest("Run a smaller part of the work, or raise timeout in the taskfile block of agent.hcl.").
 			With("exit_code", done.exitCode())
 	case done.Cancelled:
-		return tool.Errorf(tool.Cancelled, "command '%s' was cancelled and stopped, with everything it had started", name).
+		return tool.Errorf(tool.Cancelled, "command '%s' was cancelled and stopped, with everything it had started",
+			name).
 			Suggest("Run it again when it is wanted.").
 			With("exit_code", done.exitCode())
 	}
@@ -36,7 +39,8 @@ func (t *Taskfile) reported(name string, done *finished) *tool.Error {
 	case protocol.Broken:
 		return t.broken(report.Problem)
 	case protocol.Prompt:
-		return tool.Errorf(tool.NeedsConfirmation, "command '%s' asks for a confirmation and nobody can answer it here; it was not run", name).
+		return tool.Errorf(tool.NeedsConfirmation,
+			"command '%s' asks for a confirmation and nobody can answer it here; it was not run", name).
 			Suggest("Let a person run it: task --dir . --taskfile %s %s", t.options.Path, name)
 	case protocol.Missing:
 		return tool.Errorf(tool.InvalidArgument, "command '%s' was not run: %s", name, report.Message).
@@ -74,5 +78,6 @@ func (t *Taskfile) notFound(name string, near []string) *tool.Error {
 	for i, n := range near {
 		quoted[i] = fmt.Sprintf("'%s'", n)
 	}
-	return err.Suggest("Did you mean %s? list_commands shows all commands.", strings.Join(quoted, " or ")).With("near", near)
+	return err.Suggest("Did you mean %s? list_commands shows all commands.", strings.Join(quoted, " or ")).With("near",
+		near)
 }

@@ -113,7 +113,8 @@ func (p *project) exists(name string) bool {
 func (p *project) call(ctx context.Context, name string, params any) (*tool.Result, error) {
 	p.t.Helper()
 	return p.tools[name].Call(ctx, &tool.Call{
-		Tool: name, Step: 1, Params: tool.MustMarshal(params), Workspace: p.dir, ArtifactDir: filepath.Join(p.dir, ".artifacts"),
+		Tool: name, Step: 1, Params: tool.MustMarshal(params), Workspace: p.dir,
+		ArtifactDir: filepath.Join(p.dir, ".artifacts"),
 	})
 }
 
@@ -178,7 +179,8 @@ func (p *project) fails(name string, params any) *tool.Error {
 // real runs the real task in the workspace, in the same environment.
 func (p *project) real(args ...string) (stdout, stderr string, code int) {
 	p.t.Helper()
-	cmd := exec.Command(build(p.t).task, append([]string{"--dir", ".", "--taskfile", ".agent/Taskfile.yml"}, args...)...)
+	cmd := exec.Command(build(p.t).task,
+		append([]string{"--dir", ".", "--taskfile", ".agent/Taskfile.yml"}, args...)...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "NO_COLOR=1", "PWD="+p.dir)
 	var out, errs outBuffer

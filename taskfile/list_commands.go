@@ -18,7 +18,8 @@ func (l *listCommands) Definition() *tool.Definition {
 		Title:    "List development commands",
 		Category: "development",
 		Description: "List the project's development commands (build, test, lint and the like) with what each does. " +
-			"They come from " + l.taskfile.options.Path + " and are read anew whenever it has changed, so list them again after editing it. " +
+			"They come from " + l.taskfile.options.Path +
+			" and are read anew whenever it has changed, so list them again after editing it. " +
 			"Returns: JSON with \"commands\", an array of name and description, and a message.",
 		Parameters:  json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
 		Returns:     json.RawMessage(listReturns),
@@ -55,7 +56,8 @@ func (l *listCommands) Call(ctx context.Context, _ *tool.Call) (*tool.Result, er
 	if listing.Kind == protocol.NoTaskfile {
 		out.Message = fmt.Sprintf("There is no Taskfile: the project has no development commands. Tasks with a description in %s would be listed here.", path)
 		if other := l.taskfile.elsewhere(); other != "" {
-			out.Message += fmt.Sprintf(" Those of %s are listed when agent.hcl has taskfile { path = %q }.", other, other)
+			out.Message += fmt.Sprintf(" Those of %s are listed when agent.hcl has taskfile { path = %q }.", other,
+				other)
 		}
 		return tool.JSON(out), nil
 	}

@@ -171,22 +171,28 @@ func TestBrokenTaskfile(t *testing.T) {
 		line    int
 		text    string
 	}{
-		"wrong type":       {head + "tasks:\n  a:\n    cmds: 3\n", ".agent/Taskfile.yml", 4, "cannot unmarshal"},
-		"unknown kind":     {head + "tasks:\n  a: [x: y: z]\n", ".agent/Taskfile.yml", 2, "yaml"}, // the YAML library's own count
-		"tab":              {head + "tasks:\n\ta: x\n", ".agent/Taskfile.yml", 3, "yaml"},
-		"no version":       {"tasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 0, "version"},
-		"not YAML":         {"\x00\x01\x02", ".agent/Taskfile.yml", 0, "control characters"},
-		"empty":            {"", ".agent/Taskfile.yml", 0, "version"},
-		"missing include":  {head + "includes: {x: ./gone.yml}\n", ".agent/Taskfile.yml", 0, "gone.yml"},
-		"broken include":   {head + "includes: {x: ./inc.yml}\n", ".agent/inc.yml", 3, "cannot unmarshal"},
-		"include cycle":    {head + "includes: {x: ./cycle.yml}\n", ".agent/Taskfile.yml", 0, "cycle"},
-		"remote include":   {head + "includes: {x: 'https://127.0.0.1:1/Taskfile.yml'}\n", ".agent/Taskfile.yml", 0, "127.0.0.1"},
-		"git include":      {head + "includes: {x: 'https://127.0.0.1:1/x.git//Taskfile.yml'}\n", ".agent/Taskfile.yml", 0, "127.0.0.1"},
-		"version 1":        {"# old\nversion: '1'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 2, "no longer supported"},
-		"version 2":        {"version: '2'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "no longer supported"},
-		"version 2.6":      {"tasks: {a: {desc: x}}\nversion: 2.6\n", ".agent/Taskfile.yml", 2, "no longer supported"},
-		"version 3.99":     {"version: '3.99'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "greater than the current version of Task"},
-		"version 4":        {"version: '4'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "greater than the current version of Task"},
+		"wrong type": {head + "tasks:\n  a:\n    cmds: 3\n", ".agent/Taskfile.yml", 4, "cannot unmarshal"},
+		"unknown kind": {head + "tasks:\n  a: [x: y: z]\n", ".agent/Taskfile.yml", 2,
+			"yaml"}, // the YAML library's own count
+		"tab":             {head + "tasks:\n\ta: x\n", ".agent/Taskfile.yml", 3, "yaml"},
+		"no version":      {"tasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 0, "version"},
+		"not YAML":        {"\x00\x01\x02", ".agent/Taskfile.yml", 0, "control characters"},
+		"empty":           {"", ".agent/Taskfile.yml", 0, "version"},
+		"missing include": {head + "includes: {x: ./gone.yml}\n", ".agent/Taskfile.yml", 0, "gone.yml"},
+		"broken include":  {head + "includes: {x: ./inc.yml}\n", ".agent/inc.yml", 3, "cannot unmarshal"},
+		"include cycle":   {head + "includes: {x: ./cycle.yml}\n", ".agent/Taskfile.yml", 0, "cycle"},
+		"remote include": {head + "includes: {x: 'https://127.0.0.1:1/Taskfile.yml'}\n", ".agent/Taskfile.yml", 0,
+			"127.0.0.1"},
+		"git include": {head + "includes: {x: 'https://127.0.0.1:1/x.git//Taskfile.yml'}\n", ".agent/Taskfile.yml",
+			0, "127.0.0.1"},
+		"version 1": {"# old\nversion: '1'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 2,
+			"no longer supported"},
+		"version 2":   {"version: '2'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1, "no longer supported"},
+		"version 2.6": {"tasks: {a: {desc: x}}\nversion: 2.6\n", ".agent/Taskfile.yml", 2, "no longer supported"},
+		"version 3.99": {"version: '3.99'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1,
+			"greater than the current version of Task"},
+		"version 4": {"version: '4'\ntasks: {a: {desc: x}}\n", ".agent/Taskfile.yml", 1,
+			"greater than the current version of Task"},
 		"version mismatch": {head + "includes: {x: ./old.yml}\n", ".agent/Taskfile.yml", 0, "versions should match"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +202,8 @@ func TestBrokenTaskfile(t *testing.T) {
 			p.write(".agent/cycle.yml", head+"includes: {y: ./Taskfile.yml}\n")
 			p.write(".agent/old.yml", "version: '3.1'\ntasks: {a: {desc: x}}\n")
 			for tl, params := range map[string]any{
-				"list_commands": map[string]any{}, "run_command": map[string]any{"command": "a"}, "task": map[string]any{"args": "a"},
+				"list_commands": map[string]any{}, "run_command": map[string]any{"command": "a"},
+				"task": map[string]any{"args": "a"},
 			} {
 				e := p.fails(tl, params)
 				assert.Equal(t, tool.Unavailable, e.Code, tl)
@@ -230,7 +237,8 @@ func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", p.dir)
 	p.write("toolhost-task", "#!/bin/sh\ntouch pwned\n")
 	require.NoError(t, os.Chmod(filepath.Join(p.dir, "toolhost-task"), 0o755))
-	for tl, params := range map[string]any{"list_commands": map[string]any{}, "run_command": map[string]any{"command": "x"}, "task": map[string]any{}} {
+	for tl, params := range map[string]any{"list_commands": map[string]any{},
+		"run_command": map[string]any{"command": "x"}, "task": map[string]any{}} {
 		e := p.fails(tl, params)
 		assert.Equal(t, tool.Unavailable, e.Code)
 		assert.Contains(t, e.Suggestion, "go install")

@@ -82,7 +82,8 @@ func (t *Taskfile) preview(ctx context.Context, name string) (string, error) {
 	}
 	listing := new(protocol.Listing)
 	if result.Stdout.Truncated() || json.Unmarshal(result.Stdout.Head, listing) != nil {
-		return "", tool.Errorf(tool.Unavailable, "%s did not say what the command %q of %s runs: %s", BinaryName, name, t.options.Path, lastLine(result.Stderr)).
+		return "", tool.Errorf(tool.Unavailable, "%s did not say what the command %q of %s runs: %s", BinaryName, name,
+			t.options.Path, lastLine(result.Stderr)).
 			Suggest("Check that %s is of the same version as toolhost.", BinaryName)
 	}
 	switch listing.Kind {

@@ -45,22 +45,28 @@ func TestThePlanShowsWhatACommandRuns(t *testing.T) {
 		"run_command": map[string]string{"command": "b", "args": "x 'y z'"},
 		"task":        map[string]string{"args": "build -- x 'y z'"},
 	} {
-		plan, err := p.tools[name].(tool.Planner).Plan(t.Context(), &tool.Call{Tool: name, Params: tool.MustMarshal(params), Workspace: p.dir})
+		plan, err := p.tools[name].(tool.Planner).Plan(t.Context(),
+			&tool.Call{Tool: name, Params: tool.MustMarshal(params), Workspace: p.dir})
 		require.NoError(t, err)
 		assert.Contains(t, plan.Preview, "x 'y z'\n")
 		for _, want := range []string{
-			"command build (.agent/Taskfile.yml:5):\n  dir: sub\n", "  variable REV from: $ touch every-ran; git rev-parse HEAD\n", "  environment LD_PRELOAD = /tmp/evil.so\n",
-			"  variable NAME from: $ touch var-ran\n", "  first: command gen\n", "  status: touch status-ran\n", "  precondition: touch precondition-ran\n",
+			"command build (.agent/Taskfile.yml:5):\n  dir: sub\n",
+			"  variable REV from: $ touch every-ran; git rev-parse HEAD\n", "  environment LD_PRELOAD = /tmp/evil.so\n",
+			"  variable NAME from: $ touch var-ran\n", "  first: command gen\n", "  status: touch status-ran\n",
+			"  precondition: touch precondition-ran\n",
 			"  $ touch built\n    touch {{.CLI_ARGS}}\n", "  then: command other\n", "  at the end: $ touch deferred\n",
-			"command gen (.agent/Taskfile.yml:", "  $ touch generated\n", "  $ touch other-{{.X}}\n", `  for each of: {"From":"","List":["a","b"]`,
+			"command gen (.agent/Taskfile.yml:", "  $ touch generated\n", "  $ touch other-{{.X}}\n",
+			`  for each of: {"From":"","List":["a","b"]`,
 		} {
 			assert.Contains(t, plan.Preview, want, name)
 		}
 		assert.NotContains(t, plan.Preview, "unrelated")
 	}
-	for _, file := range []string{"every-ran", "sub", "var-ran", "precondition-ran", "status-ran", "built", "generated"} {
+	for _, file := range []string{"every-ran", "sub", "var-ran", "precondition-ran", "status-ran", "built",
+		"generated"} {
 		assert.False(t, p.exists(file), file)
 	}
-	_, err := p.tools["run_command"].(tool.Planner).Plan(t.Context(), &tool.Call{Params: tool.MustMarshal(map[string]string{"command": "nothing"})})
+	_, err := p.tools["run_command"].(tool.Planner).Plan(t.Context(),
+		&tool.Call{Params: tool.MustMarshal(map[string]string{"command": "nothing"})})
 	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
 }

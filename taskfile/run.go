@@ -170,7 +170,8 @@ func (f *finished) artifacts(t *Taskfile) (artifacts []tool.Artifact) {
 		output proc.Output
 	}{{"stdout", f.Stdout}, {"stderr", f.Stderr}} {
 		if stream.output.Path != "" && stream.output.Truncated() {
-			artifacts = append(artifacts, tool.Artifact{Name: stream.name, Path: t.shown(stream.output.Path), Bytes: stream.output.Bytes})
+			artifacts = append(artifacts,
+				tool.Artifact{Name: stream.name, Path: t.shown(stream.output.Path), Bytes: stream.output.Bytes})
 		}
 	}
 	return artifacts

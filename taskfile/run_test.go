@@ -23,15 +23,18 @@ import (
 // What a command prints, and how it ends, is what the real task shows.
 func TestRunEqualsTask(t *testing.T) {
 	for _, name := range []string{
-		"default", "zebra", "build", "b", "undescribed", "args", "fail", "fail-in-dep", "ignore", "deferred", "bad-variable",
-		"bad-command", "noeol", "bytes", "unicode-ü-日本", "multi", "stdin", "where", "once", "fresh", "grouped", "start:it",
+		"default", "zebra", "build", "b", "undescribed", "args", "fail", "fail-in-dep", "ignore", "deferred",
+		"bad-variable",
+		"bad-command", "noeol", "bytes", "unicode-ü-日本", "multi", "stdin", "where", "once", "fresh", "grouped",
+		"start:it",
 		"conditional", "precondition", "recurse", "requiring",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, q := newProject(t, "plain"), newProject(t, "plain")
 			for range 2 {
 				var got run
-				result, err := p.call(t.Context(), "run_command", map[string]any{"command": name, "args": "one 'two words'"})
+				result, err := p.call(t.Context(), "run_command",
+					map[string]any{"command": name, "args": "one 'two words'"})
 				require.NoError(t, err)
 				got = decode(t, result)
 				stdout, stderr, code := q.real("--exit-code", name, "--", "one", "two words")
@@ -59,7 +62,8 @@ func TestRunResult(t *testing.T) {
 	assert.Equal(t, tool.CommandFailed, result.Failed.Code)
 	assert.Equal(t, "command 'fail' failed with exit code 42", result.Failed.Message)
 	assert.Contains(t, result.Text(), "exit code 42")
-	assert.True(t, strings.HasSuffix(result.Text(), "\n\n"+result.Failed.Suggestion), "the next step is in the text, all that many models see")
+	assert.True(t, strings.HasSuffix(result.Text(), "\n\n"+result.Failed.Suggestion),
+		"the next step is in the text, all that many models see")
 	assert.Contains(t, result.Text(), "out\n")
 	assert.Contains(t, result.Text(), "err\n")
 
@@ -94,8 +98,10 @@ tasks:
     cmds: ['printf "<%s>\n" {{range .CLI_ARGS_LIST}}{{shellQuote .}} {{end}}']
 `)
 	for _, word := range []string{
-		"{{.ROOT_DIR}}", "{{fail}}", "{{\"\\x27\"}}; touch pwned #", "{{`'; touch pwned; '`}}", "{{{{}}}}", "{", "{{", "{{{", "a{{b", "}}",
-		"{<no value>{`'; touch pwned; '`}}", "<no value>", "{{/*", "{{- `x` -}}", "{\\{x}}", "{{\n}}", "{{\u0001'}}", "{'{`; touch pwned`}}",
+		"{{.ROOT_DIR}}", "{{fail}}", "{{\"\\x27\"}}; touch pwned #", "{{`'; touch pwned; '`}}", "{{{{}}}}", "{", "{{",
+		"{{{", "a{{b", "}}",
+		"{<no value>{`'; touch pwned; '`}}", "<no value>", "{{/*", "{{- `x` -}}", "{\\{x}}", "{{\n}}", "{{\u0001'}}",
+		"{'{`; touch pwned`}}",
 	} {
 		for _, name := range []string{"direct", "twice", "list"} {
 			if name == "list" && strings.Contains(word, "<no value>") {
@@ -116,7 +122,8 @@ func TestOpenNames(t *testing.T) {
 	p := newProject(t, "plain")
 	r, _ := p.run("start:web-1.ü", "")
 	assert.Equal(t, "start web-1.ü\n", r.Stdout)
-	for _, name := range []string{"start:; touch pwned", "start:$(touch pwned)", "start:a b", "start:'", "start:{{fail}}", "start:a\ntouch pwned", "start:`x`", "start:>pwned"} {
+	for _, name := range []string{"start:; touch pwned", "start:$(touch pwned)", "start:a b", "start:'",
+		"start:{{fail}}", "start:a\ntouch pwned", "start:`x`", "start:>pwned"} {
 		want := tool.InvalidArgument
 		if strings.Contains(name, "\n") {
 			want = tool.NotFound // "*" stands for one line
@@ -132,7 +139,8 @@ func TestOpenNames(t *testing.T) {
 // A run never sees what an earlier one computed.
 func TestRunsAreFresh(t *testing.T) {
 	p := newProject(t, "")
-	p.write(".agent/Taskfile.yml", "version: '3'\nvars: {N: {sh: cat n}}\ntasks:\n  show: {desc: x, run: once, silent: true, cmds: ['echo {{.N}}']}\n")
+	p.write(".agent/Taskfile.yml",
+		"version: '3'\nvars: {N: {sh: cat n}}\ntasks:\n  show: {desc: x, run: once, silent: true, cmds: ['echo {{.N}}']}\n")
 	for _, n := range []string{"1", "2"} {
 		p.write("n", n)
 		r, _ := p.run("show", "")
@@ -175,7 +183,8 @@ func TestArgsAreData(t *testing.T) {
 		r, _ := p.run("args", args)
 		assert.Equal(t, want, r.Stdout, args)
 	}
-	for _, args := range []string{"a; touch pwned", "a | b", "$(touch pwned)", "`touch pwned`", "a > pwned", "$HOME", "'open", "a && b"} {
+	for _, args := range []string{"a; touch pwned", "a | b", "$(touch pwned)", "`touch pwned`", "a > pwned", "$HOME",
+		"'open", "a && b"} {
 		e := p.fails("run_command", map[string]any{"command": "args", "args": args})
 		assert.Equal(t, tool.InvalidArgument, e.Code, args)
 	}
@@ -184,7 +193,8 @@ func TestArgsAreData(t *testing.T) {
 
 func TestUnknownCommand(t *testing.T) {
 	p := newProject(t, "plain")
-	for name, near := range map[string]string{"biuld": "'build'", "zebr": "'zebra'", "hidden": "", "xyzzy": "", "": "", "unicode": "'unicode-ü-日本'", "default ": "'default'"} {
+	for name, near := range map[string]string{"biuld": "'build'", "zebr": "'zebra'", "hidden": "", "xyzzy": "", "": "",
+		"unicode": "'unicode-ü-日本'", "default ": "'default'"} {
 		e := p.fails("run_command", map[string]any{"command": name})
 		assert.Equal(t, tool.NotFound, e.Code, name)
 		assert.Equal(t, "command '"+name+"' not found", e.Message)
@@ -219,7 +229,8 @@ func TestSpecialCommands(t *testing.T) {
 
 func TestCRLFTaskfileWithUnicode(t *testing.T) {
 	p := newProject(t, "")
-	p.write(".agent/Taskfile.yml", strings.ReplaceAll("version: '3'\ntasks:\n  e\u0301té:\n    desc: >-\n      Été\n      long\n    silent: true\n    cmds:\n      - |\n        echo a\n        echo e\u0301\n", "\n", "\r\n"))
+	p.write(".agent/Taskfile.yml",
+		strings.ReplaceAll("version: '3'\ntasks:\n  e\u0301té:\n    desc: >-\n      Été\n      long\n    silent: true\n    cmds:\n      - |\n        echo a\n        echo e\u0301\n", "\n", "\r\n"))
 	assert.Equal(t, []command{{"e\u0301té", "Été long"}}, p.list().Commands)
 	r, _ := p.run("e\u0301té", "")
 	assert.Equal(t, "a\ne\u0301\n", strings.ReplaceAll(r.Stdout, "\r", ""))
@@ -254,13 +265,15 @@ func (p *project) assertGone() {
 	for _, field := range strings.Fields(string(data)) {
 		pid, err := strconv.Atoi(field)
 		require.NoError(p.t, err)
-		assert.Eventually(p.t, func() bool { return !testproc.Alive(pid) }, time.Minute, 20*time.Millisecond, "process %d lives on", pid)
+		assert.Eventually(p.t, func() bool { return !testproc.Alive(pid) }, time.Minute, 20*time.Millisecond,
+			"process %d lives on", pid)
 	}
 }
 
 func TestCancelledRun(t *testing.T) {
 	p := newProject(t, "")
-	p.write(".agent/Taskfile.yml", "version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> pids; exec sleep 300'\n")
+	p.write(".agent/Taskfile.yml",
+		"version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> pids; exec sleep 300'\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	testproc.WhenExists(t, filepath.Join(p.dir, "pids"), cancel)
 	result, err := p.call(ctx, "run_command", map[string]any{"command": "hang"})
@@ -274,7 +287,8 @@ func TestCancelledRun(t *testing.T) {
 // A command that ends well leaves nothing behind either.
 func TestBackgroundProcessesEnd(t *testing.T) {
 	p := newProject(t, "")
-	p.write(".agent/Taskfile.yml", "version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
+	p.write(".agent/Taskfile.yml",
+		"version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
 	began := time.Now()
 	r, result := p.run("spawn", "")
 	assert.Less(t, time.Since(began), time.Minute)
@@ -291,7 +305,8 @@ func TestLongOutput(t *testing.T) {
 	assert.Contains(t, r.Stdout, "left out")
 	assert.True(t, strings.HasPrefix(r.Stdout, "1\n2\n"))
 	assert.Contains(t, r.Stdout, "\n20000\n[", "the end of what was printed")
-	assert.Regexp(t, `bytes are shown; the whole output is in \S+\]\n$`, r.Stdout, "the last line says where the rest is")
+	assert.Regexp(t, `bytes are shown; the whole output is in \S+\]\n$`, r.Stdout,
+		"the last line says where the rest is")
 	require.Len(t, result.Artifacts, 1)
 	data, err := os.ReadFile(filepath.Join(p.dir, result.Artifacts[0].Path))
 	require.NoError(t, err)

@@ -17,7 +17,8 @@ func (k *taskTool) Definition() *tool.Definition {
 		Name:     "task",
 		Title:    "Run Taskfile tasks",
 		Category: "development",
-		Description: "Run tasks of " + k.taskfile.options.Path + " as the program task does: names, then VARIABLE=value, then -- and arguments. " +
+		Description: "Run tasks of " + k.taskfile.options.Path +
+			" as the program task does: names, then VARIABLE=value, then -- and arguments. " +
 			"Empty args run the default task. Of task's options it takes -l -a -j -f -n -p -s -v -F, --summary, --status and their long forms. " +
 			"Returns: what the tasks printed.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","default":"",` +
@@ -86,7 +87,8 @@ func (k *taskTool) result(name string, done *finished) (*tool.Result, error) {
 // choose what is shown or how tasks run. All others would lead to another
 // Taskfile, the network, or a run without an end.
 var taskOptions = [...]string{
-	"--list", "--list-all", "--json", "--force", "--dry", "--parallel", "--silent", "--verbose", "--failfast", "--summary", "--status",
+	"--list", "--list-all", "--json", "--force", "--dry", "--parallel", "--silent", "--verbose", "--failfast",
+	"--summary", "--status",
 }
 
 // taskLetters are the short forms.
@@ -103,7 +105,8 @@ func checkTaskArgs(words []string) (names []string, err error) {
 		case strings.HasPrefix(word, "-"):
 			if !isTaskOption(word) {
 				return nil, tool.Errorf(tool.InvalidArgument, "the option %s of task is not offered", word).
-					Suggest("Offered are -%s, %s. Arguments for a task's commands stand behind --.", taskLetters, strings.Join(taskOptions[:], ", "))
+					Suggest("Offered are -%s, %s. Arguments for a task's commands stand behind --.", taskLetters,
+						strings.Join(taskOptions[:], ", "))
 			}
 		case isVariable:
 			if err := checkVariable(name, value); err != nil {
@@ -142,7 +145,8 @@ func checkVariable(name, value string) error {
 			Suggest("Variable names have letters, digits and '_'; those beginning with CLI_ are task's own.")
 	}
 	if strings.ContainsFunc(value, notInValue) {
-		return tool.Errorf(tool.InvalidArgument, "the value of %s has characters that a shell would take for its own", name).
+		return tool.Errorf(tool.InvalidArgument, "the value of %s has characters that a shell would take for its own",
+			name).
 			Suggest("Use letters, digits and any of %s in values, or give the text as an argument behind --, which is quoted.", valueMarks)
 	}
 	return nil

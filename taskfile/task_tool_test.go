@@ -69,11 +69,14 @@ func TestTaskToolFailure(t *testing.T) {
 func TestTaskToolRefuses(t *testing.T) {
 	p := newProject(t, "plain")
 	for _, args := range []string{
-		"--taskfile /etc/passwd zebra", "-t x", "-t=x", "--dir / zebra", "-d/", "--global", "-g", "--init", "-i", "--watch zebra", "-w",
-		"--yes asking", "-y", "--download", "--insecure", "--report fd:3", "--exact zebra", "--describe", "-lw", "--interval 1s",
+		"--taskfile /etc/passwd zebra", "-t x", "-t=x", "--dir / zebra", "-d/", "--global", "-g", "--init", "-i",
+		"--watch zebra", "-w",
+		"--yes asking", "-y", "--download", "--insecure", "--report fd:3", "--exact zebra", "--describe", "-lw",
+		"--interval 1s",
 		"--output group", "--version", "--help", "-",
 		"args CLI_ARGS=x", "args cli_args=x", "CLI_FORCE=true zebra", "=x", "A-B=c",
-		"args 'X=; touch pwned'", "args 'X=$(touch pwned)'", "args 'X=a b'", "args \"X='\"", "args 'X={{fail}}'", "args 'X=ü'",
+		"args 'X=; touch pwned'", "args 'X=$(touch pwned)'", "args 'X=a b'", "args \"X='\"", "args 'X={{fail}}'",
+		"args 'X=ü'",
 		"zebra; touch pwned", "zebra | cat", "$X",
 	} {
 		e := p.fails("task", map[string]any{"args": args})
@@ -84,7 +87,8 @@ func TestTaskToolRefuses(t *testing.T) {
 
 func TestDefinitions(t *testing.T) {
 	p := newProject(t, "")
-	for name, risk := range map[string]tool.Risk{"list_commands": tool.ReadOnly, "run_command": tool.Dangerous, "task": tool.Dangerous} {
+	for name, risk := range map[string]tool.Risk{"list_commands": tool.ReadOnly, "run_command": tool.Dangerous,
+		"task": tool.Dangerous} {
 		d := p.tools[name].Definition()
 		assert.Equal(t, risk, d.Risk)
 		assert.Contains(t, d.Description, "Returns:")

@@ -34,7 +34,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 	reply, err := answer(ctx, in)
 	if err != nil {
 		e := tool.AsError(err)
-		reply = &architect.Reply{Error: &architect.Failure{Code: string(e.Code), Message: e.Message, Suggestion: e.Suggestion}}
+		reply = &architect.Reply{Error: &architect.Failure{Code: string(e.Code), Message: e.Message,
+			Suggestion: e.Suggestion}}
 	}
 	if err := json.NewEncoder(out).Encode(reply); err != nil {
 		fmt.Fprintln(errOut, "toolhost-architect: cannot write the reply:", err)

@@ -34,7 +34,8 @@ func start(dir, name string, args ...string) (*client, error) {
 		return nil, err
 	}
 	c := &client{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	if err := c.request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
+	if err := c.request("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`); err != nil {
 		return nil, err
 	}
 	_, err = io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
@@ -44,7 +45,8 @@ func start(dir, name string, args ...string) (*client, error) {
 // request sends a request and waits for its answer.
 func (c *client) request(method, params string) error {
 	c.id++
-	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params); err != nil {
+	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method,
+		params); err != nil {
 		return err
 	}
 	want := fmt.Appendf(nil, `"id":%d`, c.id)
@@ -54,7 +56,8 @@ func (c *client) request(method, params string) error {
 			return err
 		}
 		if head := line[:min(len(line), 60)]; bytes.Contains(head, want) || bytes.Contains(line, want) {
-			if bytes.Contains(line[:min(len(line), 4000)], []byte(`"isError":true`)) || bytes.Contains(head, []byte(`"error"`)) {
+			if bytes.Contains(line[:min(len(line), 4000)], []byte(`"isError":true`)) ||
+				bytes.Contains(head, []byte(`"error"`)) {
 				return fmt.Errorf("%s: %s", method, line)
 			}
 			return nil

@@ -37,9 +37,11 @@ func (b *suite) confined() (lines []comparison, err error) {
 		}
 		policy := sandbox.Settings{Level: level.Level}.Policy(b.work).Prepared()
 		lines = append(lines, comparison{
-			name: "sandbox " + string(level.Level), baseName: "bare exec of true", aim: level.aim, rounds: 300, base: bare,
+			name: "sandbox " + string(level.Level), baseName: "bare exec of true", aim: level.aim, rounds: 300,
+			base: bare,
 			ours: func() error {
-				r, err := proc.Run(context.Background(), proc.Command{Argv: []string{path}, Dir: b.work, Env: proc.Environ(nil), Prepare: policy.Confine})
+				r, err := proc.Run(context.Background(),
+					proc.Command{Argv: []string{path}, Dir: b.work, Env: proc.Environ(nil), Prepare: policy.Confine})
 				if err == nil && r.ExitCode != 0 {
 					err = fmt.Errorf("exit code %d: %s", r.ExitCode, r.Stderr.String())
 				}
@@ -88,10 +90,14 @@ func (b *suite) searches() ([]comparison, error) {
 	own := search.Options{Engine: search.Builtin}
 	confined := search.Options{Engine: search.Ripgrep, Prepare: sandbox.Settings{}.ConfineReading(root)}
 	return []comparison{
-		{name: "grep in process, 10,000 files", baseName: "rg", aim: "2", base: base(few), ours: grep(own, few, treeFiles/10)},
-		{name: "grep in process, 20,000 matches", baseName: "rg", aim: "1.5", base: base(many), ours: grep(own, many, 2*treeFiles)},
-		{name: "grep through rg, confined", baseName: "rg", aim: "1.3", base: base(few), ours: grep(confined, few, treeFiles/10)},
-		{name: "grep through rg, confined, 20,000 matches", baseName: "rg", aim: "1.5", base: base(many), ours: grep(confined, many, 2*treeFiles)},
+		{name: "grep in process, 10,000 files", baseName: "rg", aim: "2", base: base(few),
+			ours: grep(own, few, treeFiles/10)},
+		{name: "grep in process, 20,000 matches", baseName: "rg", aim: "1.5", base: base(many),
+			ours: grep(own, many, 2*treeFiles)},
+		{name: "grep through rg, confined", baseName: "rg", aim: "1.3", base: base(few),
+			ours: grep(confined, few, treeFiles/10)},
+		{name: "grep through rg, confined, 20,000 matches", baseName: "rg", aim: "1.5", base: base(many),
+			ours: grep(confined, many, 2*treeFiles)},
 	}, nil
 }
 

@@ -36,8 +36,10 @@ func (b *suite) patches() ([]comparison, error) {
 	// Nothing of what the other side left to be written is to be waited for.
 	before := command(b.work, "sync")
 	lines := []comparison{
-		{name: name + os.TempDir(), baseName: "git apply", aim: "1.0", rounds: 15, before: before, ours: disk.ours, base: disk.git},
-		{name: name + os.TempDir(), baseName: "git apply; sync -f", aim: "-", rounds: 15, before: before, ours: disk.ours, base: disk.gitSync},
+		{name: name + os.TempDir(), baseName: "git apply", aim: "1.0", rounds: 15, before: before, ours: disk.ours,
+			base: disk.git},
+		{name: name + os.TempDir(), baseName: "git apply; sync -f", aim: "-", rounds: 15, before: before,
+			ours: disk.ours, base: disk.gitSync},
 	}
 	dir, err := os.MkdirTemp(memoryFiles, "toolhost-bench-")
 	if err != nil {
@@ -46,7 +48,8 @@ func (b *suite) patches() ([]comparison, error) {
 	}
 	b.atEnd = append(b.atEnd, func() error { return os.RemoveAll(dir) })
 	memory, err := patchedIn(dir)
-	return append(lines, comparison{name: name + memoryFiles, baseName: "git apply", aim: "1.0", rounds: 300, ours: memory.ours, base: memory.git}), err
+	return append(lines, comparison{name: name + memoryFiles, baseName: "git apply", aim: "1.0", rounds: 300,
+		ours: memory.ours, base: memory.git}), err
 }
 
 // patched are the ways to patch files, each with files of its own.

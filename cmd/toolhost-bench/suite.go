@@ -75,7 +75,8 @@ func (b *suite) declarePlugins(dir string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(b.bare, "agent.hcl"), []byte("workspace {\n  root = \".\"\n}\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.bare, "agent.hcl"), []byte("workspace {\n  root = \".\"\n}\n"),
+		0o644); err != nil {
 		return err
 	}
 	var config strings.Builder
@@ -123,7 +124,8 @@ func (b *suite) comparisons() ([]comparison, error) {
 	bare := command(b.work, "head", "-n", "5", "1k.txt")
 	oneShot := command(b.work, b.toolhost, "call", "head", "args=-n 5 1k.txt")
 	lines := []comparison{
-		{name: "toolhost call head", baseName: "hello-world in Go", aim: "6", ours: oneShot, base: command(b.work, b.hello)},
+		{name: "toolhost call head", baseName: "hello-world in Go", aim: "6", ours: oneShot,
+			base: command(b.work, b.hello)},
 		{name: "toolhost call head", baseName: "bare exec of head", aim: "-", ours: oneShot, base: bare},
 		{name: "read 1 KB over MCP", baseName: "minimal go-sdk server", aim: "1.3", rounds: 500,
 			ours: ours.call("read_file", `{"path":"1k.txt"}`), base: minimal.call("read_file", `{"path":"1k.txt"}`)},
@@ -155,7 +157,8 @@ var memoryMetric = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s.*?([\d.]+
 // goBenchmarks adds ratios of pairs of Go benchmarks, for work that happens
 // inside a process.
 func (b *suite) goBenchmarks() error {
-	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$", "-benchtime", "1s")
+	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$",
+		"-benchtime", "1s")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
@@ -174,7 +177,8 @@ func (b *suite) goBenchmarks() error {
 	report("plugin call / bare go-plugin gRPC echo", "1.5", times["Call"], times["BareEcho"])
 	report("plugin start to first call / bare go-plugin echo", "1.1", times["Start"], times["BareStart"])
 	for _, m := range memoryMetric.FindAllSubmatch(out, -1) {
-		fmt.Printf("memory of a live plugin, %s: %s MiB\n", map[string]string{"Start": "ours", "BareStart": "bare go-plugin echo"}[string(m[1])], m[2])
+		fmt.Printf("memory of a live plugin, %s: %s MiB\n",
+			map[string]string{"Start": "ours", "BareStart": "bare go-plugin echo"}[string(m[1])], m[2])
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func main() {
 	// It ends with its input, so that nothing is lost when a terminal
 	// interrupts it together with toolhost.
 	signal.Ignore(os.Interrupt)
-	if err := otlp.Serve(context.Background(), os.Stdin, otlp.Options{Version: version(), Complain: complain}); err != nil {
+	if err := otlp.Serve(context.Background(), os.Stdin,
+		otlp.Options{Version: version(), Complain: complain}); err != nil {
 		complain(err)
 		os.Exit(1)
 	}

@@ -54,7 +54,8 @@ func soak(binary, modules string) error {
 	if modules != "" {
 		b.filesystem = filepath.Join(modules, "node_modules", ".bin", "mcp-server-filesystem")
 	}
-	if out, err := exec.Command("go", "build", "-o", b.minimal, "./cmd/toolhost-bench/testdata/mcpserver").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", b.minimal,
+		"./cmd/toolhost-bench/testdata/mcpserver").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	if err := os.MkdirAll(b.work, 0o755); err != nil {
@@ -72,7 +73,8 @@ func soak(binary, modules string) error {
 
 // growth makes all calls and compares before and after.
 func (b bench) growth() error {
-	fmt.Printf("%-40s %16s %12s %11s %11s %11s\n", "growth", "memory MiB", "files", "processes", "threads", "goroutines")
+	fmt.Printf("%-40s %16s %12s %11s %11s %11s\n", "growth", "memory MiB", "files", "processes", "threads",
+		"goroutines")
 	s, err := startStdio(b.work, b.toolhost, "serve")
 	if err != nil {
 		return err
@@ -135,8 +137,10 @@ func (b bench) grow(name string, s server, work func(n int) error) error {
 		return err
 	}
 	fmt.Printf("%-40s %6.1f -> %6.1f %4d -> %4d %3d -> %4d %3d -> %4d %11d\n", name,
-		mebi(before.memory), mebi(after.memory), before.files, after.files, before.processes, after.processes, before.threads, after.threads, goroutines)
-	if after.memory > before.memory+moreMemory || after.files > before.files+moreFiles || after.processes > before.processes ||
+		mebi(before.memory), mebi(after.memory), before.files, after.files, before.processes, after.processes,
+		before.threads, after.threads, goroutines)
+	if after.memory > before.memory+moreMemory || after.files > before.files+moreFiles ||
+		after.processes > before.processes ||
 		after.threads > before.threads+moreThreads || goroutines > mostGoroutines {
 		return fmt.Errorf("%s: something grows", name)
 	}

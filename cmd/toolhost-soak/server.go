@@ -62,7 +62,8 @@ func (t *tail) Write(p []byte) (int, error) {
 func launch(dir, name string, args []string, pipes func(*exec.Cmd) error) (*running, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(filepath.Dir(dir), "config"), "TOOLHOST_HTTP_TOKEN=")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+filepath.Join(filepath.Dir(dir), "config"),
+		"TOOLHOST_HTTP_TOKEN=")
 	r := &running{cmd: cmd, dir: dir, stderr: &tail{url: make(chan string, 1)}}
 	cmd.Stderr = r.stderr
 	if err := pipes(cmd); err != nil {
@@ -126,7 +127,8 @@ func startStdio(dir, name string, args ...string) (*stdioServer, error) {
 
 func (s *stdioServer) request(method, params string) error {
 	s.id++
-	if _, err := fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", s.id, method, params); err != nil {
+	if _, err := fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", s.id, method,
+		params); err != nil {
 		return err
 	}
 	for {
@@ -230,7 +232,8 @@ func (s *httpSession) do(method, body string) (*http.Response, error) {
 
 func (s *httpSession) request(method, params string) error {
 	s.id++
-	response, err := s.do(http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, s.id, method, params))
+	response, err := s.do(http.MethodPost,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, s.id, method, params))
 	if err != nil {
 		return err
 	}

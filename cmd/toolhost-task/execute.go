@@ -94,7 +94,9 @@ func (e *execution) find(l *loaded, name string) (protocol.Report, bool) {
 		return report, false
 	}
 	if !forThisPlatform(found.Platforms) {
-		e.notes = append(e.notes, fmt.Sprintf("Task %q is not for this platform (%s/%s): nothing was run.", name, runtime.GOOS, runtime.GOARCH))
+		e.notes = append(e.notes,
+			fmt.Sprintf("Task %q is not for this platform (%s/%s): nothing was run.", name, runtime.GOOS,
+				runtime.GOARCH))
 	}
 	if found.Watch {
 		e.notes = append(e.notes, fmt.Sprintf("Task %q is meant to watch for changes; it was run once.", name))
@@ -168,7 +170,8 @@ func (e *execution) options(l *loaded, stdin *os.File) []task.ExecutorOption {
 		task.WithOffline(true), task.WithColor(false), task.WithDisableFuzzy(true),
 		task.WithAssumeYes(false), task.WithInteractive(false), task.WithVersionCheck(true),
 		task.WithSilent(e.silent), task.WithVerbose(e.verbose), task.WithForceAll(e.force),
-		task.WithDry(e.dry || e.status), task.WithParallel(e.parallel), task.WithFailfast(e.failfast), task.WithSummary(e.summary),
+		task.WithDry(e.dry || e.status), task.WithParallel(e.parallel), task.WithFailfast(e.failfast),
+		task.WithSummary(e.summary),
 	}
 	if e.sort == "none" {
 		options = append(options, task.WithTaskSorter(l.sort))

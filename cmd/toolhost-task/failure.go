@@ -60,7 +60,8 @@ func runKind(err error) protocol.Kind {
 // hundreds, from all else.
 func isTaskfileError(err error) bool {
 	var coded taskerrors.TaskError
-	return errors.As(err, &coded) && coded.Code() >= taskerrors.CodeTaskfileNotFound && coded.Code() < taskerrors.CodeTaskNotFound
+	return errors.As(err, &coded) && coded.Code() >= taskerrors.CodeTaskfileNotFound &&
+		coded.Code() < taskerrors.CodeTaskNotFound
 }
 
 func is[E error](err error) bool {
@@ -88,7 +89,8 @@ func exitCode(err error) int {
 func problem(err error) *protocol.Problem {
 	var decode *taskerrors.TaskfileDecodeError
 	if errors.As(err, &decode) {
-		return &protocol.Problem{Message: decodeMessage(decode), File: decode.Location, Line: decode.Line, Column: decode.Column}
+		return &protocol.Problem{Message: decodeMessage(decode), File: decode.Location, Line: decode.Line,
+			Column: decode.Column}
 	}
 	p := &protocol.Problem{Message: plain(err)}
 	var version *taskerrors.TaskfileVersionCheckError

@@ -135,7 +135,8 @@ func (l *loaded) survey(graph *ast.TaskfileGraph, root string) error {
 
 // rank numbers the commands of the file at uri, then those of its includes.
 // qualify gives the name that a command of this file has in the whole.
-func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[string]string, uri string, qualify func(string) string) {
+func (l *loaded) rank(file func(string) *ast.Taskfile, children map[string]map[string]string, uri string,
+	qualify func(string) string) {
 	tf := file(uri)
 	if tf == nil {
 		return

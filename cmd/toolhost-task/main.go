@@ -63,7 +63,8 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 func execute(ctx context.Context, req *request, stdout, stderr io.Writer) (report protocol.Report) {
 	defer func() {
 		if p := recover(); p != nil {
-			report = protocol.Report{Kind: protocol.Internal, ExitCode: 1, Message: fmt.Sprintf("go-task failed unexpectedly: %v", p)}
+			report = protocol.Report{Kind: protocol.Internal, ExitCode: 1,
+				Message: fmt.Sprintf("go-task failed unexpectedly: %v", p)}
 			fmt.Fprintln(stderr, "toolhost-task:", report.Message)
 		}
 	}()

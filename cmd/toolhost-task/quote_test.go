@@ -13,7 +13,8 @@ import (
 // Whatever the words, the shell reads them back, and no template is in the
 // text, not even after go-task has dropped its missing values.
 func FuzzQuoteWords(f *testing.F) {
-	for _, word := range []string{"", "a b", "{{x}}", "{{{", "it's", "<no value>", "{<no value>{", "$(x)", "\n", "é", "\x01{{", "~", "*"} {
+	for _, word := range []string{"", "a b", "{{x}}", "{{{", "it's", "<no value>", "{<no value>{", "$(x)", "\n", "é",
+		"\x01{{", "~", "*"} {
 		f.Add(word, "second")
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {
@@ -40,15 +41,19 @@ func TestParse(t *testing.T) {
 		want request
 	}{
 		{"", request{names: []string{"default"}}},
-		{"-s a X=1 b -- c --list", request{silent: true, names: []string{"a", "b"}, variables: []variable{{"X", "1"}}, arguments: []string{"c", "--list"}}},
+		{"-s a X=1 b -- c --list",
+			request{silent: true, names: []string{"a", "b"}, variables: []variable{{"X", "1"}},
+				arguments: []string{"c", "--list"}}},
 		{"-d D -t F --describe", request{describe: true, dir: "D", taskfile: "F", names: []string{""}}},
-		{"--dir=D --taskfile=F --exact=--list -- -x", request{exact: true, dir: "D", taskfile: "F", names: []string{"--list"}, arguments: []string{"-x"}}},
+		{"--dir=D --taskfile=F --exact=--list -- -x",
+			request{exact: true, dir: "D", taskfile: "F", names: []string{"--list"}, arguments: []string{"-x"}}},
 	} {
 		got, err := parse(strings.Fields(c.args))
 		require.NoError(t, err, c.args)
 		assert.Equal(t, c.want, *got, c.args)
 	}
-	for _, args := range []string{"--no-such", "--describe", "--exact=a", "--describe --exact=a -d D -t F", "--exact=a -d D -t F b", "CLI_ARGS=x a", "=x", "-l -a"} {
+	for _, args := range []string{"--no-such", "--describe", "--exact=a", "--describe --exact=a -d D -t F",
+		"--exact=a -d D -t F b", "CLI_ARGS=x a", "=x", "-l -a"} {
 		_, err := parse(strings.Fields(args))
 		assert.Error(t, err, args)
 	}

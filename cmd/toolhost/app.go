@@ -106,8 +106,10 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.config, "config", "", "the agent.hcl to use (default: looked for here and upwards to the repository root)")
-	f.StringVar(&a.flags.workspace, "workspace", "", "the workspace directory (default: as agent.hcl says, else the working directory)")
+	f.StringVar(&a.flags.config, "config", "",
+		"the agent.hcl to use (default: looked for here and upwards to the repository root)")
+	f.StringVar(&a.flags.workspace, "workspace", "",
+		"the workspace directory (default: as agent.hcl says, else the working directory)")
 	f.StringArrayVar(&a.flags.vars, "var", nil, "set a variable of agent.hcl: NAME=VALUE (repeatable)")
 	f.BoolVar(&a.flags.trust, "trust", false, "let an agent.hcl that is not approved take effect, for this run")
 	f.StringVar(&a.flags.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
@@ -128,9 +130,11 @@ func (a *app) addCommands(root *cobra.Command) {
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand(), a.docsCommand()}},
+		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand(),
+			a.docsCommand()}},
 		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
-		{"The project's agent.hcl", []*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
+		{"The project's agent.hcl",
+			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
 		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
 		{"What ran", []*cobra.Command{a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
@@ -179,7 +183,8 @@ func (a *app) log(level slog.Level) slog.Handler {
 
 // artifactsFlag adds --artifacts to a command that keeps or reads a record.
 func (a *app) artifactsFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.flags.artifacts, "artifacts", "", "the directory for events and artifacts (default: .agent/runs/SESSION in the workspace)")
+	c.Flags().StringVar(&a.flags.artifacts, "artifacts", "",
+		"the directory for events and artifacts (default: .agent/runs/SESSION in the workspace)")
 }
 
 // toolsetFlag adds --toolset to a command that offers tools.

@@ -35,7 +35,8 @@ func spoken(d time.Duration) string {
 // the project.
 func (a *app) again(command string) string {
 	line := "toolhost " + command
-	for _, flag := range []struct{ name, path string }{{"--config", a.flags.config}, {"--workspace", a.flags.workspace}} {
+	for _, flag := range []struct{ name, path string }{{"--config", a.flags.config},
+		{"--workspace", a.flags.workspace}} {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
 			line += " " + flag.name + " " + show.Word(absolute)
 		}
@@ -105,7 +106,8 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	return a.writeTable(func(out *bufio.Writer) {
 		rows := [][4]string{{"ID", "SESSION", "EXPIRES", "CALL"}}
 		for _, p := range waiting {
-			rows = append(rows, [4]string{show.Line(p.ID), show.Line(firstOf(p.Session, "any")), p.Expires.Local().Format(time.TimeOnly), show.Call(p.Tool, p.Params)})
+			rows = append(rows, [4]string{show.Line(p.ID), show.Line(firstOf(p.Session, "any")),
+				p.Expires.Local().Format(time.TimeOnly), show.Call(p.Tool, p.Params)})
 		}
 		writeRows(out, rows)
 	})
@@ -133,7 +135,8 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool, outcome.Decision.Reason).
 			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
 	}
-	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")), pending.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")),
+		pending.Expires.Local().Format(time.DateTime))
 	if err := a.showApproval(ctx, outcome, p.KeepQuestion); err != nil {
 		return err
 	}
@@ -158,7 +161,8 @@ func (a *app) deny(ctx context.Context, id, reason string) error {
 	if err := store.Refuse(ctx, pending, reason); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n", show.Line(pending.Tool), spoken(approval.GrantTime))
+	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n",
+		show.Line(pending.Tool), spoken(approval.GrantTime))
 	return nil
 }
 
@@ -185,7 +189,8 @@ func (a *app) openPending(ctx context.Context, id string) (*project.Project, app
 }
 
 // settle does what the person said.
-func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict, reason string) error {
+func (a *app) settle(ctx context.Context, p *project.Project, pending approval.Pending, verdict host.Verdict,
+	reason string) error {
 	store, err := p.Approvals()
 	if err != nil {
 		return err

@@ -23,7 +23,8 @@ func waiting(t *testing.T, s *rpcServer, params string) string {
 }
 
 func homeOf(s *rpcServer) []string {
-	return []string{"HOME=" + envOf(s, "HOME"), "XDG_CONFIG_HOME=" + envOf(s, "XDG_CONFIG_HOME"), "XDG_CACHE_HOME=" + envOf(s, "XDG_CACHE_HOME")}
+	return []string{"HOME=" + envOf(s, "HOME"), "XDG_CONFIG_HOME=" + envOf(s, "XDG_CONFIG_HOME"),
+		"XDG_CACHE_HOME=" + envOf(s, "XDG_CACHE_HOME")}
 }
 
 func content(t *testing.T, parts ...string) string {
@@ -57,7 +58,8 @@ func TestApprovingInATerminal(t *testing.T) {
 	for _, part := range []string{"Tool: edit_file", "path: a.txt", "-old", "+new"} {
 		assert.Contains(t, screen, part)
 	}
-	assert.True(t, s.call("edit_file", `{"path":"b.txt","old_str":"old","new_str":"new"}`).IsError, "it is for that call alone")
+	assert.True(t, s.call("edit_file", `{"path":"b.txt","old_str":"old","new_str":"new"}`).IsError,
+		"it is for that call alone")
 	r = s.call("edit_file", edit)
 	assert.False(t, r.IsError, r.text())
 	assert.Equal(t, "new", content(t, dir, "a.txt"))

@@ -155,12 +155,14 @@ tool "b" {
   }
 }
 `})
-	for _, args := range [][]string{{"list"}, {"validate"}, {"serve", "--http", "127.0.0.1:0"}, {"call", "todoread"}, {"schema"}} {
+	for _, args := range [][]string{{"list"}, {"validate"}, {"serve", "--http", "127.0.0.1:0"}, {"call", "todoread"},
+		{"schema"}} {
 		stdout, stderr, code := runIn(t, dir, args...)
 		assert.Equal(t, 2, code, args)
 		assert.Empty(t, stdout, args)
 		for _, part := range []string{
-			"agent.hcl:2:", "descripton", `"description"`, "agent.hcl:3:", `"read_only"`, "agent.hcl:6:", `"plugin"`, "agent.hcl:15:", `"read"`,
+			"agent.hcl:2:", "descripton", `"description"`, "agent.hcl:3:", `"read_only"`, "agent.hcl:6:", `"plugin"`,
+			"agent.hcl:15:", `"read"`,
 		} {
 			assert.Contains(t, stderr, part, args)
 		}

@@ -116,17 +116,20 @@ func (a *app) printOutcome(o *host.Outcome, flags callFlags, root string) error 
 }
 
 // readParams builds the parameter object from what the command line gives.
-func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, name string, pairs []string) (json.RawMessage, error) {
+func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, name string,
+	pairs []string) (json.RawMessage, error) {
 	if flags.params != "" {
 		if len(pairs) > 0 {
-			return nil, usagef("Give either key=value pairs or --params.", "both --params and key=value pairs are given")
+			return nil,
+				usagef("Give either key=value pairs or --params.", "both --params and key=value pairs are given")
 		}
 		return a.readParamsFlag(ctx, flags.params)
 	}
 	s := new(schema.Schema)
 	if entry, err := h.Catalog().Lookup(name); err == nil {
 		if s, err = entry.Schema(); err != nil {
-			return nil, tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", name, err).Suggest("Tell its author.")
+			return nil, tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", name,
+				err).Suggest("Tell its author.")
 		}
 	}
 	params, violations := s.FromPairs(pairs)
@@ -136,7 +139,8 @@ func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, nam
 			texts[i] = v.String()
 		}
 		hint := "Give parameters as key=value, or the whole object with --params."
-		if line, err := syntax.Quote("args="+strings.Join(pairs, " "), syntax.LangPOSIX); err == nil && takesArgs(h, name) {
+		if line, err := syntax.Quote("args="+strings.Join(pairs, " "), syntax.LangPOSIX); err == nil &&
+			takesArgs(h, name) {
 			hint = "Its arguments are one text: toolhost call " + name + " " + line
 		}
 		return nil, usagef(hint, "%s", strings.Join(texts, "; "))
@@ -161,12 +165,14 @@ func (a *app) readParamsFlag(ctx context.Context, value string) (json.RawMessage
 	data, err := []byte(value), error(nil)
 	switch {
 	case value == "-":
-		data, err = readUnlessEnded(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxParams+1)) })
+		data, err = readUnlessEnded(ctx,
+			func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxParams+1)) })
 	case strings.HasPrefix(value, "@"):
 		data, err = readUnlessEnded(ctx, func() ([]byte, error) { return readLimited(value[1:]) })
 	}
 	if ctx.Err() != nil {
-		return nil, tool.Errorf(tool.Cancelled, "interrupted while --params %s was read", value).Suggest("Nothing was run.")
+		return nil,
+			tool.Errorf(tool.Cancelled, "interrupted while --params %s was read", value).Suggest("Nothing was run.")
 	}
 	if err != nil {
 		return nil, usagef("Check the file's name; - reads standard input.", "--params %s: %v", value, err)

@@ -36,7 +36,8 @@ func (c *checker) check(ctx context.Context) config.Diagnostics {
 		for _, r := range c.cfg.Policy.Rules {
 			if !r.Expires.IsZero() && r.Expires.Before(time.Now()) && !r.Disabled {
 				c.warn(c.cfg.At("policy.rule "+r.Name+".expires", r.Pos), "Expired rule",
-					"The rule ended on "+r.Expires.Format(time.RFC3339)+" and matches nothing", "Give it a new end, or remove it.")
+					"The rule ended on "+r.Expires.Format(time.RFC3339)+" and matches nothing",
+					"Give it a new end, or remove it.")
 			}
 		}
 	}
@@ -134,7 +135,8 @@ func (c *checker) granted(block, pos string, access config.Access) {
 		for i, path := range paths {
 			if _, err := os.Stat(path); err != nil {
 				at := c.cfg.At(fmt.Sprintf("%s.%s[%d]", block, attribute, i), pos)
-				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist", "Create it, or take it out.")
+				c.warn(at, "Path does not exist", path+" cannot be granted: it does not exist",
+					"Create it, or take it out.")
 			}
 		}
 	}
@@ -159,7 +161,8 @@ func (c *checker) file(at string, content *argv.Content) {
 	name := content.File.Text(nil)
 	if _, err := c.project.Workspace.Stat(name); err != nil {
 		e := tool.AsError(err)
-		c.warn(at, "File cannot be read", "there is nothing to show: "+e.Message, firstOf(e.Suggestion, "Create it, or name another."))
+		c.warn(at, "File cannot be read", "there is nothing to show: "+e.Message,
+			firstOf(e.Suggestion, "Create it, or name another."))
 	}
 }
 

@@ -16,11 +16,14 @@ func (c *checker) tooLong() {
 	for _, e := range c.project.Host.Catalog().Entries() {
 		at := c.placeOf(e)
 		if n := len(e.Name); n > host.MaxForeignName {
-			c.warn(at, "Long name", "The tool "+e.Name+" has a name of "+strconv.Itoa(n)+" characters. Clients put a prefix before it, and model APIs take 64 in all",
+			c.warn(at, "Long name", "The tool "+e.Name+" has a name of "+strconv.Itoa(n)+
+				" characters. Clients put a prefix before it, and model APIs take 64 in all",
 				"Shorten it to "+strconv.Itoa(host.MaxForeignName)+".")
 		}
 		if n := utf8.RuneCountInString(e.Definition().Description); n > maxDescription {
-			c.warn(at, "Long description", "The description of "+e.Name+" has "+strconv.Itoa(n)+" characters. Clients cut it after "+strconv.Itoa(maxDescription),
+			c.warn(at, "Long description",
+				"The description of "+e.Name+" has "+strconv.Itoa(n)+" characters. Clients cut it after "+
+					strconv.Itoa(maxDescription),
 				"Shorten it; what a parameter means belongs into the parameter's description.")
 		}
 	}

@@ -120,7 +120,8 @@ func TestCleminiAsksThroughMCP(t *testing.T) {
 		assert.Equal(t, "BLOCKED", object["error_code"])
 	}
 	assert.FileExists(t, filepath.Join(dir, "b"))
-	object, _ = call("ask_user", map[string]any{"question": "Which database should we use?", "options": []string{"PostgreSQL", "MySQL"}})
+	object, _ = call("ask_user",
+		map[string]any{"question": "Which database should we use?", "options": []string{"PostgreSQL", "MySQL"}})
 	assert.Equal(t, map[string]any{"answer": "MySQL"}, object)
 	require.Len(t, questions, 4)
 	assert.Contains(t, questions[0], "$ rm a")
@@ -130,7 +131,8 @@ func TestCleminiAsksThroughMCP(t *testing.T) {
 // TestCleminiOnATerminal asks a person who types a number.
 func TestCleminiOnATerminal(t *testing.T) {
 	dir := t.TempDir()
-	screen, code := onTerminalAt(t, dir, "2. MySQL", "2\n", nil, "call", "--toolset", "clemini", "--json", "ask_user", "--params",
+	screen, code := onTerminalAt(t, dir, "2. MySQL", "2\n", nil, "call", "--toolset", "clemini", "--json", "ask_user",
+		"--params",
 		`{"question":"Which database?","options":["PostgreSQL","MySQL"]}`)
 	assert.Zero(t, code, screen)
 	assert.Contains(t, screen, `{"answer":"MySQL"}`)
@@ -155,10 +157,13 @@ func TestCleminiWebThroughAgentHCL(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	dir := t.TempDir()
-	plant(t, dir, texts{"agent.hcl": "web {\n  allow  = [\"127.0.0.1\"]\n  search = \"" + server.URL + "/html/\"\n}\nmodel {\n  url   = \"" + server.URL + "/v1\"\n  model = \"m\"\n}\n"})
+	plant(t, dir, texts{"agent.hcl": "web {\n  allow  = [\"127.0.0.1\"]\n  search = \"" + server.URL +
+		"/html/\"\n}\nmodel {\n  url   = \"" + server.URL + "/v1\"\n  model = \"m\"\n}\n"})
 	s := serve(t, dir, "--toolset", "clemini")
 	found, _ := s.clemini("web_search", `{"query":"runtime"}`)
-	assert.Equal(t, map[string]any{"query": "runtime", "results": []any{map[string]any{"title": "tokio", "url": "https://docs.rs/tokio", "snippet": "for runtime"}}}, found)
+	assert.Equal(t, map[string]any{"query": "runtime",
+		"results": []any{map[string]any{"title": "tokio", "url": "https://docs.rs/tokio", "snippet": "for runtime"}}},
+		found)
 	page, _ := s.clemini("web_fetch", `{"url":"`+server.URL+`/page"}`)
 	assert.Equal(t, map[string]any{"content": "# Title\n\nText"}, page)
 	page, failed := s.clemini("web_fetch", `{"url":"`+server.URL+`/page","prompt":"What?"}`)

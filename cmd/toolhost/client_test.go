@@ -73,8 +73,10 @@ type rpcServer struct {
 // environment is a clean one for the program, with a home of its own.
 func environment(home string, more ...string) []string {
 	env := []string{
-		"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
-		"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
+		"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir(),
+		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 	}
 	return append(env, more...)
 }
@@ -198,7 +200,8 @@ func (s *rpcServer) start(method string, params any) string {
 	id, err := json.Marshal(s.nextID)
 	s.mu.Unlock()
 	require.NoError(s.t, err)
-	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method, "params": params})
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": json.RawMessage(id), "method": method,
+		"params": params})
 	require.NoError(s.t, err)
 	s.send(string(data))
 	return string(id)

@@ -194,7 +194,8 @@ func missingPairs(def *tool.Definition, given []string) []string {
 	_ = json.Unmarshal(def.Parameters, &schema)
 	var pairs []string
 	for _, name := range sortedNames(schema.Properties) {
-		if !slices.ContainsFunc(given, func(pair string) bool { return strings.HasPrefix(pair, name+"=") || strings.HasPrefix(pair, name+":=") }) {
+		if !slices.ContainsFunc(given,
+			func(pair string) bool { return strings.HasPrefix(pair, name+"=") || strings.HasPrefix(pair, name+":=") }) {
 			pairs = append(pairs, name+"=\t"+summary(schema.Properties[name].Description))
 		}
 	}

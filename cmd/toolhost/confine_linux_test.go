@@ -67,7 +67,8 @@ func newConfinedProject(t *testing.T, settings, grants string) confinedProject {
 			taskfile {
 %s
 }`, p.prober, settings, p.prober, grants, p.prober, grants, grants),
-		"project/.agent/Taskfile.yml": "version: '3'\nsilent: true\ntasks:\n  attempt:\n    cmds:\n      - " + p.prober + " {{.CLI_ARGS}}\n",
+		"project/.agent/Taskfile.yml": "version: '3'\nsilent: true\ntasks:\n  attempt:\n    cmds:\n      - " +
+			p.prober + " {{.CLI_ARGS}}\n",
 	})
 	return p
 }
@@ -99,7 +100,8 @@ func (p confinedProject) attempt(t *testing.T, kind, act, what string) (came, le
 	case "run_in_terminal":
 		args, params = append(args, "--toolset", "cliagent", kind), map[string]string{"command": p.prober + " " + line}
 	case "run":
-		args, params = append(args, "--toolset", "agentbench", kind), map[string]string{"command": p.prober + " " + line}
+		args, params = append(args, "--toolset", "agentbench", kind),
+			map[string]string{"command": p.prober + " " + line}
 	}
 	cmd := program(t, p.root, append(args, "--params", string(mustJSON(t, params)))...)
 	cmd.Env = append(environment(p.home), "TOOLHOST_TRUST=1")
@@ -222,7 +224,8 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 			assert.Contains(t, came, "did it: ", "with the sandbox off nothing holds it")
 			continue
 		}
-		for _, name := range []string{"agent.hcl", ".agent/Taskfile.yml", ".agent/state.db", ".git/hooks/pre-commit", ".git/config"} {
+		for _, name := range []string{"agent.hcl", ".agent/Taskfile.yml", ".agent/state.db", ".git/hooks/pre-commit",
+			".git/config"} {
 			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, filepath.FromSlash(name)))
 			assert.Contains(t, came, "refused: ", name)
 		}

@@ -177,7 +177,8 @@ func (c contractCase) checkAfter(t *testing.T, dir string) {
 // TestContractAgent holds the program to the contract of the toolset agent,
 // through every face alike.
 func TestContractAgent(t *testing.T) {
-	all := slices.Concat(fileCases(), editCases(), multiEditCases(), searchCases(), passthroughCases(), todoCases(), taskCases(), htmlCases())
+	all := slices.Concat(fileCases(), editCases(), multiEditCases(), searchCases(), passthroughCases(), todoCases(),
+		taskCases(), htmlCases())
 	for _, c := range all {
 		for face, call := range faces {
 			t.Run(c.tool+" "+c.name+"/"+face, func(t *testing.T) {
@@ -192,11 +193,14 @@ func TestContractAgent(t *testing.T) {
 // the contract's document.
 func TestContractAgentListsExactlyItsTools(t *testing.T) {
 	want := map[string][]string{
-		"head": {"args"}, "tail": {"args"}, "cloc": {"args"}, "wc": {"args"}, "cp": {"args"}, "mv": {"args"}, "rm": {"args"},
+		"head": {"args"}, "tail": {"args"}, "cloc": {"args"}, "wc": {"args"}, "cp": {"args"}, "mv": {"args"},
+		"rm":    {"args"},
 		"touch": {"args"}, "mkdir": {"args"}, "task": {"args"},
-		"read_file": {"path"}, "list_files": {"path"}, "write_file": {"content", "path"}, "append_file": {"content", "path"},
-		"edit_file":  {"expected_replacements", "new_str", "old_str", "path"},
-		"multi_edit": {"edits", "file_path"}, "delete_file": {"path"}, "rg": {"args", "pattern"}, "glob": {"pattern"}, "git_diff": {},
+		"read_file": {"path"}, "list_files": {"path"}, "write_file": {"content", "path"},
+		"append_file": {"content", "path"},
+		"edit_file":   {"expected_replacements", "new_str", "old_str", "path"},
+		"multi_edit":  {"edits", "file_path"}, "delete_file": {"path"}, "rg": {"args", "pattern"}, "glob": {"pattern"},
+		"git_diff":  {},
 		"web_fetch": {"url"}, "html_to_markdown": {"path"}, "todowrite": {"todos_json"}, "todoread": {},
 		"list_commands": {}, "run_command": {"args", "command"},
 	}
@@ -263,7 +267,8 @@ func TestContractCliagentCreateFileOverMCP(t *testing.T) {
 				return
 			}
 			assert.Equal(t, "Created file: f (10485760 bytes)", r.text())
-			assert.Regexp(t, `^\{"success":true,"output":"[^"]*","files_affected":\["f"\],"execution_time_ms":\d+\}$`, string(r.Structured),
+			assert.Regexp(t, `^\{"success":true,"output":"[^"]*","files_affected":\["f"\],"execution_time_ms":\d+\}$`,
+				string(r.Structured),
 				"the contract's fields; the tool's name is for --json")
 			require.NoError(t, err)
 			assert.EqualValues(t, c.size, info.Size())

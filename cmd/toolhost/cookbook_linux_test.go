@@ -42,7 +42,10 @@ func (p *exampleProject) standIn(name, script string) {
 func TestCookbookNetwork(t *testing.T) {
 	const recipe = `variable "packages" { default = "https://packages.example.com" }`
 	installed(t, "curl")
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "%s\n", r.URL.Path) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprintf(w, "%s\n", r.URL.Path)
+	}))
 	defer server.Close()
 	p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_packages="+server.URL)
 	p.calls([]projectCall{
@@ -51,7 +54,8 @@ func TestCookbookNetwork(t *testing.T) {
 	})
 	withoutGrant := strings.Replace(p.read("agent.hcl"), "  network = \"allow\"\n", "", 1)
 	plant(t, p.dir, texts{"agent.hcl": withoutGrant})
-	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"}, `network = "allow" in tool "latest_version"`, true}})
+	p.calls([]projectCall{{[]string{"latest_version", "package=left-pad"}, `network = "allow" in tool "latest_version"`,
+		true}})
 }
 
 func TestCookbookNodeModules(t *testing.T) {
@@ -124,7 +128,8 @@ func TestCookbookDatabases(t *testing.T) {
 		p := kitchen(t, recipe, texts{}, "ORDERS_DB_PASSWORD=swordfish-1234")
 		p.standIn("psql", `[ "$PGPASSWORD" = swordfish-1234 ] && echo "$PGUSER@$PGHOST/$PGDATABASE: $4 $PGPASSWORD"`)
 		p.calls([]projectCall{
-			{[]string{"query_orders", "sql=SELECT 1"}, `^reader@db\.example\.com/orders: --command=SELECT 1 \S*\n$`, false},
+			{[]string{"query_orders", "sql=SELECT 1"}, `^reader@db\.example\.com/orders: --command=SELECT 1 \S*\n$`,
+				false},
 			{[]string{"query_orders", `sql=\! id`}, `must match the pattern`, true},
 		})
 		stdout, _, _ := p.toolhost("call", "query_orders", "sql=SELECT 1", "--json")
@@ -136,7 +141,10 @@ func TestCookbookDatabases(t *testing.T) {
 		dir := testneed.VisibleDir(t)
 		listener, err := net.Listen("unix", filepath.Join(dir, "db.sock"))
 		require.NoError(t, err)
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "answered") })}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprintln(w, "answered")
+		})}
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
 		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_sockets="+dir)
@@ -185,7 +193,10 @@ func TestCookbookMonorepo(t *testing.T) {
 
 func TestCookbookHTTP(t *testing.T) {
 	t.Run("web_fetch", func(t *testing.T) {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a page of the wiki") }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprintln(w, "a page of the wiki")
+		}))
 		defer server.Close()
 		p := kitchen(t, `variable "wiki" { default = "wiki.example.internal" }`, texts{})
 		p.calls([]projectCall{{[]string{"web_fetch", "url=" + server.URL}, `127\.0\.0\.1`, true}})
@@ -202,7 +213,8 @@ func TestCookbookHTTP(t *testing.T) {
 				return
 			}
 			asked = append(asked, r.Method+" "+r.URL.Path+" "+r.FormValue("q")+r.FormValue("text"))
-			fmt.Fprintf(w, "[{\"id\":7,\"state\":%q,\"seen\":%q}]\n", r.FormValue("state"), r.Header.Get("Authorization"))
+			fmt.Fprintf(w, "[{\"id\":7,\"state\":%q,\"seen\":%q}]\n", r.FormValue("state"),
+				r.Header.Get("Authorization"))
 		}))
 		defer server.Close()
 		p := kitchen(t, recipe, texts{}, "TOOLHOST_VAR_tracker="+server.URL)
@@ -230,14 +242,15 @@ func (p *exampleProject) keeps(secret string, printed ...string) {
 		printed = append(printed, stdout, stderr)
 	}
 	assert.NotContains(p.t, strings.Join(printed, "\n"), secret)
-	require.NoError(p.t, filepath.WalkDir(filepath.Join(p.dir, ".agent"), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
+	require.NoError(p.t,
+		filepath.WalkDir(filepath.Join(p.dir, ".agent"), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			assert.NotContains(p.t, string(data), secret, path)
 			return err
-		}
-		data, err := os.ReadFile(path)
-		assert.NotContains(p.t, string(data), secret, path)
-		return err
-	}))
+		}))
 }
 
 func TestCookbookSecrets(t *testing.T) {

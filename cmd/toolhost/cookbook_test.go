@@ -75,7 +75,8 @@ func TestEveryRecipeIsCalled(t *testing.T) {
 		tests.Write(source)
 	}
 	for first := range recipes(t) {
-		assert.True(t, strings.Contains(tests.String(), "`"+first+"`") || strings.Contains(tests.String(), `"`+first+`"`), first)
+		assert.True(t, strings.Contains(tests.String(), "`"+first+"`") ||
+			strings.Contains(tests.String(), `"`+first+`"`), first)
 	}
 }
 

@@ -19,7 +19,8 @@ func TestDenialsAreNamed(t *testing.T) {
 	testneed.Program(t, "bash")
 	const network = `bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'`
 	report := sandbox.Detect(t.Context())
-	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full, sandbox.Landlock: report.Landlock} {
+	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full,
+		sandbox.Landlock: report.Landlock} {
 		t.Run(string(level), func(t *testing.T) {
 			if !verdict.Works {
 				testneed.Missing(t, "sandbox level "+string(level)+" does not work here: "+verdict.Reason)
@@ -29,12 +30,15 @@ func TestDenialsAreNamed(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 			require.NoError(t, os.Mkdir(outside, 0o755))
 			line := func(name, more string) string {
-				return "tool \"" + name + "\" {\n  description = \"Run. Returns: it.\"\n  param \"line\" { type = string }\n" + more +
+				return "tool \"" + name +
+					"\" {\n  description = \"Run. Returns: it.\"\n  param \"line\" { type = string }\n" + more +
 					"  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"
 			}
 			plant(t, base, map[string]string{
 				"home/.ssh/id": "key\n",
-				"project/agent.hcl": line("plain", "") + line("granted", "network = \"allow\"\nwrite = [\""+outside+"\"]\n") + line("reads", "risk = \"read_only\"\n") +
+				"project/agent.hcl": line("plain", "") +
+					line("granted", "network = \"allow\"\nwrite = [\""+outside+"\"]\n") +
+					line("reads", "risk = \"read_only\"\n") +
 					"sandbox { level = \"" + string(level) + "\" }\npolicy {\n  dangerous = \"allow\"\n}\n",
 				"project/.agent/Taskfile.yml": "version: '3'\ntasks:\n  try:\n    desc: try\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
 			})
@@ -45,19 +49,24 @@ func TestDenialsAreNamed(t *testing.T) {
 				require.Error(t, err, string(out))
 				return strings.Join(strings.Fields(string(out)), " ")
 			}
-			const noNetwork, readOnly = `no network in the sandbox: network = "allow" in `, `is read-only in the sandbox: write = [`
+			const noNetwork, readOnly = `no network in the sandbox: network = "allow" in `,
+				`is read-only in the sandbox: write = [`
 			assert.Contains(t, call("plain", "line="+network), noNetwork+`tool "plain" (agent.hcl:1)`)
 			assert.NotContains(t, call("granted", "line=echo 'could not resolve host'; exit 1"), "sandbox:")
 			if os.Getuid() == 0 { // where others have a directory outside, in their home, the sandbox shows none
-				assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"), outside+`/new `+readOnly+`"`+outside+`"] in tool "plain"`)
+				assert.Contains(t, call("plain", "line=echo x > "+outside+"/new"),
+					outside+`/new `+readOnly+`"`+outside+`"] in tool "plain"`)
 			}
 			assert.NotContains(t, call("granted", "line=echo x > "+outside+"/none/new"), "in the sandbox")
-			assert.Contains(t, call("plain", "line=echo x > agent.hcl; echo x > $PWD/agent.hcl"), "agent.hcl decides what agents may do")
+			assert.Contains(t, call("plain", "line=echo x > agent.hcl; echo x > $PWD/agent.hcl"),
+				"agent.hcl decides what agents may do")
 			assert.Contains(t, call("reads", "line=echo x > new"), `risk = "safe_write" in tool "reads"`)
 			assert.Contains(t, call("plain", "line=cat "+home+"/.ssh/id"), `The sandbox hides `+home+`/.ssh/id`)
-			assert.NotContains(t, call("plain", "line=echo 'fork/exec out/x: permission denied'; exit 1"), "in the sandbox", "relative paths are not taken for absolute ones")
+			assert.NotContains(t, call("plain", "line=echo 'fork/exec out/x: permission denied'; exit 1"),
+				"in the sandbox", "relative paths are not taken for absolute ones")
 			assert.NotContains(t, call("plain", "line=cat /nowhere /etc/passwd/x; chmod 0 f; false"), "in the sandbox")
-			assert.Contains(t, call("run_command", "command=try", "args='"+strings.ReplaceAll(network, "'", `'\''`)+"'"), noNetwork+"a taskfile block of agent.hcl")
+			assert.Contains(t, call("run_command", "command=try",
+				"args='"+strings.ReplaceAll(network, "'", `'\''`)+"'"), noNetwork+"a taskfile block of agent.hcl")
 			cmd := program(t, filepath.Join(base, "project"), "serve")
 			cmd.Env = append(environment(home), "TOOLHOST_TRUST=1")
 			server := serveCommand(t, cmd)
@@ -66,8 +75,10 @@ func TestDenialsAreNamed(t *testing.T) {
 			assert.True(t, over.IsError)
 			assert.Contains(t, over.text(), noNetwork+`tool "plain" (agent.hcl:1)`, "over MCP")
 			assert.Zero(t, server.end())
-			for toolset, tool := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash", "agentbench": "run"} {
-				assert.Contains(t, call("--toolset", toolset, tool, "command="+network), "the sandbox block of agent.hcl", toolset)
+			for toolset, tool := range map[string]string{"cliagent": "run_in_terminal", "ocode": "bash",
+				"agentbench": "run"} {
+				assert.Contains(t, call("--toolset", toolset, tool, "command="+network),
+					"the sandbox block of agent.hcl", toolset)
 			}
 		})
 	}
@@ -84,7 +95,8 @@ func TestDenialsAtStartsAreNamed(t *testing.T) {
 	dir := testneed.VisibleDir(t)
 	config := func(network string) string {
 		return "plugin \"fetch\" {\n  source = \"./fetch\"\n  network = \"" + network + "\"\n}\n" +
-			"mcp \"remote\" {\n  command = [\"sh\", \"-c\", \"" + complaint + "\"]\n  network = \"" + network + "\"\n}\n"
+			"mcp \"remote\" {\n  command = [\"sh\", \"-c\", \"" + complaint + "\"]\n  network = \"" + network +
+			"\"\n}\n"
 	}
 	plant(t, dir, map[string]string{"fetch": "#!/bin/sh\n" + complaint + "\n"})
 	require.NoError(t, os.Chmod(filepath.Join(dir, "fetch"), 0o755))

@@ -59,7 +59,8 @@ func (a *app) describeBlock(name string) error {
 		for _, spec := range standard.Specs() {
 			names = append(names, spec.Name)
 		}
-		return usagef("The wrappers are "+strings.Join(names, ", ")+". Any other tool is replaced by a tool block of its name.",
+		return usagef("The wrappers are "+strings.Join(names, ", ")+
+			". Any other tool is replaced by a tool block of its name.",
 			"%q is no standard wrapper, so there is no block of it to change", name)
 	}
 	_, err := a.out.Write(block)
@@ -92,7 +93,8 @@ func (a *app) describe(e *host.Entry) {
 		if example.Description != "" {
 			fmt.Fprintf(a.out, "  # %s\n", show.Text(example.Description))
 		}
-		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name, strings.ReplaceAll(show.Text(compact(example.Params)), "'", `'\''`))
+		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name,
+			strings.ReplaceAll(show.Text(compact(example.Params)), "'", `'\''`))
 	}
 }
 
@@ -138,7 +140,8 @@ func (a *app) describeParameters(raw json.RawMessage) {
 		if len(property.Enum) > 0 {
 			facts = append(facts, "one of "+joined(property.Enum, ", "))
 		}
-		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(show.Text(name)), a.painter.dim("("+show.Text(strings.Join(facts, ", "))+")"))
+		fmt.Fprintf(a.out, "  %s  %s\n", a.painter.bold(show.Text(name)),
+			a.painter.dim("("+show.Text(strings.Join(facts, ", "))+")"))
 		if property.Description != "" {
 			fmt.Fprintf(a.out, "      %s\n", show.Text(property.Description))
 		}

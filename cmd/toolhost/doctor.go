@@ -112,16 +112,21 @@ func (a *app) examine(ctx context.Context) []finding {
 			if told || p.IsServer(problem.Source) {
 				continue // its own findings report it
 			}
-			findings = append(findings, finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)), Next: problem.Err.Suggestion})
+			findings = append(findings,
+				finding{Check: problem.Source, Detail: show.Text(indented(problem.Err.Message)),
+					Next: problem.Err.Suggestion})
 		}
 		for _, left := range p.Host.Catalog().LeftOut() {
-			findings = append(findings, finding{Check: left.Source, Warning: true, Detail: show.Line(left.Err.Message), Next: show.Line(left.Err.Suggestion)})
+			findings = append(findings,
+				finding{Check: left.Source, Warning: true, Detail: show.Line(left.Err.Message),
+					Next: show.Line(left.Err.Suggestion)})
 		}
 		findings = append(findings, serverFindings(ctx, p)...)
 		findings = append(findings, a.namedFindings(p)...)
 		findings = append(findings, stateFindings(ctx, p)...)
 		if err := tool.AsError(p.CheckTasks(ctx)); err != nil {
-			findings = append(findings, finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
+			findings = append(findings,
+				finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
 	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
@@ -148,7 +153,8 @@ func (a *app) namedFindings(p *project.Project) (findings []finding) {
 	c.names()
 	for _, d := range c.found {
 		findings = append(findings, finding{
-			Check: "agent.hcl", Detail: show.Text(fmt.Sprintf("line %d: %s: %s", d.Line, d.Summary, d.Detail)), Next: d.Suggestion,
+			Check: "agent.hcl", Detail: show.Text(fmt.Sprintf("line %d: %s: %s", d.Line, d.Summary, d.Detail)),
+			Next: d.Suggestion,
 		})
 	}
 	return findings
@@ -172,7 +178,8 @@ func pluginFindings(p *project.Project) (findings []finding) {
 	for _, s := range pluginStates(p) {
 		if s.LastError != nil {
 			findings = append(findings, finding{
-				Check: "plugin " + s.Name, Detail: show.Text(indented(s.LastError.Message)) + ago(s.LastErrorAt), Next: s.LastError.Suggestion,
+				Check: "plugin " + s.Name, Detail: show.Text(indented(s.LastError.Message)) + ago(s.LastErrorAt),
+				Next: s.LastError.Suggestion,
 			})
 		}
 	}
@@ -194,7 +201,8 @@ func serverFindings(ctx context.Context, p *project.Project) (findings []finding
 		default:
 			f.OK = s.State == mcpclient.Running
 			f.Detail = fmt.Sprintf("%s: %s, protocol %s, %d tools, connected in %s",
-				s.State, show.Text(strings.TrimSpace(s.Server+" "+s.Version)), s.Protocol, s.Tools, s.StartTook.Round(time.Millisecond))
+				s.State, show.Text(strings.TrimSpace(s.Server+" "+s.Version)), s.Protocol, s.Tools,
+				s.StartTook.Round(time.Millisecond))
 			if s.Pinned {
 				f.Detail += "; it does not cope with the newest protocol"
 			}
@@ -209,9 +217,10 @@ func serverFindings(ctx context.Context, p *project.Project) (findings []finding
 func refusalFindings(ctx context.Context, root string) (findings []finding) {
 	for _, r := range project.Refusals(ctx, root) {
 		findings = append(findings, finding{
-			Check:  "serve",
-			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID, r.Since.Local().Format(time.DateTime), show.Text(indented(r.Reason))),
-			Next:   "Fix it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
+			Check: "serve",
+			Detail: fmt.Sprintf("the server with process id %d still offers the tools of before %s: %s", r.PID,
+				r.Since.Local().Format(time.DateTime), show.Text(indented(r.Reason))),
+			Next: "Fix it; the server takes the next change of agent.hcl or of a plugin's program over by itself.",
 		})
 	}
 	return findings
@@ -235,7 +244,8 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 		verdict := sandbox.DetectDocker(ctx)
 		found.OK = verdict.Works
 		if !verdict.Works {
-			found.Detail, found.Next = "docker: "+verdict.Reason, "Commands are refused until it works; or choose another level in agent.hcl."
+			found.Detail, found.Next = "docker: "+verdict.Reason,
+				"Commands are refused until it works; or choose another level in agent.hcl."
 		}
 	case level == sandbox.Auto && report.Strongest != "":
 		found.OK, found.Detail = true, string(report.Strongest)+": "+holds
@@ -246,9 +256,11 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 		found.OK = true
 	case level == sandbox.Full && report.Landlock.Works:
 		found.Detail = "commands, tasks and plugins are refused: agent.hcl asks for level full, which does not work here: " + report.Full.Reason
-		found.Next = fullRemedy(report.Full) + ` Level landlock works here: sandbox { level = "auto" } takes the strongest that does.`
+		found.Next = fullRemedy(report.Full) +
+			` Level landlock works here: sandbox { level = "auto" } takes the strongest that does.`
 	default:
-		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason + "; landlock: " + report.Landlock.Reason
+		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason +
+			"; landlock: " + report.Landlock.Reason
 		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
 	}
 	findings := []finding{found}
@@ -260,7 +272,8 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 
 // aroundFinding reports the sandbox that toolhost itself was started in.
 func aroundFinding(report sandbox.Report) finding {
-	f := finding{Check: "sandbox around", OK: true, Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"}
+	f := finding{Check: "sandbox around", OK: true,
+		Detail: "toolhost itself runs in " + report.Around.Name() + ", which holds for all that it starts, too"}
 	if !report.Full.Works {
 		f.Next = "Level full does not work: " + report.Full.Reason + "."
 	}
@@ -303,7 +316,8 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 		}},
 	} {
 		if err := tool.AsError(check.read()); err != nil {
-			findings = append(findings, finding{Check: check.name, Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
+			findings = append(findings,
+				finding{Check: check.name, Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
 	return findings
@@ -322,7 +336,8 @@ func lookFor(name, purpose, avoid string) finding {
 		path, err = taskfile.FindBinary(avoid)
 	}
 	if err != nil {
-		return finding{Check: name, Warning: true, Detail: "is missing; it is needed for " + purpose, Next: "Install it if you want that."}
+		return finding{Check: name, Warning: true, Detail: "is missing; it is needed for " + purpose,
+			Next: "Install it if you want that."}
 	}
 	return finding{Check: name, OK: true, Detail: path}
 }

@@ -18,9 +18,11 @@ const leastFree = 16 << 20
 func unwritable(dir string) (problem, next string) {
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		if errors.Is(err, unix.EROFS) {
-			return dir + " is on a read-only file system", "Mount it writable, or use tools that read alone; calls are not recorded."
+			return dir + " is on a read-only file system",
+				"Mount it writable, or use tools that read alone; calls are not recorded."
 		}
-		return fmt.Sprintf("%s cannot be written: %v", dir, err), "Give the user who runs toolhost the right to write there."
+		return fmt.Sprintf("%s cannot be written: %v", dir, err),
+			"Give the user who runs toolhost the right to write there."
 	}
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {

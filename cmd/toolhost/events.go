@@ -56,7 +56,8 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
 		return usagef("Use table, json or auto.", "unknown --format %q", o.format)
 	case o.Last < 0:
-		return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events", o.Last)
+		return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events",
+			o.Last)
 	}
 	if o.session != "" {
 		if err := record.ValidSession(o.session); err != nil {
@@ -128,7 +129,8 @@ func (a *app) listSessions(r *record.Recorder, table bool) error {
 		})
 	}
 	for _, run := range runs {
-		line, err := json.Marshal(map[string]any{"session": run.Session, "changed": run.Changed.UTC().Format(time.RFC3339), "bytes": run.Bytes})
+		line, err := json.Marshal(map[string]any{"session": run.Session,
+			"changed": run.Changed.UTC().Format(time.RFC3339), "bytes": run.Bytes})
 		if err != nil {
 			return err
 		}

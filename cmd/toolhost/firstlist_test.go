@@ -94,7 +94,8 @@ func (s *served) send(id int, method, params string) {
 // begin agrees on a revision.
 func (s *served) begin() {
 	s.t.Helper()
-	s.send(1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	s.send(1, "initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	require.EqualValues(s.t, 1, s.next()["id"])
 	_, err := io.WriteString(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	require.NoError(s.t, err)
@@ -144,7 +145,8 @@ func TestOnlyTheFirstListWaits(t *testing.T) {
 	for name, hangUp := range map[string]bool{"client that stays": false, "script that has hung up": true} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			plant(t, dir, texts{"agent.hcl": fmt.Sprintf(gatedHCL, filepath.Join(binaries, "toolhost")), "note.txt": "first\nsecond\n"})
+			plant(t, dir, texts{"agent.hcl": fmt.Sprintf(gatedHCL, filepath.Join(binaries, "toolhost")),
+				"note.txt": "first\nsecond\n"})
 			s := serveHere(t, dir, time.Minute, io.Discard)
 			s.begin()
 			s.send(2, "tools/list", `{}`)
@@ -186,7 +188,8 @@ func TestTheFirstListWaitsNoLonger(t *testing.T) {
 	assert.Contains(t, names, "read_file")
 	assert.False(t, slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "up_") }))
 	s.send(3, "tools/call", `{"name":"up_head","arguments":{}}`)
-	assert.Contains(t, fmt.Sprint(s.next()["error"]), "mcp slow gives no tools now: the MCP server slow gives no tools yet: it is still starting")
+	assert.Contains(t, fmt.Sprint(s.next()["error"]),
+		"mcp slow gives no tools now: the MCP server slow gives no tools yet: it is still starting")
 	assert.Contains(t, log.String(), "it is still starting")
 	s.end()
 }

@@ -94,7 +94,8 @@ func formFields(raw json.RawMessage) (fields []formField, required []string) {
 
 // askField asks for one field until the answer fits. ok is false when it never
 // did; a nil value leaves the field empty.
-func (a *app) askField(ctx context.Context, f formField, required bool, whole json.RawMessage) (value json.RawMessage, ok bool, err error) {
+func (a *app) askField(ctx context.Context, f formField, required bool, whole json.RawMessage) (value json.RawMessage,
+	ok bool, err error) {
 	for range formTries {
 		line, ended, err := a.readLine(ctx, f.prompt()+": ")
 		if err != nil || ended && line == "" {

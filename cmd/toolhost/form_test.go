@@ -21,9 +21,11 @@ func TestAskForm(t *testing.T) {
 		"days":{"type":"array","items":{"type":"string","enum":["mo","tu","we"]}}
 	},"required":["zip","kind"]}`)}
 	for _, tt := range []struct{ name, typed, action, content string }{
-		{"all", "8001\n5\nyes\nb\nmo, we\n", "accept", `{"zip":"8001","floor":5,"lift":true,"kind":"b","days":["mo","we"]}`},
+		{"all", "8001\n5\nyes\nb\nmo, we\n", "accept",
+			`{"zip":"8001","floor":5,"lift":true,"kind":"b","days":["mo","we"]}`},
 		{"defaults and empty ones", "8001\n\n\na\n\n", "accept", `{"zip":"8001","floor":2,"kind":"a"}`},
-		{"corrected", "80\n\n8001\nx\n-1\n3\nn\nc\na\nsu\nmo\n", "accept", `{"zip":"8001","floor":3,"lift":false,"kind":"a","days":["mo"]}`},
+		{"corrected", "80\n\n8001\nx\n-1\n3\nn\nc\na\nsu\nmo\n", "accept",
+			`{"zip":"8001","floor":3,"lift":false,"kind":"a","days":["mo"]}`},
 		{"by their titles", "8001\n\n\nb1\nB\n\n", "accept", `{"zip":"8001","floor":2,"kind":"b"}`},
 		{"never right", "1\n2\n3\n4\n", "cancel", ``},
 		{"end of input", "8001\n", "cancel", ``},
@@ -59,7 +61,8 @@ func TestAskForChoice(t *testing.T) {
 
 // Where the input has ended nobody answers, and the question is put once.
 func TestAskAfterTheEndOfInput(t *testing.T) {
-	form := tool.Form{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	form := tool.Form{Message: "Which?",
+		Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
 	var screen strings.Builder
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: &screen}
 	answer, err := a.askForm(t.Context(), form)
@@ -70,7 +73,8 @@ func TestAskAfterTheEndOfInput(t *testing.T) {
 
 // A form without fields asks for a word; silence is no consent.
 func TestAskForConsent(t *testing.T) {
-	for typed, action := range map[string]string{"y\n": "accept", "YES\n": "accept", "n\n": "decline", "\n": "decline", "": "decline"} {
+	for typed, action := range map[string]string{"y\n": "accept", "YES\n": "accept", "n\n": "decline", "\n": "decline",
+		"": "decline"} {
 		a := &app{in: strings.NewReader(typed), out: io.Discard, err: io.Discard}
 		answer, err := a.askForm(t.Context(), tool.Form{Message: "Sure?"})
 		require.NoError(t, err)
@@ -81,7 +85,8 @@ func TestAskForConsent(t *testing.T) {
 func TestAPageIsShownAndNotOpened(t *testing.T) {
 	var screen strings.Builder
 	a := &app{in: strings.NewReader("y\n"), out: io.Discard, err: &screen}
-	answer, err := a.askForm(t.Context(), tool.Form{Message: "Visit a page of pay.example?", URL: "https://pay.example/x"})
+	answer, err := a.askForm(t.Context(),
+		tool.Form{Message: "Visit a page of pay.example?", URL: "https://pay.example/x"})
 	require.NoError(t, err)
 	assert.True(t, answer.Accepted())
 	assert.Equal(t, "Visit a page of pay.example?\n\n  https://pay.example/x\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\nGo on? (y/n): ", screen.String())

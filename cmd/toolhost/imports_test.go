@@ -81,26 +81,38 @@ var (
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
 	theManager  = exactly("internal/peer/plugins")
-	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/peer/backoff", "internal/peer/roster", "internal/keep/seal", "internal/excerpt", "host/schema", "internal/files/workspace", "internal/files/textedit", "internal/files/gitread", "internal/files/search", "internal/run/proc", "host/argv", "internal/run/sandbox", "internal/run/netguard", "internal/export", "internal/keep/undo", "internal/policy", "internal/keep/state", "internal/keep/record", "internal/keep/redact", "internal/trust", "internal/keep/userdir", "internal/files/realpath", "internal/versions")
-	toolFloor   = either(within("builtin", "taskfile", "internal/run/command"), except(within("plugins/shipped"), exactly("plugins/shipped")))
-	theSDK      = within("plugins/sdk")
+	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/peer/backoff", "internal/peer/roster",
+		"internal/keep/seal", "internal/excerpt", "host/schema", "internal/files/workspace", "internal/files/textedit",
+		"internal/files/gitread", "internal/files/search", "internal/run/proc", "host/argv", "internal/run/sandbox",
+		"internal/run/netguard", "internal/export", "internal/keep/undo", "internal/policy", "internal/keep/state",
+		"internal/keep/record", "internal/keep/redact", "internal/trust", "internal/keep/userdir",
+		"internal/files/realpath", "internal/versions")
+	toolFloor = either(within("builtin", "taskfile", "internal/run/command"),
+		except(within("plugins/shipped"), exactly("plugins/shipped")))
+	theSDK = within("plugins/sdk")
 )
 
 // TestImports keeps the floors of the house: imports go down only.
 func TestImports(t *testing.T) {
 	ours := func(dep string) bool { return strings.HasPrefix(dep, module+"/") }
 	rules := []importRule{
-		{"the contract needs the standard library only", exactly("host/tool"), func(dep string) bool { return strings.Contains(strings.Split(dep, "/")[0], ".") }},
+		{"the contract needs the standard library only", exactly("host/tool"),
+			func(dep string) bool { return strings.Contains(strings.Split(dep, "/")[0], ".") }},
 		{"the ground floor knows no host", groundFloor, either(theHost, within("config"), theManager)},
 		{"tools know neither host nor config", toolFloor, either(theHost, within("config"), theManager)},
 		{"the host links no HCL, plugin, task or MCP library", theHost, either(libHCL, libGoPlugin, libGoTask, libMCP)},
-		{"the MCP SDK stays in its two packages", except(ours, either(within("internal/mcpserve", "internal/peer/mcpclient", "internal/project", "cmd", "examples"), within("plugins/shipped/ocode"), exactly("plugins/shipped"))), libMCP},
-		{"config runs nothing", within("config"), either(theHost, theManager, within("internal/run/proc"), external("os/exec"))},
+		{"the MCP SDK stays in its two packages",
+			except(ours, either(within("internal/mcpserve", "internal/peer/mcpclient", "internal/project", "cmd",
+				"examples"), within("plugins/shipped/ocode"), exactly("plugins/shipped"))), libMCP},
+		{"config runs nothing", within("config"),
+			either(theHost, theManager, within("internal/run/proc"), external("os/exec"))},
 		{"a project is assembled without a command line", within("internal"), libCobra},
 		{"the SDK is small", theSDK, either(theManager, theHost, libHCL, libGoTask, libSQLite, libCobra, libMCP)},
-		{"only toolhost-otel links OpenTelemetry", except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/telemetry/otlp")), libOTel},
+		{"only toolhost-otel links OpenTelemetry",
+			except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/telemetry/otlp")), libOTel},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
-		{"only toolhost-architect links go-enry and scc", except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
+		{"only toolhost-architect links go-enry and scc",
+			except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},
 	}
 	packages := listPackages(t)
 	for _, rule := range rules {
@@ -127,7 +139,8 @@ func TestPublicPackages(t *testing.T) {
 	var public []string
 	for _, p := range listPackages(t) {
 		rel := strings.TrimPrefix(p.ImportPath, module+"/")
-		if strings.HasPrefix(rel, "cmd/") || strings.HasPrefix(rel, "examples/") || slices.Contains(strings.Split(rel, "/"), "internal") || within("plugins/shipped")(rel) {
+		if strings.HasPrefix(rel, "cmd/") || strings.HasPrefix(rel, "examples/") ||
+			slices.Contains(strings.Split(rel, "/"), "internal") || within("plugins/shipped")(rel) {
 			continue
 		}
 		public = append(public, rel)

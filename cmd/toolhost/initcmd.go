@@ -63,7 +63,8 @@ func (a *app) tellOfInit(path, above string, found []string) {
 	if len(found) > 0 {
 		also = ", with " + strings.Join(found, ", ") + " for what is in this project"
 	}
-	fmt.Fprintf(a.out, "Wrote %s%s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path, also)
+	fmt.Fprintf(a.out, "Wrote %s%s. Next: toolhost list, then toolhost call head args=\"-n 5 agent.hcl\".\n", path,
+		also)
 	if absolute, err := filepath.Abs(path); err == nil && above != "" && above != absolute {
 		fmt.Fprintf(a.err, "%s Below here it takes the place of %s.\n", a.painter.yellow("!"), above)
 	}

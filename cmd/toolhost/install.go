@@ -55,7 +55,8 @@ directory.`,
 	}
 	a.registerClientFlags(c, &flags)
 	c.Flags().BoolVar(&flags.print, "print", false, "print the entry, as a file of its own, and write nothing")
-	c.Flags().BoolVar(&flags.link, "link", false, "print a link that has the client take the server over, and write nothing (Cursor, VS Code)")
+	c.Flags().BoolVar(&flags.link, "link", false,
+		"print a link that has the client take the server over, and write nothing (Cursor, VS Code)")
 	c.MarkFlagsMutuallyExclusive("print", "link")
 	a.toolsetFlag(c)
 	return c
@@ -78,7 +79,8 @@ func (a *app) uninstallCommand() *cobra.Command {
 
 func (a *app) registerClientFlags(c *cobra.Command, flags *clientFlags) {
 	c.Flags().StringVar(&flags.name, "name", "toolhost", "the server's name in the client")
-	c.Flags().BoolVar(&flags.project, "project", false, "the project's own configuration file, for all who work on it, instead of yours")
+	c.Flags().BoolVar(&flags.project, "project", false,
+		"the project's own configuration file, for all who work on it, instead of yours")
 }
 
 func (a *app) install(id string, flags clientFlags) error {

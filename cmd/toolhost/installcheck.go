@@ -59,7 +59,8 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 	say := func(what, next string) { fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), what, next) }
 	switch {
 	case e.mistakes.HasErrors():
-		say(fmt.Sprintf("%s has mistakes (%s), so the server offers only a tool that tells them.", filepath.Base(e.path), summarize(&mistakesError{mistakes: e.mistakes})),
+		say(fmt.Sprintf("%s has mistakes (%s), so the server offers only a tool that tells them.",
+			filepath.Base(e.path), summarize(&mistakesError{mistakes: e.mistakes})),
 			"toolhost validate shows them. The tools come once the file is corrected.")
 	case e.err != nil:
 		failed := tool.AsError(e.err)
@@ -70,12 +71,14 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 	}
 	if text, next := e.standing.Explain(); text != "" {
 		if d := e.standing.Declared; d != nil && len(d.EnvNames) > 0 && client.FiltersEnv() {
-			next += " Then run toolhost install " + e.client + " again: it passes on only the variables that its entry names, and the file reads some."
+			next += " Then run toolhost install " + e.client +
+				" again: it passes on only the variables that its entry names, and the file reads some."
 		}
 		say(text, next)
 	}
 	if _, err := project.SelectToolset(e.standing.Config, a.flags.toolset); err != nil {
 		failed := tool.AsError(err)
-		say(cmp.Or(failed.Message, "the toolset is not known")+", so the server does not start here.", failed.Suggestion)
+		say(cmp.Or(failed.Message, "the toolset is not known")+", so the server does not start here.",
+			failed.Suggestion)
 	}
 }

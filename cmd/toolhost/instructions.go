@@ -75,7 +75,8 @@ func (a *app) instructions(p *project.Project, s *standing) func(context.Context
 		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and run things in %.200q, and the user can take back what they did to files (toolhost undo).",
 			filepath.Base(root), root)}
 		if !catalog.Toolset().Envelope {
-			lines = append(lines, named("Tools of this project alone", ownTools(p, cfg)), named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
+			lines = append(lines, named("Tools of this project alone", ownTools(p, cfg)),
+				named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
 		}
 		file := ""
 		if cfg.Path != "" {
@@ -91,7 +92,8 @@ func (a *app) instructions(p *project.Project, s *standing) func(context.Context
 func ownTools(p *project.Project, cfg *config.Config) (names []string) {
 	for _, e := range p.Host.Catalog().Entries() {
 		declared := slices.ContainsFunc(cfg.Tools, func(t argv.Spec) bool { return t.Name == e.Tool.Definition().Name })
-		foreign := (strings.HasPrefix(e.Source, "plugin ") && e.Source != "plugin files") || strings.HasPrefix(e.Source, "mcp ")
+		foreign := (strings.HasPrefix(e.Source, "plugin ") && e.Source != "plugin files") ||
+			strings.HasPrefix(e.Source, "mcp ")
 		if declared || foreign {
 			names = append(names, e.Name)
 		}

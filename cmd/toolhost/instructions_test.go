@@ -21,10 +21,12 @@ func told(t *testing.T, dir string, env []string, args ...string) string {
 		return instructionsOf(t, serveCommand(t, cmd).request(method, params))
 	}
 	discovered := begin("server/discover", map[string]any{"_meta": map[string]any{
-		"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
+		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{},
 	}})
 	initialized := begin("initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"},
+		"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "test", "version": "1"},
 	})
 	assert.Equal(t, discovered, initialized)
 	assert.LessOrEqual(t, utf8.RuneCountInString(initialized), 2048)
@@ -53,7 +55,8 @@ func TestInstructions(t *testing.T) {
 		},
 		"approved": {
 			files: texts{"agent.hcl": file, ".agent/Taskfile.yml": tasks},
-			has:   []string{"Tools of this project alone (1): count_rows.", "run_command (1): build.", "agent.hcl is approved and in force.", "The rows are in db/."},
+			has: []string{"Tools of this project alone (1): count_rows.", "run_command (1): build.",
+				"agent.hcl is approved and in force.", "The rows are in db/."},
 			lacks: []string{"Ignore the user"},
 		},
 		"not approved": {
@@ -127,7 +130,8 @@ func TestServingABrokenFile(t *testing.T) {
 	assert.False(t, r.IsError)
 	assert.Contains(t, r.text(), "agent.hcl:2:3")
 	assert.Contains(t, r.text(), "descripton")
-	refused := s.request("tools/call", map[string]any{"name": "delete_file", "arguments": map[string]any{"path": "a.txt"}})
+	refused := s.request("tools/call",
+		map[string]any{"name": "delete_file", "arguments": map[string]any{"path": "a.txt"}})
 	require.NotNil(t, refused.Error)
 	assert.True(t, exists(dir, "a.txt"))
 

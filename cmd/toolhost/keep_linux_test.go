@@ -103,7 +103,8 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	after := n.pids()
 	assert.Equal(t, before["plugin-one"], after["plugin-one"])
 	assert.Equal(t, before["server-one"], after["server-one"])
-	assert.Len(t, marked(n.mark+"plugin-two"), len(marked(n.mark+"plugin-one"))+1, "the changed plugin runs anew beside the old one, which has a call")
+	assert.Len(t, marked(n.mark+"plugin-two"), len(marked(n.mark+"plugin-one"))+1,
+		"the changed plugin runs anew beside the old one, which has a call")
 	plant(t, n.dir, texts{"go": ""})
 	for name, id := range calls {
 		r := s.result(id)
@@ -137,7 +138,8 @@ func TestAHundredReloadsLeaveNothingBehind(t *testing.T) {
 	plant(t, n.dir, texts{"agent.hcl": n.hcl("start", "")})
 	t.Setenv("TOOLHOST_TRUST", "1")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard, flags: globalFlags{config: file, logLevel: "error", color: "never"}, patience: listPatience}
+	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard,
+		flags: globalFlags{config: file, logLevel: "error", color: "never"}, patience: listPatience}
 	require.NoError(t, a.setUp())
 	p, err := a.open(t.Context())
 	require.NoError(t, err)
@@ -169,7 +171,8 @@ func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
 	plant(t, n.dir, texts{"agent.hcl": good})
 	s := serve(t, n.dir, "--log-level", "info")
 	hi := `{"command":"echo hi"}`
-	eventually(t, "the servers are connected", func() bool { return strings.Contains(strings.Join(s.offered(), " "), "uptwo_run_in_terminal") })
+	eventually(t, "the servers are connected",
+		func() bool { return strings.Contains(strings.Join(s.offered(), " "), "uptwo_run_in_terminal") })
 	for _, name := range []string{"one_run_in_terminal", "two_run_in_terminal", "uptwo_run_in_terminal"} {
 		require.Contains(t, s.call(name, hi).text(), "hi")
 	}

@@ -32,7 +32,8 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	plant(t, dir, texts{"agent.hcl": extra("one"), "note.txt": "1"})
 	s := serveCommand(t, program(t, dir, "serve"))
 	m := s.request("initialize", map[string]any{
-		"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"},
+		"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
+		"clientInfo": map[string]any{"name": "test", "version": "1"},
 	})
 	var about struct {
 		Capabilities struct {
@@ -56,7 +57,8 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	assert.Zero(t, s.noted(listChanged), "the tools are the same")
 	assert.Contains(t, string(s.request("prompts/list", nil).Result), `"greet"`)
 	completed := s.request("completion/complete", map[string]any{
-		"ref": map[string]any{"type": "ref/prompt", "name": "greet"}, "argument": map[string]any{"name": "who", "value": "B"},
+		"ref":      map[string]any{"type": "ref/prompt", "name": "greet"},
+		"argument": map[string]any{"name": "who", "value": "B"},
 	})
 	assert.Contains(t, string(completed.Result), `"Bea"`)
 	require.Nil(t, s.request("resources/subscribe", map[string]any{"uri": "doc://note"}).Error)
@@ -85,7 +87,8 @@ func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 				PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) { told.Add(1) },
 			})
-			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url},
+				&mcp.ClientSessionOptions{ProtocolVersion: revision})
 			require.NoError(t, err)
 			defer session.Close()
 			require.NotNil(t, session.InitializeResult().Capabilities.Prompts)
@@ -96,7 +99,8 @@ func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
 			})
 			eventually(t, "the word of it", func() bool { return told.Load() == 1 })
 			r, err := session.Complete(t.Context(), &mcp.CompleteParams{
-				Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"}, Argument: mcp.CompleteParamsArgument{Name: "who", Value: "A"},
+				Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "greet"},
+				Argument: mcp.CompleteParamsArgument{Name: "who", Value: "A"},
 			})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"Ada"}, r.Completion.Values)

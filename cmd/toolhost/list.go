@@ -59,7 +59,8 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 	tools := []listed{}
 	for _, e := range catalog.Entries() {
 		def := e.Definition()
-		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...), def.Description, tokensOf(def), unavailable(e)})
+		tools = append(tools, listed{e.Name, e.Source, def.Risk, append([]tool.Permission{}, def.Permissions...),
+			def.Description, tokensOf(def), unavailable(e)})
 	}
 	problems := []map[string]any{}
 	for _, p := range catalog.Problems() {
@@ -70,7 +71,8 @@ func (a *app) listJSON(catalog *host.Catalog) error {
 		left = append(left, map[string]any{"name": l.Name, "source": l.Source, "error": l.Err})
 	}
 	return writeIndented(a.out, map[string]any{
-		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems, "left_out": left,
+		"tools": tools, "resources": listedResources(catalog), "prompts": listedPrompts(catalog), "problems": problems,
+		"left_out": left,
 	})
 }
 
@@ -97,10 +99,12 @@ func (a *app) listHuman(catalog *host.Catalog) error {
 	}
 	a.listUnavailable(catalog)
 	for _, p := range catalog.Problems() {
-		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source, show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
+		fmt.Fprintf(a.err, "%s %s gives no tools: %s\n  %s\n", a.painter.yellow("!"), p.Source,
+			show.Text(indented(p.Err.Message)), show.Text(indented(p.Err.Suggestion)))
 	}
 	for _, l := range catalog.LeftOut() {
-		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), show.Line(l.Err.Message), show.Line(l.Err.Suggestion))
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), show.Line(l.Err.Message),
+			show.Line(l.Err.Suggestion))
 	}
 	return nil
 }

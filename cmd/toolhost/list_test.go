@@ -19,7 +19,8 @@ import (
 
 func TestRowsAreWrittenAsByATabwriter(t *testing.T) {
 	rows := [][4]string{
-		{"NAME", "SOURCE", "RISK", "DESCRIPTION"}, {"a", "plugin ü", "", "Do  it."}, {"a_longer_name", "", "read_only", ""}, {"日本", "x", "y", "日本"},
+		{"NAME", "SOURCE", "RISK", "DESCRIPTION"}, {"a", "plugin ü", "", "Do  it."},
+		{"a_longer_name", "", "read_only", ""}, {"日本", "x", "y", "日本"},
 	}
 	var want, got bytes.Buffer
 	w := tabwriter.NewWriter(&want, 0, 0, 2, ' ', 0)
@@ -75,7 +76,8 @@ func TestListOnANarrowTerminal(t *testing.T) {
 	testneed.Program(t, "stty")
 	cmd := exec.Command("script", "-qefc", "stty cols 60; exec toolhost list", os.DevNull)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(environment(t.TempDir()), "TERM=xterm", "SHELL=/bin/sh", "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(environment(t.TempDir()), "TERM=xterm", "SHELL=/bin/sh",
+		"PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	require.NoError(t, err, string(out))
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), "\r", "")), "\n")

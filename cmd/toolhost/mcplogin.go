@@ -41,7 +41,10 @@ paste the address that it led to in the end, though nothing answers there.`,
   toolhost mcp login tracker --scope write`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeDeclared(loginNames),
-		RunE:              func(c *cobra.Command, args []string) error { return a.mcpLogin(c.Context(), args[0], flags) },
+		RunE: func(c *cobra.Command,
+			args []string) error {
+			return a.mcpLogin(c.Context(), args[0], flags)
+		},
 	}
 	f := c.Flags()
 	f.BoolVar(&flags.noBrowser, "no-browser", false, "only print the page's address, and read the one that it led to")
@@ -73,7 +76,8 @@ func (a *app) mcpLogin(ctx context.Context, name string, flags loginFlags) error
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s logged in to %s\n  login: %s\n  tools: %d\n", a.painter.green("✓"), name, mcpState{Login: &state}.login(), len(tools))
+	fmt.Fprintf(a.out, "%s logged in to %s\n  login: %s\n  tools: %d\n", a.painter.green("✓"), name,
+		mcpState{Login: &state}.login(), len(tools))
 	return nil
 }
 
@@ -85,7 +89,8 @@ func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 	}
 	if p.Servers() == nil {
 		p.Close()
-		return nil, usagef("Add one to agent.hcl: mcp \"NAME\" { url = \"https://HOST/mcp\" }.", "this project has no MCP servers")
+		return nil, usagef("Add one to agent.hcl: mcp \"NAME\" { url = \"https://HOST/mcp\" }.",
+			"this project has no MCP servers")
 	}
 	if _, err := p.Logins(p.Config()); err != nil {
 		p.Close()
@@ -98,7 +103,8 @@ func (a *app) openServers(ctx context.Context) (*project.Project, error) {
 func (a *app) visit(ctx context.Context, page oauth.Page, flags loginFlags) error {
 	opened := !flags.noBrowser && openBrowser(page.URL)
 	if opened {
-		fmt.Fprintf(a.err, "Your browser shows %s, where you log in for the MCP server %s. If it does not, open\n", show.Line(page.Host), page.Server)
+		fmt.Fprintf(a.err, "Your browser shows %s, where you log in for the MCP server %s. If it does not, open\n",
+			show.Line(page.Host), page.Server)
 	} else {
 		fmt.Fprintf(a.err, "Log in at %s for the MCP server %s: open\n", show.Line(page.Host), page.Server)
 	}
@@ -114,7 +120,8 @@ func (a *app) paste(ctx context.Context, page oauth.Page) {
 	for ended := false; !ended; {
 		var line string
 		var err error
-		line, ended, err = a.readLine(ctx, "If the browser is on another machine, paste the address that the page led to: ")
+		line, ended,
+			err = a.readLine(ctx, "If the browser is on another machine, paste the address that the page led to: ")
 		if err != nil || strings.TrimSpace(line) == "" {
 			continue
 		}

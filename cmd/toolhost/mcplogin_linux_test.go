@@ -22,14 +22,16 @@ func TestServeSeesALogin(t *testing.T) {
 	behind, stop := oauthtest.New()
 	t.Cleanup(stop)
 	dir, home := t.TempDir(), t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"), fmt.Appendf(nil, "mcp \"docs\" {\n  url = %q\n}\n", behind.URL), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"),
+		fmt.Appendf(nil, "mcp \"docs\" {\n  url = %q\n}\n", behind.URL), 0o600))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, filepath.Join(home, "xdg-open")))
 	toolhost := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+home,
+		cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
+			"XDG_CONFIG_HOME="+home,
 			"PATH="+home+string(os.PathListSeparator)+os.Getenv("PATH"))
 		return cmd
 	}

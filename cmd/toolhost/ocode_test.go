@@ -42,7 +42,8 @@ func (s *rpcServer) ocode(name string, params map[string]any) (ocodeResult, *too
 // error as the text.
 func TestOcodeOverMCP(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"file.py": strings.Repeat("\n", 9) + "def process():\n    pass\n", "a.json": `{"a": [1, 2.50]}`})
+	plant(t, dir, map[string]string{"file.py": strings.Repeat("\n", 9) + "def process():\n    pass\n",
+		"a.json": `{"a": [1, 2.50]}`})
 	s := serve(t, dir, "--toolset", "ocode")
 	assert.ElementsMatch(t, []string{
 		"file_read", "file_write", "file_edit", "file_ops", "grep", "diff", "bash", "env", "git_status", "test_runner",
@@ -78,7 +79,8 @@ func TestOcodeOverMCP(t *testing.T) {
 	assert.Equal(t, "v", o.Output)
 	assert.Zero(t, s.end())
 	assert.Empty(t, s.noise)
-	o, _ = serve(t, dir, "--toolset", "ocode").ocode("memory_read", map[string]any{"key": "k", "memory_type": "session"})
+	o, _ = serve(t, dir, "--toolset", "ocode").ocode("memory_read",
+		map[string]any{"key": "k", "memory_type": "session"})
 	assert.False(t, o.Success, "a connection is a session, and it has ended")
 }
 
@@ -131,8 +133,9 @@ func TestOcodeMemorySurvivesKills(t *testing.T) {
 				time.AfterFunc(time.Duration(rand.IntN(20))*time.Millisecond, func() { _ = s.cmd.Process.Kill() })
 			}
 			key := fmt.Sprintf("round %d, write %d", round, n)
-			data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1000 + n, "method": "tools/call", "params": map[string]any{
-				"name": "memory_write", "arguments": map[string]any{"key": key, "value": key + value}}})
+			data, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1000 + n, "method": "tools/call",
+				"params": map[string]any{
+					"name": "memory_write", "arguments": map[string]any{"key": key, "value": key + value}}})
 			if _, err := s.stdin.Write(append(data, '\n')); err != nil || !s.confirms(fmt.Sprint(1000+n)) {
 				break
 			}
@@ -173,12 +176,14 @@ func (s *rpcServer) confirms(id string) bool {
 func TestOcodeThinks(t *testing.T) {
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		answer, _ := json.Marshal("asked: " + fmt.Sprint(strings.Contains(string(body), "Why is it slow?"), strings.Contains(string(body), "## Pros")))
+		answer, _ := json.Marshal("asked: " +
+			fmt.Sprint(strings.Contains(string(body), "Why is it slow?"), strings.Contains(string(body), "## Pros")))
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":`+string(answer)+`}}]}`)
 	}))
 	defer model.Close()
 	dir := t.TempDir()
-	plant(t, dir, map[string]string{"agent.hcl": fmt.Sprintf("model {\n  url = \"%s/v1\"\n  model = \"small\"\n}\n", model.URL)})
+	plant(t, dir, map[string]string{"agent.hcl": fmt.Sprintf("model {\n  url = \"%s/v1\"\n  model = \"small\"\n}\n",
+		model.URL)})
 	s := serve(t, dir, "--toolset", "ocode")
 	params := map[string]any{"task": "Why is it slow?", "approach": "pros_cons"}
 	o, _ := s.ocode("think", params)

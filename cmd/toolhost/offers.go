@@ -19,7 +19,8 @@ func declares(cfg *config.Config) string {
 		n    int
 		what string
 	}{
-		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"}, {len(cfg.Plugins), "plugin"},
+		{len(cfg.Tools), "tool"}, {len(cfg.Resources), "resource"}, {len(cfg.Prompts), "prompt"},
+		{len(cfg.Plugins), "plugin"},
 		{len(cfg.Servers), "MCP server"}, {len(cfg.Agents), "agent"}, {len(cfg.Toolsets), "toolset"},
 	} {
 		if kind.n > 0 {
@@ -94,7 +95,8 @@ func listOffers(out io.Writer, catalog *host.Catalog) error {
 	if prompts := listedPrompts(catalog); len(prompts) > 0 {
 		fmt.Fprintln(w, "\nPROMPT\tARGUMENTS\tDESCRIPTION")
 		for _, p := range prompts {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", show.Line(p.Name), show.Line(strings.Join(p.Arguments, ", ")), summary(p.Description))
+			fmt.Fprintf(w, "%s\t%s\t%s\n", show.Line(p.Name), show.Line(strings.Join(p.Arguments, ", ")),
+				summary(p.Description))
 		}
 	}
 	return w.Flush()

@@ -43,7 +43,8 @@ func (a *app) openBroken(ctx context.Context) (*project.Project, error) {
 	return a.openWith(ctx, cfg, &agentfile.Standing{Config: cfg, Watch: []string{path}}, true)
 }
 
-func (a *app) openWith(ctx context.Context, cfg *config.Config, standing *agentfile.Standing, broken bool) (*project.Project, error) {
+func (a *app) openWith(ctx context.Context, cfg *config.Config, standing *agentfile.Standing,
+	broken bool) (*project.Project, error) {
 	a.keepSecret(cfg.Secrets)
 	if trees := cfg.CheckTrees(); a.flags.workspace == "" && trees.HasErrors() {
 		return nil, a.report(trees)
@@ -70,7 +71,8 @@ func (a *app) loadConfig() (*config.Config, error) {
 		return nil, err
 	}
 	if standing.Path == "" && len(a.flags.vars) > 0 {
-		return nil, usagef("Name the file with --config, or leave --var out.", "--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
+		return nil, usagef("Name the file with --config, or leave --var out.",
+			"--var %s sets a variable of agent.hcl, and there is none here", a.flags.vars[0])
 	}
 	if root := standing.Config.Workspace.Root; standing.State != agentfile.Approved && a.flags.workspace == "" {
 		if why := agentfile.NoProject(root); why != "" {
@@ -147,7 +149,8 @@ func (e *mistakesError) Unwrap() error { return &e.exitError }
 func (a *app) configPath() (string, error) {
 	if a.flags.config != "" {
 		if _, err := os.Stat(a.flags.config); err != nil {
-			return "", usagef("Give the path of an existing agent.hcl; toolhost init writes one.", "--config %s: %v", a.flags.config, err)
+			return "", usagef("Give the path of an existing agent.hcl; toolhost init writes one.", "--config %s: %v",
+				a.flags.config, err)
 		}
 		return a.flags.config, nil
 	}

@@ -103,7 +103,8 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 	if o.Envelope && o.Result != nil && len(o.Result.Structured) > 0 {
 		return writeJSON(a.out, a.envelope(o))
 	}
-	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{}, ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
+	out := jsonOutcome{Tool: o.Tool, Success: o.Err == nil, FilesAffected: []string{},
+		ExecutionTime: o.Duration.Milliseconds(), Error: o.Err}
 	if r := o.Result; r != nil {
 		out.Structured, out.Metadata, out.Output = r.Structured, r.Metadata, ownText(o)
 		out.FilesAffected = append(out.FilesAffected, r.FilesAffected...)
@@ -248,7 +249,8 @@ func (a *app) printPlan(o *host.Outcome) {
 	case len(o.Plan.FilesAffected) == 0:
 		fmt.Fprintf(a.out, "%s would change no file.\n", o.Tool)
 	default:
-		fmt.Fprintln(a.out, noted(a.out, o.Tool+" would affect: "+show.Line(strings.Join(o.Plan.FilesAffected, ", ")), 2))
+		fmt.Fprintln(a.out,
+			noted(a.out, o.Tool+" would affect: "+show.Line(strings.Join(o.Plan.FilesAffected, ", ")), 2))
 	}
 	if o.Plan != nil && o.Plan.Preview != "" {
 		fmt.Fprintln(a.out)

@@ -23,13 +23,16 @@ func (a *app) page(ctx context.Context, to io.Writer, text string) error {
 			return err
 		}
 		rest = rest[step:]
-		line, ended, err := a.readLine(ctx, fmt.Sprintf("-- %d of %d lines. Enter for more, a for all, q to stop: ", total-strings.Count(strings.Join(rest, ""), "\n"), total))
+		line, ended, err := a.readLine(ctx,
+			fmt.Sprintf("-- %d of %d lines. Enter for more, a for all, q to stop: ",
+				total-strings.Count(strings.Join(rest, ""), "\n"), total))
 		if err != nil {
 			return err
 		}
 		switch answer := strings.ToLower(strings.TrimSpace(line)); {
 		case ended && line == "", strings.HasPrefix(answer, "q"), strings.HasPrefix(answer, "n"):
-			return tool.Errorf(tool.Cancelled, "you stopped before all of it was shown").Suggest("Nothing was approved or run.")
+			return tool.Errorf(tool.Cancelled,
+				"you stopped before all of it was shown").Suggest("Nothing was approved or run.")
 		case answer == "a":
 			step = 0
 		}

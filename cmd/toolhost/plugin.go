@@ -20,8 +20,10 @@ func (a *app) pluginCommand() *cobra.Command {
 		Use:   "plugin",
 		Short: "Install, lock, check and write plugins, and look at them",
 	}
-	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(), a.pluginTestCommand(),
-		a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginRemoveCommand(), a.pluginLockCommand(), a.pluginVerifyCommand())
+	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(),
+		a.pluginTestCommand(),
+		a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginRemoveCommand(), a.pluginLockCommand(),
+		a.pluginVerifyCommand())
 	return c
 }
 
@@ -41,7 +43,8 @@ func pluginStates(p *project.Project) []pluginState {
 	for _, s := range p.Plugins().Status() {
 		h := p.Plugins().History(s.Name)
 		state := pluginState{Status: s, Live: h.Live}
-		if i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 && p.Lock() != nil {
+		if i := slices.IndexFunc(p.Config().Plugins, func(c config.Plugin) bool { return c.Name == s.Name }); i >= 0 &&
+			p.Lock() != nil {
 			state.Lock = p.Lock().State(p.Config().Plugins[i])
 		}
 		switch {
@@ -83,7 +86,8 @@ func (a *app) pluginListCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
-	c.Flags().BoolVar(&installed, "installed", false, "list what is installed for this user, whatever this project uses")
+	c.Flags().BoolVar(&installed, "installed", false,
+		"list what is installed for this user, whatever this project uses")
 	return c
 }
 
@@ -98,14 +102,16 @@ func (a *app) listPlugins(states []pluginState) error {
 		if s.State == plugins.Running {
 			state = fmt.Sprintf("running (%d)", s.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state, firstOf(s.Lock, "-"), from)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state,
+			firstOf(s.Lock, "-"), from)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, s := range states {
 		if s.LastError != nil {
-			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), show.Text(indented(s.LastError.Message)), ago(s.LastErrorAt), s.LastError.Suggestion)
+			fmt.Fprintf(a.out, "%s %s%s\n  %s\n", a.painter.yellow("!"), show.Text(indented(s.LastError.Message)),
+				ago(s.LastErrorAt), s.LastError.Suggestion)
 		}
 	}
 	return nil

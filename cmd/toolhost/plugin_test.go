@@ -34,7 +34,8 @@ type pluginUser struct {
 func newPluginUser(t *testing.T) *pluginUser {
 	t.Helper()
 	home := t.TempDir()
-	env := append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home+"/data", "XDG_CONFIG_HOME="+home+"/config", "XDG_CACHE_HOME="+home+"/cache",
+	env := append(os.Environ(), "HOME="+home, "XDG_DATA_HOME="+home+"/data", "XDG_CONFIG_HOME="+home+"/config",
+		"XDG_CACHE_HOME="+home+"/cache",
 		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"), "TOOLHOST_TRUST=")
 	return &pluginUser{t: t, home: home, dir: t.TempDir(), env: env}
 }
@@ -117,7 +118,8 @@ func TestNewAuthor(t *testing.T) {
 func release(t *testing.T, version string) (program, archive []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "toolhost-plugin-tell")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "-ldflags", "-s -w -X main.version="+version, "./testdata/plugin").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "-ldflags",
+		"-s -w -X main.version="+version, "./testdata/plugin").CombinedOutput()
 	require.NoError(t, err, string(out))
 	program, err = os.ReadFile(path)
 	require.NoError(t, err)
@@ -125,7 +127,8 @@ func release(t *testing.T, version string) (program, archive []byte) {
 	zipped, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	require.NoError(t, err)
 	w := tar.NewWriter(zipped)
-	require.NoError(t, w.WriteHeader(&tar.Header{Name: "toolhost-plugin-tell", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}))
+	require.NoError(t, w.WriteHeader(&tar.Header{Name: "toolhost-plugin-tell", Mode: 0o755, Size: int64(len(program)),
+		Typeflag: tar.TypeReg}))
 	_, err = w.Write(program)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
@@ -159,7 +162,8 @@ func newPublisher(t *testing.T, u *pluginUser) *publisher {
 	}))
 	t.Cleanup(p.Close)
 	ca := filepath.Join(u.home, "ca.pem")
-	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}), 0o644))
+	require.NoError(t,
+		os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}), 0o644))
 	u.env = append(u.env, "SSL_CERT_FILE="+ca)
 	return p
 }
@@ -193,7 +197,8 @@ func TestPluginLife(t *testing.T) {
 	assert.Contains(t, out, "asks for: network")
 	assert.Contains(t, out, "tell_all (dangerous)")
 	assert.Equal(t, "version 1.0.0\n", u.must("call", "tell_version"), "the file stays approved")
-	for _, want := range []string{`version    = "1.0.0"`, `constraint = "1.0.0"`, `from       = "` + address + `"`, `key        = "` + site.pub + `"`} {
+	for _, want := range []string{`version    = "1.0.0"`, `constraint = "1.0.0"`, `from       = "` + address + `"`,
+		`key        = "` + site.pub + `"`} {
 		assert.Contains(t, strings.ReplaceAll(u.read("agent.lock.hcl"), "$${", "${"), want)
 	}
 	assert.Contains(t, u.must("plugin", "verify"), "as locked; signature verified")
@@ -259,7 +264,8 @@ func TestPluginTest(t *testing.T) {
 		Failed   int
 		Checks   []struct{ Name, Outcome string }
 	}
-	require.NoError(t, json.Unmarshal([]byte(u.must("plugin", "test", "./tell", "--json", "--plugin-config", `{"units":"imperial"}`)), &report))
+	require.NoError(t, json.Unmarshal([]byte(u.must("plugin", "test", "./tell", "--json", "--plugin-config",
+		`{"units":"imperial"}`)), &report))
 	assert.Equal(t, "tell", report.Plugin)
 	assert.Equal(t, 2, report.Protocol)
 	assert.Zero(t, report.Failed)
@@ -297,7 +303,8 @@ func TestPluginSettings(t *testing.T) {
 		}
 	}
 
-	u.write("agent.hcl", "plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    token = \"correct-horse\"\n  }\n}\n")
+	u.write("agent.hcl",
+		"plugin \"tell\" {\n  source = \"./tell\"\n  config {\n    token = \"correct-horse\"\n  }\n}\n")
 	u.must("trust")
 	for range 2 { // started for its tools, then by the call
 		out, errs, code := u.run("call", "tell_token", "--log-level", "debug")

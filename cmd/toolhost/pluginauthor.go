@@ -48,7 +48,8 @@ change as well.`,
 	f.StringVar(&options.Dir, "dir", "", "the directory to write (default: one of the plugin's name, here)")
 	f.StringVar(&options.Module, "module", "", "the path of the Go module (default: example.org/toolhost-plugin-NAME)")
 	f.StringVar(&options.SDK, "sdk", "", "a checkout of toolhost whose SDK is to be used")
-	f.StringVar(&options.Version, "sdk-version", "", "the published version of the SDK (default: that of this toolhost)")
+	f.StringVar(&options.Version, "sdk-version", "",
+		"the published version of the SDK (default: that of this toolhost)")
 	return c
 }
 
@@ -110,7 +111,8 @@ func (a *app) showReport(r *conformance.Report, asJSON bool) error {
 		return writeIndented(a.out, r)
 	}
 	marks := map[conformance.Outcome]string{
-		conformance.Pass: a.painter.green("✓"), conformance.Fail: a.painter.red("✗"), conformance.Skip: a.painter.dim("-"),
+		conformance.Pass: a.painter.green("✓"), conformance.Fail: a.painter.red("✗"),
+		conformance.Skip: a.painter.dim("-"),
 	}
 	for _, c := range r.Checks {
 		if r.Protocol == 0 && c.Outcome == conformance.Skip {
@@ -118,11 +120,13 @@ func (a *app) showReport(r *conformance.Report, asJSON bool) error {
 		}
 		fmt.Fprintf(a.out, "%s %-22s %s\n", marks[c.Outcome], c.Name, c.Wants)
 		if c.Detail != "" {
-			fmt.Fprintf(a.out, "  %-22s %s\n", "", show.Text(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
+			fmt.Fprintf(a.out, "  %-22s %s\n", "",
+				show.Text(strings.ReplaceAll(c.Detail, "\n", "\n  "+strings.Repeat(" ", 23))))
 		}
 	}
 	if r.Protocol == 0 {
-		_, err := fmt.Fprintf(a.out, "it does not start as a plugin: %d passed, %d failed, %d not tried\n", r.Passed, r.Failed, r.Skipped)
+		_, err := fmt.Fprintf(a.out, "it does not start as a plugin: %d passed, %d failed, %d not tried\n", r.Passed,
+			r.Failed, r.Skipped)
 		return err
 	}
 	_, err := fmt.Fprintf(a.out, "%s %s, protocol %d: %d passed, %d failed, %d skipped\n",

@@ -43,7 +43,8 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 			defer p.Close()
 			d, err := p.Plugins().Source(args[0]).Describe(c.Context())
 			if err != nil {
-				return unknownName(!slices.ContainsFunc(p.Config().Plugins, func(declared config.Plugin) bool { return declared.Name == args[0] }), err)
+				return unknownName(!slices.ContainsFunc(p.Config().Plugins,
+					func(declared config.Plugin) bool { return declared.Name == args[0] }), err)
 			}
 			out := grants(p, args[0], d)
 			if asJSON {
@@ -72,7 +73,8 @@ func grants(p *project.Project, name string, d *plugins.Description) described {
 	}
 	out.Granted = block.Permissions
 	for _, def := range d.Tools {
-		if slices.ContainsFunc(def.Permissions, func(wanted tool.Permission) bool { return !slices.Contains(out.Granted, wanted) }) {
+		if slices.ContainsFunc(def.Permissions,
+			func(wanted tool.Permission) bool { return !slices.Contains(out.Granted, wanted) }) {
 			out.Refused = append(out.Refused, def.Name)
 		}
 	}

@@ -76,8 +76,9 @@ func (a *app) newInstaller(cfg *config.Config) (*install.Installer, error) {
 	}
 	self, _ := os.Executable() // for it, builds only take longer
 	return &install.Installer{
-		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild, CacheProgram: self,
-		Say: func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
+		Store: install.OpenStore(dir), Client: client, Inspect: a.inspect, Confine: project.ConfineBuild,
+		CacheProgram: self,
+		Say:          func(step string) { fmt.Fprintln(a.err, a.painter.dim(show.Line(step)+" ...")) },
 	}, nil
 }
 
@@ -127,7 +128,8 @@ func (f installFlags) request(source string) (install.Request, error) {
 	r := install.Request{Source: source, SHA256: f.sha256, SkipTests: f.skipTests}
 	var err error
 	if r.Constraint, err = versions.Parse(f.version); err != nil {
-		return r, tool.Errorf(tool.InvalidArgument, "--version: %w", err).Suggest(`Write "1.2.3", "~> 1.2" or ">= 1.2, < 2".`)
+		return r, tool.Errorf(tool.InvalidArgument, "--version: %w",
+			err).Suggest(`Write "1.2.3", "~> 1.2" or ">= 1.2, < 2".`)
 	}
 	if strings.Contains(source, "{version}") {
 		r.Version = f.version
@@ -139,7 +141,8 @@ func (f installFlags) request(source string) (install.Request, error) {
 // showInstalled tells what has come, before it is used.
 func (a *app) showInstalled(found *install.Installed) {
 	d := found.Description
-	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(show.Line(found.Name)), show.Line(found.Version), show.Line(found.Signature.String()))
+	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(show.Line(found.Name)), show.Line(found.Version),
+		show.Line(found.Signature.String()))
 	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(asked(d.Tools)), "nothing"))
 	if len(d.Services) > 0 {
 		fmt.Fprintf(a.out, "  services: %s\n", show.Line(strings.Join(d.Services, ", ")))
@@ -252,7 +255,8 @@ func lockedVersions(cfg *config.Config, path string) func(name string) string {
 // mayInstall refuses to install what a file names that nobody has approved: a
 // repository would choose what is built and run.
 func (a *app) mayInstall(cfg *config.Config, lock *pluginlock.Lock, list []config.Plugin) error {
-	if len(list) == 0 || a.flags.config != "" || a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1" || a.approved(cfg) {
+	if len(list) == 0 || a.flags.config != "" || a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1" ||
+		a.approved(cfg) {
 		return nil
 	}
 	var named []string
@@ -294,7 +298,8 @@ func (a *app) installLocked(ctx context.Context, flags installFlags) error {
 		}
 		locked := lock.Entry(c.Name)
 		if locked == nil || locked.From == "" {
-			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.", "nothing says where plugin %s comes from", c.Name)
+			return usagef("Run toolhost plugin install SOURCE once; then the lock file knows.",
+				"nothing says where plugin %s comes from", c.Name)
 		}
 		found, err := in.Install(ctx, install.Request{
 			Source: lock.Origin(locked), Version: locked.Version, Key: locked.Key, Name: c.Source,

@@ -54,7 +54,8 @@ func gatherStats(p *project.Project) []pluginStats {
 	all := []pluginStats{}
 	for _, s := range p.Plugins().Status() {
 		h := p.Plugins().History(s.Name)
-		line := pluginStats{Name: s.Name, History: h, Average: h.Average(), Median: h.Quantile(0.5), Quantile: h.Quantile(0.95)}
+		line := pluginStats{Name: s.Name, History: h, Average: h.Average(), Median: h.Quantile(0.5),
+			Quantile: h.Quantile(0.95)}
 		for _, l := range h.Live {
 			line.Memory += l.Memory
 		}
@@ -67,8 +68,10 @@ func writeStats(out io.Writer, stats []pluginStats) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTARTS\tFAILED\tCRASHES\tCALLS\tERRORS\tAVERAGE\tMEDIAN\tP95\tSLOWEST\tSTART\tMEMORY\tPEAK")
 	for _, s := range stats {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Starts, s.FailedStarts, s.Crashes, s.Calls, s.Errors,
-			brief(s.Average), brief(s.Median), brief(s.Quantile), brief(s.SlowestCall), brief(s.StartTook), megabytes(s.Memory), megabytes(s.PeakMemory))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, s.Starts, s.FailedStarts,
+			s.Crashes, s.Calls, s.Errors,
+			brief(s.Average), brief(s.Median), brief(s.Quantile), brief(s.SlowestCall), brief(s.StartTook),
+			megabytes(s.Memory), megabytes(s.PeakMemory))
 	}
 	return w.Flush()
 }

@@ -31,7 +31,8 @@ func (a *app) owned() (*owned, error) {
 		return nil, err
 	}
 	if cfg.Path == "" {
-		return nil, usagef("Run toolhost plugin install SOURCE.", "there is no agent.hcl here or above, so there are no plugins")
+		return nil, usagef("Run toolhost plugin install SOURCE.",
+			"there is no agent.hcl here or above, so there are no plugins")
 	}
 	lock, err := a.openLock(cfg)
 	return &owned{cfg, path, lock}, err
@@ -75,7 +76,10 @@ have signed the new version too.`,
 		Example: `  toolhost plugin update
   toolhost plugin update weather --version 1.3.0`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
-		RunE:              func(c *cobra.Command, args []string) error { return a.update(c.Context(), args, version, skipTests) },
+		RunE: func(c *cobra.Command,
+			args []string) error {
+			return a.update(c.Context(), args, version, skipTests)
+		},
 	}
 	c.Flags().StringVar(&version, "version", "", "the version to take; needed where it is part of an address")
 	c.Flags().BoolVar(&skipTests, "skip-tests", false, "do not run the tests of a Go module")
@@ -113,7 +117,8 @@ func (a *app) update(ctx context.Context, names []string, version string, skipTe
 			return err
 		}
 		request := install.Request{
-			Source: o.lock.Origin(locked), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source, SkipTests: skipTests,
+			Source: o.lock.Origin(locked), Version: version, Constraint: wanted, Key: locked.Key, Name: c.Source,
+			SkipTests: skipTests,
 		}
 		if version == "" {
 			request.Floor = func(string) string { return locked.Version }
@@ -181,7 +186,8 @@ machines are added, of plugins whose source has them; nothing of these is run.`,
 		ValidArgsFunction: a.completeDeclared(pluginNames),
 		RunE:              func(c *cobra.Command, args []string) error { return a.lock(c.Context(), args, platforms) },
 	}
-	c.Flags().StringArrayVar(&platforms, "platform", nil, "a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
+	c.Flags().StringArrayVar(&platforms, "platform", nil,
+		"a further platform: OS_ARCH, such as darwin_arm64 (repeatable)")
 	return c
 }
 
@@ -210,7 +216,8 @@ func (a *app) lock(ctx context.Context, names, platforms []string) error {
 }
 
 // pin locks one plugin as it is now, for further platforms too.
-func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin, platforms []string) (config.LockedPlugin, error) {
+func (o *owned) pin(ctx context.Context, in *install.Installer, c config.Plugin,
+	platforms []string) (config.LockedPlugin, error) {
 	entry, found, err := o.lock.Pin(c)
 	if err != nil || found == nil || len(platforms) == 0 {
 		return entry, err

@@ -134,7 +134,8 @@ func listRules(out io.Writer, rules []policy.Rule) {
 		if rule.Toolset != nil && *rule.Toolset != "" {
 			named += " of " + *rule.Toolset
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(rule.Name), rule.Action, show.Line(named), show.Line(matches), lasting(rule.Expires))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(rule.Name), rule.Action, show.Line(named), show.Line(matches),
+			lasting(rule.Expires))
 	}
 	_ = w.Flush()
 }
@@ -158,7 +159,8 @@ func (a *app) rulesAddCommand() *cobra.Command {
 		Example: `  toolhost rules add tests --tool run_in_terminal --command 'go test *' --action allow --for 24h`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			rule.Name, rule.Action, rule.Risk, rule.Permission = args[0], policy.Action(action), tool.Risk(risk), tool.Permission(permission)
+			rule.Name, rule.Action, rule.Risk, rule.Permission = args[0], policy.Action(action), tool.Risk(risk),
+				tool.Permission(permission)
 			if lasts > 0 {
 				rule.Expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
 			}

@@ -50,7 +50,8 @@ func copyExample(t *testing.T, name string, more ...string) *exampleProject {
 		}
 		return os.WriteFile(to, data, 0o644)
 	}))
-	env := environment(t.TempDir(), append([]string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH")}, more...)...)
+	env := environment(t.TempDir(),
+		append([]string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH")}, more...)...)
 	env = slices.DeleteFunc(env, func(pair string) bool { return strings.HasPrefix(pair, "TOOLHOST_TRUST=") })
 	return &exampleProject{t, dir, env}
 }
@@ -154,7 +155,8 @@ func TestNodeProject(t *testing.T) {
 		{[]string{"query_db", "sql=SELECT 1"}, `unable to open database`, true},
 		{[]string{"list_commands"}, `"name":"db".*"name":"test".*"name":"check"`, false},
 		{[]string{"run_command", "command=db"}, `(?m)^3 bookmarks$`, false},
-		{[]string{"query_db", "sql=SELECT id, tag FROM bookmarks WHERE id < 3"}, `^\[\{"id":1,"tag":"node"\},\s*\{"id":2,"tag":"sql"\}\]\n$`, false},
+		{[]string{"query_db", "sql=SELECT id, tag FROM bookmarks WHERE id < 3"},
+			`^\[\{"id":1,"tag":"node"\},\s*\{"id":2,"tag":"sql"\}\]\n$`, false},
 		{[]string{"query_db", "sql=SELECT id FROM bookmarks WHERE id > 3"}, `^\[\]\n$`, false},
 		{[]string{"query_db", "sql=WITH x AS (SELECT 1) DELETE FROM bookmarks"}, `readonly database`, true},
 		{[]string{"query_db", "sql=SELECT writefile('out.txt', 'x')"}, `safe mode`, true},
@@ -183,10 +185,13 @@ func TestPythonProject(t *testing.T) {
 	p.approve("summarize", "check_csv", "run_tests")
 	p.calls([]projectCall{
 		{[]string{"list_commands"}, `"name":"venv".*"name":"clean".*"name":"summarize".*"name":"test"`, false},
-		{[]string{"summarize", "file=data/sales.csv"}, `row 6 of data/sales\.csv cannot be used: quantity is not a number; clean it first`, true},
-		{[]string{"run_tests", `modules=["tests.test_steps.Steps.test_revenue_is_exact"]`}, `(?s)Ran 1 test .*OK`, false},
+		{[]string{"summarize", "file=data/sales.csv"},
+			`row 6 of data/sales\.csv cannot be used: quantity is not a number; clean it first`, true},
+		{[]string{"run_tests", `modules=["tests.test_steps.Steps.test_revenue_is_exact"]`}, `(?s)Ran 1 test .*OK`,
+			false},
 		{[]string{"run_command", "command=summarize"}, `(?m)^6 rows kept, 1 rejected$`, false},
-		{[]string{"summarize", "file=out/clean.csv", "by=month"}, `(?s)"2026-02",\s*"quantity": 16,\s*"revenue": "1171.00"`, false},
+		{[]string{"summarize", "file=out/clean.csv", "by=month"},
+			`(?s)"2026-02",\s*"quantity": 16,\s*"revenue": "1171.00"`, false},
 		{[]string{"summarize", "file=out/clean.csv", "by=price"}, `region`, true},
 		{[]string{"summarize", "file=/etc/passwd"}, `outside the workspace`, true},
 		{[]string{"check_csv"}, `^data/sales\.csv: ok\n$`, false},
@@ -212,20 +217,24 @@ func TestGoProject(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(out, &own))
-	p := copyExample(t, "go-monorepo", "GOCACHE="+own.GOCACHE, "GOMODCACHE="+own.GOMODCACHE, "GOPROXY="+own.GOPROXY, "GOSUMDB="+own.GOSUMDB)
+	p := copyExample(t, "go-monorepo", "GOCACHE="+own.GOCACHE, "GOMODCACHE="+own.GOMODCACHE, "GOPROXY="+own.GOPROXY,
+		"GOSUMDB="+own.GOSUMDB)
 	commands := p.commands()
 	require.Len(t, commands, 2)
 	p.build(commands[0])
 
 	p.approve("go_test", "affected_modules", "decisions_list", "decisions_add")
 	p.calls([]projectCall{
-		{[]string{"list_commands"}, `"name":"test".*"name":"money:test".*"name":"orders:run".*"name":"orders:vet"`, false},
+		{[]string{"list_commands"}, `"name":"test".*"name":"money:test".*"name":"orders:run".*"name":"orders:vet"`,
+			false},
 		{[]string{"run_command", "command=orders:run", "args=12.50 3 0.99"}, `(?m)^16\.49$`, false},
 		{[]string{"run_command", "command=invoices:run", "args=free"}, `"free" is no amount`, true},
 		{[]string{"go_test", "module=libs/money", "run=Parse"}, `ok\s+example\.org/shop/money`, false},
 		{[]string{"go_test", "module=tools"}, `libs/money`, true},
-		{[]string{"affected_modules", `files=["libs/money/money.go"]`}, `^\{"modules":\["libs/money","services/invoices","services/orders"\]\}\n$`, false},
-		{[]string{"affected_modules", `files=["services/orders/main.go","README.md"]`}, `^\{"modules":\["services/orders"\]\}\n$`, false},
+		{[]string{"affected_modules", `files=["libs/money/money.go"]`},
+			`^\{"modules":\["libs/money","services/invoices","services/orders"\]\}\n$`, false},
+		{[]string{"affected_modules", `files=["services/orders/main.go","README.md"]`},
+			`^\{"modules":\["services/orders"\]\}\n$`, false},
 		{[]string{"affected_modules", `files=["README.md"]`}, `^\{"modules":\[\]\}\n$`, false},
 		{[]string{"affected_modules"}, `files`, true},
 		{[]string{"decisions_list"}, `"number":"0002","title":"Every service is a module of its own"`, false},
@@ -244,7 +253,8 @@ func TestGoProject(t *testing.T) {
 	assert.NotContains(t, listed, "decisions_add")
 	_, stderr, code = p.toolhost("undo")
 	require.Zero(t, code, stderr)
-	p.calls([]projectCall{{[]string{"run_command", "command=test"}, `(?s)ok\s+example\.org/shop/money.*ok\s+example\.org/shop/invoices`, false}})
+	p.calls([]projectCall{{[]string{"run_command", "command=test"},
+		`(?s)ok\s+example\.org/shop/money.*ok\s+example\.org/shop/invoices`, false}})
 	assert.Contains(t, p.shell(commands[1]), `{"number":"0004","title":"Prices are net"}`)
 }
 
@@ -261,5 +271,6 @@ func (p *exampleProject) build(command string) {
 	}
 	p.shell("export GOFLAGS=-mod=mod\n" +
 		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 -replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
-	require.NoError(p.t, errors.Join(os.Remove(filepath.Join(p.dir, "go.mod")), os.Remove(filepath.Join(p.dir, "go.sum"))))
+	require.NoError(p.t,
+		errors.Join(os.Remove(filepath.Join(p.dir, "go.mod")), os.Remove(filepath.Join(p.dir, "go.sum"))))
 }

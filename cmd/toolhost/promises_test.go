@@ -41,7 +41,8 @@ func testsOfTheRepository(t *testing.T) map[string]bool {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" ||
+			strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
 			return fs.SkipDir
 		case !strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -17,7 +17,8 @@ import (
 // callAsking calls a tool and puts the questions that come up to the person
 // at the terminal, until the call has an outcome. Watched, it shows there how far
 // the call is.
-func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request, watched bool) (*host.Outcome, error) {
+func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request,
+	watched bool) (*host.Outcome, error) {
 	answers := make(map[string]tool.Answer)
 	maps.Copy(answers, request.Answers)
 	for {
@@ -73,7 +74,8 @@ func (a *app) askVerdict(ctx context.Context) (v host.Verdict, reason string, er
 		if ended {
 			return host.Refuse, "", nil
 		}
-		fmt.Fprintln(a.err, a.painter.yellow("! ")+"Answer y for this once, always for exactly this call from now on, or n.")
+		fmt.Fprintln(a.err,
+			a.painter.yellow("! ")+"Answer y for this once, always for exactly this call from now on, or n.")
 	}
 }
 
@@ -93,7 +95,8 @@ func (a *app) showApproval(ctx context.Context, o *host.Outcome, keep keeper) er
 		if file, err := keep(body); err == nil {
 			where = "above, or in " + show.Word(file)
 		}
-		fmt.Fprintf(a.err, "\nRead all %d lines %s (sha256 %s).\n%s\n", lines, where, show.Digest(body), noted(a.err, q.Headline(), 2))
+		fmt.Fprintf(a.err, "\nRead all %d lines %s (sha256 %s).\n%s\n", lines, where, show.Digest(body),
+			noted(a.err, q.Headline(), 2))
 	}
 	fmt.Fprintln(a.err)
 	return nil

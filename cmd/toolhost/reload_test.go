@@ -38,7 +38,8 @@ func doctor(t *testing.T, dir string) string {
 func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 	dir := t.TempDir()
 	served := func(name, rename string) string {
-		return extra(name) + "toolset \"served\" {\n  tools  = [\"" + name + "\", \"head\", \"tail\"]\n  rename = {" + rename + "}\n}\n"
+		return extra(name) + "toolset \"served\" {\n  tools  = [\"" + name + "\", \"head\", \"tail\"]\n  rename = {" +
+			rename + "}\n}\n"
 	}
 	plant(t, dir, texts{"agent.hcl": served("one", "")})
 	s := serveHTTP(t, dir, nil, "--http", "0", "--toolset", "served")
@@ -49,7 +50,8 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { told.Add(1) },
 		})
 		var err error
-		sessions[i], err = client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		sessions[i], err = client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url},
+			&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		require.NoError(t, err)
 		defer sessions[i].Close()
 	}
@@ -65,7 +67,8 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 	// Two tools of one name are refused.
 	plant(t, dir, texts{"agent.hcl": served("three", "tail = \"head\"")})
 	eventually(t, "the refusal", func() bool { return strings.Contains(s.log(), "is a tool of this set already") })
-	eventually(t, "doctor's word", func() bool { return strings.Contains(doctor(t, dir), "is a tool of this set already") })
+	eventually(t, "doctor's word",
+		func() bool { return strings.Contains(doctor(t, dir), "is a tool of this set already") })
 	plant(t, dir, texts{"agent.hcl": "tool \"four\" {\n  descripton = 1\n}\n"})
 	eventually(t, "the reason in the log", func() bool { return strings.Contains(s.log(), "descripton") })
 	eventually(t, "doctor's other word", func() bool { return strings.Contains(doctor(t, dir), "descripton") })
@@ -84,7 +87,8 @@ func TestACallThatRunsSurvivesAChange(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"64KiB\"\n}\n"})
 	s := serve(t, dir, "--toolset", "cliagent", "--log-level", "info")
-	id := s.startCall("run_in_terminal", `{"command":"echo started > started; while [ ! -e go ]; do sleep 0.05; done; echo went on"}`)
+	id := s.startCall("run_in_terminal",
+		`{"command":"echo started > started; while [ ! -e go ]; do sleep 0.05; done; echo went on"}`)
 	eventually(t, "it runs", func() bool { return exists(dir, "started") })
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"32KiB\"\n}\n"})
 	s.until("the change", func() bool { return strings.Contains(s.stderr.String(), "was read again") })
@@ -133,7 +137,8 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 	assert.NotContains(t, healthy, "! Taskfile")
 
 	plant(t, dir, texts{".agent/more.yml": "version: '3'\ntasks:\n  two:\n    cmds: 3\n"})
-	s.until("the reason in the log", func() bool { return strings.Contains(s.stderr.String(), "the changed Taskfile cannot be used") })
+	s.until("the reason in the log",
+		func() bool { return strings.Contains(s.stderr.String(), "the changed Taskfile cannot be used") })
 	broken := s.call("list_commands", `{}`)
 	assert.True(t, broken.IsError)
 	findings, _, _ := runIn(t, dir, "doctor")
@@ -155,7 +160,8 @@ func TestAChangeOfTheTreesReachesTheFileTools(t *testing.T) {
 	write := `{"path":"kept.txt","content":"new"}`
 	assert.True(t, s.call("read_file", read).IsError)
 
-	plant(t, dir, texts{"agent.hcl": fmt.Sprintf("workspace {\n  allow = [%q]\n  protect = [\"kept.txt\"]\n}\n", outside)})
+	plant(t, dir,
+		texts{"agent.hcl": fmt.Sprintf("workspace {\n  allow = [%q]\n  protect = [\"kept.txt\"]\n}\n", outside)})
 	s.until("the change", func() bool { return strings.Count(s.stderr.String(), "was read again") > 0 })
 	eventually(t, "it may be read", func() bool { return !s.call("read_file", read).IsError })
 	for tool, params := range map[string]string{"edit_file": edit, "write_file": write} {

@@ -82,7 +82,8 @@ func TestScript(t *testing.T) {
 				return false, nil
 			}
 			if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
-				return false, fmt.Errorf("the program %s is not installed, and TOOLHOST_TEST_ALL=1 allows no skip", program)
+				return false,
+					fmt.Errorf("the program %s is not installed, and TOOLHOST_TEST_ALL=1 allows no skip", program)
 			}
 			return true, nil
 		},
@@ -111,7 +112,10 @@ func browse(args []string) int {
 	client := http.DefaultClient
 	if args[0] == "--where" {
 		args = args[1:]
-		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		client = &http.Client{CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 	}
 	response, err := client.Get(args[0])
 	if err != nil {

@@ -48,7 +48,8 @@ needs a token, in a file that only you can read or in TOOLHOST_HTTP_TOKEN.`,
 	a.artifactsFlag(c)
 	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
 	a.completeToolset(c)
-	c.Flags().BoolVar(&flags.search, "search-tools", false, "instead of the list of tools offer three by which they are found, described and called")
+	c.Flags().BoolVar(&flags.search, "search-tools", false,
+		"instead of the list of tools offer three by which they are found, described and called")
 	flags.http.register(c.Flags())
 	return c
 }
@@ -61,7 +62,8 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 		return a.serveHTTP(ctx, flags)
 	}
 	if len(flags.toolsets) > 1 {
-		return usagef("Name one, or serve them at URLs of their own with --http.", "a client on stdin and stdout gets one toolset, not %d", len(flags.toolsets))
+		return usagef("Name one, or serve them at URLs of their own with --http.",
+			"a client on stdin and stdout gets one toolset, not %d", len(flags.toolsets))
 	}
 	if err := flags.http.unused(); err != nil {
 		return err
@@ -177,7 +179,8 @@ func (a *app) reload(ctx context.Context, p *project.Project, server *mcpserve.S
 // it is used.
 func (a *app) tasksChanged(ctx context.Context, p *project.Project, server *mcpserve.Server) {
 	if err := p.CheckTasks(ctx); err != nil {
-		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed", "error", err)
+		a.logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed", "error",
+			err)
 	}
 	server.Announce()
 }

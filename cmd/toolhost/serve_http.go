@@ -36,19 +36,24 @@ const tokenVariable = "TOOLHOST_HTTP_TOKEN"
 
 func (f *httpFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.StringVar(&f.address, "http", "", "serve over HTTP at this address: PORT, HOST:PORT or unix:PATH; without a HOST only this machine")
-	flags.StringVar(&f.tokenFile, "token-file", "", "a file with the token that clients must send, readable by you alone (or "+tokenVariable+")")
+	flags.StringVar(&f.address, "http", "",
+		"serve over HTTP at this address: PORT, HOST:PORT or unix:PATH; without a HOST only this machine")
+	flags.StringVar(&f.tokenFile, "token-file", "",
+		"a file with the token that clients must send, readable by you alone (or "+tokenVariable+")")
 	flags.StringVar(&f.cert, "tls-cert", "", "a file with the certificate, to serve HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "a file with the certificate's key")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a name under which clients reach the server (repeatable)")
-	flags.StringSliceVar(&f.origins, "allow-origin", nil, "the origin of web pages that may use the server (repeatable)")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil,
+		"the origin of web pages that may use the server (repeatable)")
 	flags.IntVar(&f.sessions, "max-sessions", mcpserve.DefaultSessions, "how many sessions may be open")
-	flags.DurationVar(&f.idle, "session-idle", mcpserve.DefaultSessionIdle, "how long a session lives without a request")
+	flags.DurationVar(&f.idle, "session-idle", mcpserve.DefaultSessionIdle,
+		"how long a session lives without a request")
 }
 
 // unused refuses flags that mean nothing without --http.
 func (f *httpFlags) unused() error {
-	for _, name := range []string{"token-file", "tls-cert", "tls-key", "allow-host", "allow-origin", "max-sessions", "session-idle"} {
+	for _, name := range []string{"token-file", "tls-cert", "tls-key", "allow-host", "allow-origin", "max-sessions",
+		"session-idle"} {
 		if f.flags.Changed(name) {
 			return usagef("Add --http ADDR, or leave it out.", "--%s is for a server over HTTP", name)
 		}
@@ -80,7 +85,8 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	if err != nil {
 		return err
 	}
-	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, search: flags.search, more: make(map[string]*offer)}
+	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, search: flags.search,
+		more: make(map[string]*offer)}
 	defer offers.close()
 	handler := mcpserve.NewHTTP(first.server, mcpserve.HTTPOptions{
 		Toolset: offers.get, Token: token, Hosts: flags.http.hosts, Origins: flags.http.origins,
@@ -88,7 +94,8 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	})
 	fmt.Fprintf(a.err, "toolhost serves MCP at %s\n", endpoint(listener.Addr(), secure != nil))
 	if token != "" && secure == nil && !isLocal(listener.Addr()) {
-		a.logger.WarnContext(ctx, "the token and all that is sent can be read on the network; use --tls-cert and --tls-key, or a proxy that speaks TLS")
+		a.logger.WarnContext(ctx,
+			"the token and all that is sent can be read on the network; use --tls-cert and --tls-key, or a proxy that speaks TLS")
 	}
 	return handler.ListenAndServe(ctx, listener, secure)
 }
@@ -115,7 +122,8 @@ func (f *httpFlags) token() (string, error) {
 			return "", usagef("Make one: umask 077; openssl rand -hex 32 > FILE", "--token-file: %v", err)
 		}
 		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			return "", usagef("Run chmod 600 "+f.tokenFile+".", "--token-file %s can be read by others: its mode is %04o", f.tokenFile, info.Mode().Perm())
+			return "", usagef("Run chmod 600 "+f.tokenFile+".",
+				"--token-file %s can be read by others: its mode is %04o", f.tokenFile, info.Mode().Perm())
 		}
 		data, err := readLimited(f.tokenFile)
 		if err != nil {
@@ -128,7 +136,8 @@ func (f *httpFlags) token() (string, error) {
 		return "", nil
 	}
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usagef("Make one with openssl rand -hex 32.", "the token in %s must be one word of at least %d plain characters", source, minToken)
+		return "", usagef("Make one with openssl rand -hex 32.",
+			"the token in %s must be one word of at least %d plain characters", source, minToken)
 	}
 	return token, nil
 }
@@ -145,7 +154,8 @@ func (f *httpFlags) tls() (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
-		return nil, usagef("Give the certificate and its key as PEM files.", "--tls-cert %s, --tls-key %s: %v", f.cert, f.key, err)
+		return nil, usagef("Give the certificate and its key as PEM files.", "--tls-cert %s, --tls-key %s: %v", f.cert,
+			f.key, err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
@@ -179,7 +189,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
 			_ = conn.Close()
-			return nil, usagef("End that server first, or use another path.", "--http unix:%s: a server is there already", path)
+			return nil, usagef("End that server first, or use another path.",
+				"--http unix:%s: a server is there already", path)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, usagef("Use another path.", "--http unix:%s: %v", path, err)
@@ -187,7 +198,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
-		return nil, usagef("Name a file in a directory of yours; the path must be short.", "--http unix:%s: %v", path, err)
+		return nil,
+			usagef("Name a file in a directory of yours; the path must be short.", "--http unix:%s: %v", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		_ = listener.Close()
@@ -207,7 +219,8 @@ func (f *httpFlags) allowed(addr net.Addr, token string) error {
 	if token != "" || isLocal(addr) {
 		return nil
 	}
-	return usagef("Give one with --token-file FILE (umask 077; openssl rand -hex 32 > FILE) or in "+tokenVariable+", or listen on 127.0.0.1.",
+	return usagef("Give one with --token-file FILE (umask 077; openssl rand -hex 32 > FILE) or in "+tokenVariable+
+		", or listen on 127.0.0.1.",
 		"--http %s: other machines reach this address, so it needs a token", f.address)
 }
 

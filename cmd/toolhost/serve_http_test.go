@@ -90,7 +90,8 @@ func (s *httpServer) log() string {
 func (s *httpServer) connect(path string, o *mcp.ClientOptions) *mcp.ClientSession {
 	s.t.Helper()
 	transport := &mcp.StreamableClientTransport{Endpoint: s.url + path, HTTPClient: s.client}
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(s.t.Context(), transport, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(s.t.Context(), transport,
+		nil)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = session.Close() })
 	return session
@@ -138,14 +139,17 @@ func TestServingOverHTTP(t *testing.T) {
 	assert.ElementsMatch(t, []string{"read_file", "todowrite", "todoread"}, offeredTo(t, small))
 	assert.ElementsMatch(t, []string{"search_tools", "describe_tool", "call_tool"}, offeredTo(t, found))
 	assert.Equal(t, "one\n", called(t, main, "head", map[string]any{"args": "-n 1 a.txt"}))
-	assert.Equal(t, "one\n", called(t, found, "call_tool", map[string]any{"name": "head", "arguments": map[string]any{"args": "-n 1 a.txt"}}))
+	assert.Equal(t, "one\n",
+		called(t, found, "call_tool",
+			map[string]any{"name": "head", "arguments": map[string]any{"args": "-n 1 a.txt"}}))
 	assert.Equal(t, "one\ntwo\n", called(t, small, "read_file", map[string]any{"path": "a.txt"}))
 
 	response, err := http.Get(strings.TrimSuffix(s.url, "/mcp") + "/healthz")
 	require.NoError(t, err)
 	response.Body.Close()
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	_, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/cliagent"}, nil)
+	_, err = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: s.url + "/cliagent"}, nil)
 	assert.Error(t, err, "a set with more than the project has is not offered unless it is named")
 	if runtime.GOOS != "windows" {
 		assert.Zero(t, s.stop(), s.log())
@@ -159,7 +163,8 @@ func TestServingNamedToolsetsOverHTTP(t *testing.T) {
 	assert.Contains(t, offeredTo(t, s.connect("", nil)), "todoread")
 	assert.Contains(t, offeredTo(t, s.connect("/small", nil)), "todoread")
 	assert.Contains(t, offeredTo(t, s.connect("/cliagent", nil)), "grep_search")
-	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/found"}, nil)
+	_, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.StreamableClientTransport{Endpoint: s.url + "/found"}, nil)
 	assert.Error(t, err)
 }
 
@@ -240,7 +245,8 @@ func TestServingOnAUnixSocket(t *testing.T) {
 	info, err := os.Stat(socket)
 	require.NoError(t, err)
 	assert.EqualValues(t, 0o600, info.Mode().Perm())
-	s.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	s.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}}
 	assert.NotEmpty(t, offeredTo(t, s.connect("", nil)))
@@ -267,7 +273,8 @@ func certificate(t *testing.T) (cert, key string, client *http.Client) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: encoded}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "EC PRIVATE KEY", Bytes: encoded}} {
 		var b bytes.Buffer
 		require.NoError(t, pem.Encode(&b, block))
 		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))

@@ -156,7 +156,8 @@ func TestNothingOutlivesAKilledServerInTheSandbox(t *testing.T) {
 	if full := sandbox.Detect(t.Context()).Full; !full.Works {
 		testneed.Missing(t, "sandbox level full does not work here: "+full.Reason)
 	}
-	plant(t, dir, texts{"agent.hcl": "sandbox {\n  level = \"full\"\n}\n" + sleepers, ".agent/Taskfile.yml": sleepingTasks})
+	plant(t, dir,
+		texts{"agent.hcl": "sandbox {\n  level = \"full\"\n}\n" + sleepers, ".agent/Taskfile.yml": sleepingTasks})
 	s := serve(t, dir)
 	s.startCall("nap", `{}`)
 	s.startCall("run_command", `{"command":"nap"}`)
@@ -238,7 +239,8 @@ func TestProgressWhereTheClientAsksForIt(t *testing.T) {
 	plant(t, dir, texts{".agent/Taskfile.yml": "version: '3'\ntasks:\n  talk:\n    desc: Talk\n    cmds:\n      - for i in 1 2 3; do echo line $i; sleep 0.1; done\n"})
 	s := serve(t, dir)
 	id := s.start("tools/call", map[string]any{
-		"name": "run_command", "arguments": map[string]any{"command": "talk"}, "_meta": map[string]any{"progressToken": "tok"},
+		"name": "run_command", "arguments": map[string]any{"command": "talk"},
+		"_meta": map[string]any{"progressToken": "tok"},
 	})
 	assert.False(t, s.result(id).IsError)
 	assert.Positive(t, s.noted("notifications/progress"))
@@ -321,7 +323,8 @@ func TestTodosPersistWithinTheSessionOnly(t *testing.T) {
 	var read struct{ Title, Output string }
 	require.NoError(t, json.Unmarshal(one.call("todoread", `{}`).Structured, &read))
 	assert.Equal(t, "1 todos", read.Title)
-	assert.JSONEq(t, `[{"id":"task-1","content":"x","status":"pending","priority":"high"}]`, read.Output, "a refused list leaves the old one")
+	assert.JSONEq(t, `[{"id":"task-1","content":"x","status":"pending","priority":"high"}]`, read.Output,
+		"a refused list leaves the old one")
 	require.NoError(t, json.Unmarshal(two.call("todoread", `{}`).Structured, &read))
 	assert.Equal(t, "0 todos", read.Title)
 }
@@ -344,5 +347,6 @@ func TestLargeResultsSayHowMuchIsLeftOutAndHowToGetTheRest(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.EqualValues(t, 1<<20, info.Size())
-	assert.Equal(t, "0123456789abcde\n", s.call("tail", `{"args":"-n 1 '`+path+`'"}`).text(), "and the agent can read it")
+	assert.Equal(t, "0123456789abcde\n", s.call("tail", `{"args":"-n 1 '`+path+`'"}`).text(),
+		"and the agent can read it")
 }

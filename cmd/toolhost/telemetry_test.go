@@ -160,8 +160,10 @@ func TestTelemetryOfCallsOnTheCommandLine(t *testing.T) {
 
 	call := c.span(t, "execute_tool read_file")
 	assert.Equal(t, map[string]string{
-		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file", "gen_ai.tool.call.id": "tool_step_0001",
-		"toolhost.session": "s", "toolhost.step": "1", "toolhost.source": "plugin agentbench", "toolhost.outcome": "success",
+		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file",
+		"gen_ai.tool.call.id": "tool_step_0001",
+		"toolhost.session":    "s", "toolhost.step": "1", "toolhost.source": "plugin agentbench",
+		"toolhost.outcome":  "success",
 		"toolhost.decision": "allow", "toolhost.rule": "default",
 	}, attributes(call.Attributes))
 	assert.Equal(t, "0af7651916cd43dd8448eb211c80319c", hexOf(call.TraceId))
@@ -176,13 +178,15 @@ func TestTelemetryOfCallsOnTheCommandLine(t *testing.T) {
 	assert.Equal(t, "k1", c.headers.Get("X-Key"))
 	assert.NotContains(t, c.raw.String(), "planted-content", "contents are never sent")
 	assert.NotContains(t, c.raw.String(), "a.txt", "parameters are never sent")
-	assert.EqualValues(t, 1, c.total("toolhost.calls", map[string]string{"gen_ai.tool.name": "read_file", "toolhost.outcome": "success"}))
+	assert.EqualValues(t, 1,
+		c.total("toolhost.calls", map[string]string{"gen_ai.tool.name": "read_file", "toolhost.outcome": "success"}))
 	assert.Zero(t, c.total("toolhost.errors", nil))
 
 	cmd = program(t, dir, "call", "made_up_name")
 	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
 	require.Error(t, cmd.Run())
-	assert.EqualValues(t, 1, c.total("toolhost.errors", map[string]string{"gen_ai.tool.name": "_unknown", "error.type": "not_found"}),
+	assert.EqualValues(t, 1,
+		c.total("toolhost.errors", map[string]string{"gen_ai.tool.name": "_unknown", "error.type": "not_found"}),
 		"made-up names make no new series")
 }
 
@@ -213,7 +217,8 @@ func TestTelemetryOfAServer(t *testing.T) {
 	assert.Equal(t, 0, s.end())
 
 	listing := c.span(t, "execute_tool list_files")
-	assert.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", hexOf(listing.TraceId), "it belongs to the trace that the client names")
+	assert.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", hexOf(listing.TraceId),
+		"it belongs to the trace that the client names")
 	assert.Equal(t, "00f067aa0ba902b7", hexOf(listing.ParentSpanId))
 	writing := c.span(t, "execute_tool write_file")
 	assert.Empty(t, writing.ParentSpanId)
@@ -246,7 +251,8 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
-	for name, endpoint := range map[string]string{"nobody there": "http://127.0.0.1:1", "never answers": "http://" + silent.Addr().String()} {
+	for name, endpoint := range map[string]string{"nobody there": "http://127.0.0.1:1",
+		"never answers": "http://" + silent.Addr().String()} {
 		t.Run(name, func(t *testing.T) {
 			cmd := program(t, t.TempDir(), "call", "list_files")
 			cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+endpoint)

@@ -105,10 +105,12 @@ func TestAskingOnATerminal(t *testing.T) {
 func TestApprovalIsShownAsTheContractSays(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "policy {\n  safe_write = \"ask\"\n}\n"})
-	screen, code := onTerminal(t, dir, "y\n", nil, "call", "--toolset", "cliagent", "create_file", "content=print('hello world')", "path=hello.py")
+	screen, code := onTerminal(t, dir, "y\n", nil, "call", "--toolset", "cliagent", "create_file",
+		"content=print('hello world')", "path=hello.py")
 	assert.Zero(t, code, screen)
 	screen = strings.ReplaceAll(screen, "\r\n", "\n")
-	assert.Contains(t, screen, "Tool: create_file\nParameters:\n  path: hello.py\n  content: <20 bytes>\nFiles affected: hello.py\nRisk level: safe_write\n")
+	assert.Contains(t, screen,
+		"Tool: create_file\nParameters:\n  path: hello.py\n  content: <20 bytes>\nFiles affected: hello.py\nRisk level: safe_write\n")
 	assert.Contains(t, screen, "Approve? (y/n/always): ")
 	assert.Contains(t, screen, "+print('hello world')", "the plan's diff")
 	assert.Contains(t, screen, " Created file: hello.py (20 bytes)\n  Location: ")

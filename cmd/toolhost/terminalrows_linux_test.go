@@ -12,7 +12,8 @@ import (
 func TestATypoIsNoRefusal(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "tool \"paint\" {\n  description = \"Paint. Returns: it.\"\n  command { argv = [\"echo\", \"painted\"] }\n}\n" + askFirst})
-	screen, code := onTerminal(t, dir, "yse\ny\n", []string{"TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=off"}, "call", "paint")
+	screen, code := onTerminal(t, dir, "yse\ny\n", []string{"TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=off"}, "call",
+		"paint")
 	assert.Zero(t, code, screen)
 	assert.Equal(t, 2, strings.Count(screen, "Approve? (y/n/always): "), screen)
 	assert.Contains(t, screen, "Answer y for this once, always for exactly this call from now on, or n.")

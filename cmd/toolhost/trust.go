@@ -61,7 +61,8 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 		return a.revoke(path)
 	}
 	if path == "" {
-		return usagef("There is nothing to approve: the standard tools need no approval.", "there is no agent.hcl here or above")
+		return usagef("There is nothing to approve: the standard tools need no approval.",
+			"there is no agent.hcl here or above")
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +76,8 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	if err != nil {
 		return err
 	}
-	shown := show.Line(agentfile.Key(path)) + ":\n" + a.effectsText(cfg.Effects()) + a.changeText(store, agentfile.Key(path), content)
+	shown := show.Line(agentfile.Key(path)) + ":\n" + a.effectsText(cfg.Effects()) +
+		a.changeText(store, agentfile.Key(path), content)
 	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
 		return err
 	}
@@ -97,7 +99,9 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 
 // askTrust asks whether the file that was shown is approved.
 func (a *app) askTrust(ctx context.Context, path string, content []byte) error {
-	line, _, err := a.readLine(ctx, fmt.Sprintf("Approve %s with all of this (sha256 %s)? (y/n): ", show.Word(filepath.Base(path)), show.Digest(string(content))))
+	line, _, err := a.readLine(ctx,
+		fmt.Sprintf("Approve %s with all of this (sha256 %s)? (y/n): ", show.Word(filepath.Base(path)),
+			show.Digest(string(content))))
 	if err != nil {
 		return err
 	}
@@ -151,7 +155,8 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 	if diff == "" {
 		return "The file is as you approved it before.\n" + files.String()
 	}
-	return files.String() + fmt.Sprintf("Changed since you approved it at %s:\n%s", before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
+	return files.String() + fmt.Sprintf("Changed since you approved it at %s:\n%s",
+		before.Time.Local().Format("2006-01-02 15:04"), show.Prose(diff, terminalWidth(a.out)))
 }
 
 // revoke takes back the approval of a file, also of one that is gone.
@@ -180,7 +185,8 @@ func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
 	}
 	for _, tree := range append([]string{cmp.Or(a.flags.workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
 		if realpath.Within(dir, tree) {
-			return nil, usagef("Use --trust for one run, or work in a directory below your home.", "approvals are kept in %s, which lies in %s, where tools could write them", dir, tree)
+			return nil, usagef("Use --trust for one run, or work in a directory below your home.",
+				"approvals are kept in %s, which lies in %s, where tools could write them", dir, tree)
 		}
 	}
 	return trust.Open(dir), nil
@@ -197,7 +203,8 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 		return nil, err
 	}
 	options := agentfile.Options{
-		Dir: a.flags.workspace, File: a.flags.config, All: a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1", Vars: vars,
+		Dir: a.flags.workspace, File: a.flags.config, All: a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1",
+		Vars: vars,
 		Usable: func(cfg *config.Config) bool {
 			_, err := a.trustStore(cfg)
 			return err == nil
@@ -218,7 +225,8 @@ func (a *app) findStanding() (*agentfile.Standing, error) {
 func (a *app) noteStanding(s *agentfile.Standing) {
 	a.standing.Store(s)
 	if text, next := s.Explain(); text != "" {
-		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2), noted(a.err, next, 4))
+		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2),
+			noted(a.err, next, 4))
 	}
 }
 

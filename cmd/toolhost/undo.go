@@ -50,7 +50,8 @@ file has been changed since; the difference is shown.`,
 	f.StringVar(&flags.selection.Session, "session", "", "the session (default: the one that changed something last)")
 	f.BoolVar(&flags.selection.All, "all", false, "every call of the session")
 	f.BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back")
-	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false, "leave out files whose old content was not kept, instead of refusing")
+	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false,
+		"leave out files whose old content was not kept, instead of refusing")
 	f.BoolVar(&flags.list, "list", false, "list the calls that can be undone")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
 	f.BoolVar(&flags.json, "json", false, "print JSON, for programs")
@@ -102,7 +103,8 @@ func listCalls(out io.Writer, calls []undo.CallInfo) {
 		if call.UndoneBy != "" {
 			name += " (undone)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session), show.Line(firstOf(call.Tool, "-")),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session),
+			show.Line(firstOf(call.Tool, "-")),
 			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(strings.Join(call.Files, ", ")))
 	}
 	_ = w.Flush()

@@ -34,7 +34,8 @@ func upstreamProject(t *testing.T) (dir, mark string) {
 	hcl := ""
 	for name, arg := range map[string]string{"filesystem": ".", "everything": "stdio"} {
 		hcl += fmt.Sprintf("mcp %q {\n  command = [%q, %q, %q]\n  read = [%q]\n  env = { TEST_MARK = %q }\n  prefix = %q\n}\n",
-			name, node, filepath.Join(packages, "node_modules/@modelcontextprotocol/server-"+name+"/dist/index.js"), arg, packages, mark, name[:2]+"_")
+			name, node, filepath.Join(packages, "node_modules/@modelcontextprotocol/server-"+name+"/dist/index.js"),
+			arg, packages, mark, name[:2]+"_")
 	}
 	hcl += fmt.Sprintf("mcp \"hanging\" {\n  command = [\"sleep\", \"1000\"]\n  env = { TEST_MARK = %q }\n}\n", mark)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.hcl"), []byte(hcl), 0o600))
@@ -57,12 +58,14 @@ func marked(mark string) (pids []int) {
 
 // connectUpstream serves the project to a client, which notes changes of the
 // tools and answers forms.
-func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress chan string) (*mcp.ClientSession, *exec.Cmd) {
+func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress chan string) (*mcp.ClientSession,
+	*exec.Cmd) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries, "toolhost"), "serve")
 	cmd.Dir = dir
 	home := t.TempDir()
-	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+home)
+	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"),
+		"XDG_CONFIG_HOME="+home)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			select {
@@ -75,7 +78,8 @@ func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress c
 			if r.Params.URL == "https://login.example/start" && strings.Contains(r.Params.Message, "login.example") {
 				return &mcp.ElicitResult{Action: "accept"}, nil
 			}
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "question": r.Params.Message}}, nil
+			return &mcp.ElicitResult{Action: "accept",
+				Content: map[string]any{"name": "Ada", "question": r.Params.Message}}, nil
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			select {
@@ -114,9 +118,11 @@ func TestUpstreamReferenceServers(t *testing.T) {
 		return result
 	}
 	require.Contains(t, text(call("head", map[string]any{"args": "-n 1 note.txt"})), "first")
-	require.Less(t, time.Since(began), servePatience+20*time.Second, "the server that hangs delays the first answer for no longer")
+	require.Less(t, time.Since(began), servePatience+20*time.Second,
+		"the server that hangs delays the first answer for no longer")
 
-	for names := ""; !strings.Contains(names, " fi_read_text_file ") || !strings.Contains(names, " ev_trigger-elicitation-request "); {
+	for names := ""; !strings.Contains(names, " fi_read_text_file ") ||
+		!strings.Contains(names, " ev_trigger-elicitation-request "); {
 		names = toolNames(t, session)
 		select {
 		case <-changed:
@@ -135,15 +141,19 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	assert.EqualValues(t, 1, annotated.Content[0].(*mcp.TextContent).Annotations.Priority)
 	assert.Contains(t, text(call("ev_get-roots-list", nil)), "file://"+dir)
 	assert.NotNil(t, call("ev_get-structured-content", map[string]any{"location": "New York"}).StructuredContent)
-	assert.Contains(t, kinds(call("ev_get-resource-links", map[string]any{"count": 2})), "*mcp.ResourceLink *mcp.ResourceLink")
+	assert.Contains(t, kinds(call("ev_get-resource-links", map[string]any{"count": 2})),
+		"*mcp.ResourceLink *mcp.ResourceLink")
 	visited := call("ev_trigger-url-elicitation", map[string]any{"url": "https://login.example/start"})
 	assert.False(t, visited.IsError)
 	assert.Contains(t, text(visited), "accept", "the page was shown to the user")
-	assert.True(t, call("ev_trigger-url-elicitation", map[string]any{"url": "http://login.example/start"}).IsError, "it is not https")
-	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada", "the form reached the user and the answer the server")
+	assert.True(t, call("ev_trigger-url-elicitation", map[string]any{"url": "http://login.example/start"}).IsError,
+		"it is not https")
+	assert.Contains(t, text(call("ev_trigger-elicitation-request", nil)), "Ada",
+		"the form reached the user and the answer the server")
 
 	// Killed in mid-call: the call fails and says why, and the next one works.
-	params := &mcp.CallToolParams{Name: "ev_trigger-long-running-operation", Arguments: map[string]any{"duration": 30, "steps": 60}}
+	params := &mcp.CallToolParams{Name: "ev_trigger-long-running-operation",
+		Arguments: map[string]any{"duration": 30, "steps": 60}}
 	params.SetProgressToken("p")
 	ended := make(chan *mcp.CallToolResult, 1)
 	go func() {
@@ -153,7 +163,8 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	}()
 	<-progress
 	for _, pid := range marked(mark) {
-		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line, []byte("server-everything")) {
+		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); bytes.Contains(line,
+			[]byte("server-everything")) {
 			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
@@ -163,7 +174,8 @@ func TestUpstreamReferenceServers(t *testing.T) {
 	assert.Equal(t, "Echo: again", text(call("ev_echo", map[string]any{"message": "again"})))
 
 	require.NoError(t, session.Close())
-	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond, "no server outlives toolhost")
+	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond,
+		"no server outlives toolhost")
 }
 
 // TestUpstreamDiesWithAKilledHost has no MCP server outlive toolhost, even one
@@ -173,7 +185,8 @@ func TestUpstreamDiesWithAKilledHost(t *testing.T) {
 	_, cmd := connectUpstream(t, dir, nil, nil)
 	require.Eventually(t, func() bool { return len(marked(mark)) >= 3 }, time.Minute, 20*time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
-	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond, "left: %v", marked(mark))
+	require.Eventually(t, func() bool { return len(marked(mark)) == 0 }, time.Minute, 20*time.Millisecond, "left: %v",
+		marked(mark))
 }
 
 func kinds(r *mcp.CallToolResult) string {

@@ -60,7 +60,8 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	})
 	valid := !diags.HasErrors() && !(flags.strict && len(diags) > 0)
 	if flags.json {
-		err = writeIndented(a.out, map[string]any{"valid": valid, "diagnostics": append(config.Diagnostics{}, diags...)})
+		err = writeIndented(a.out,
+			map[string]any{"valid": valid, "diagnostics": append(config.Diagnostics{}, diags...)})
 	} else {
 		err = diags.Write(a.err, bool(a.painter))
 	}
@@ -68,7 +69,8 @@ func (a *app) validate(c *cobra.Command, flags validateFlags) error {
 	case err != nil:
 		return err
 	case !valid && !diags.HasErrors() && !flags.json:
-		return usagef("Correct what they are about, or leave --strict out.", "%s has %d warnings, which --strict takes for mistakes", path, len(diags))
+		return usagef("Correct what they are about, or leave --strict out.",
+			"%s has %d warnings, which --strict takes for mistakes", path, len(diags))
 	case !valid:
 		return &exitError{code: exitUsage}
 	case !flags.json:

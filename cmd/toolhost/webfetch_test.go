@@ -110,7 +110,8 @@ func TestWebFetchReachesNothingPrivateUnlessAllowed(t *testing.T) {
 	url, requests := site(t)
 	s := serve(t, t.TempDir())
 	port := url[strings.LastIndex(url, ":"):]
-	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1", "2130706433", "0x7f.1"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "127.1", "2130706433",
+		"0x7f.1"} {
 		r := s.call("web_fetch", `{"url":"http://`+host+port+`/data"}`)
 		assert.True(t, r.IsError, host)
 	}

@@ -19,7 +19,8 @@ type output struct {
 
 func countWords(_ context.Context, _ *sdk.Call, in input) (output, error) {
 	if strings.ContainsAny(in.Word, " \t\n") {
-		return output{}, sdk.Errorf(sdk.InvalidArgument, "%q is more than one word", in.Word).Suggest("Count one word at a time.")
+		return output{}, sdk.Errorf(sdk.InvalidArgument, "%q is more than one word",
+			in.Word).Suggest("Count one word at a time.")
 	}
 	var out output
 	for _, word := range strings.Fields(in.Text) {

@@ -150,7 +150,8 @@ func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
 func (s *Spec) Schema() json.RawMessage {
 	if s.Passthrough != nil {
 		text := "The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and variables do not. " + s.Passthrough.takes()
-		return json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","description":` + string(tool.MustMarshal(text)) + `,"default":""}},"additionalProperties":false}`)
+		return json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","description":` +
+			string(tool.MustMarshal(text)) + `,"default":""}},"additionalProperties":false}`)
 	}
 	if s.Raw != nil {
 		return s.Raw

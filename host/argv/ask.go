@@ -97,7 +97,8 @@ func (a *Ask) Question(values map[string]any) tool.Form {
 	form := tool.Form{Message: a.Message.Text(values)}
 	switch {
 	case a.Model != nil:
-		form.Sample = &tool.SampleRequest{System: a.Model.System.Text(values), Prompt: a.Model.Prompt.Text(values), MaxTokens: a.Model.MaxTokens}
+		form.Sample = &tool.SampleRequest{System: a.Model.System.Text(values), Prompt: a.Model.Prompt.Text(values),
+			MaxTokens: a.Model.MaxTokens}
 	case a.Roots:
 		form.Roots = true
 	default:

@@ -176,7 +176,8 @@ func (p *parse) refusedOperand() error {
 func (p *parse) checkCount() error {
 	switch o, n := p.wrapper.Operands, len(p.operands); {
 	case n < o.Min:
-		return tool.Errorf(tool.InvalidArgument, "%s needs at least %s and has %d", p.wrapper.Command, operands(o.Min), n).
+		return tool.Errorf(tool.InvalidArgument, "%s needs at least %s and has %d", p.wrapper.Command, operands(o.Min),
+			n).
 			Suggest("Write them in args: %q.", o.sample())
 	case o.Max > 0 && n > o.Max:
 		return p.operandError("takes at most %s and has %d", operands(o.Max), n)
@@ -317,7 +318,8 @@ func (p *parse) openKind() Kind {
 
 // looksLikePath is true for anything that could lead out of the directory.
 func looksLikePath(s string) bool {
-	return strings.HasPrefix(s, "/") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/..") || strings.Contains(s, "/")
+	return strings.HasPrefix(s, "/") || s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/..") ||
+		strings.Contains(s, "/")
 }
 
 // trimSlash takes off what makes a path mean the inside of a directory.

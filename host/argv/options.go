@@ -79,7 +79,8 @@ func (p *parse) several(name string, kinds []Kind, rest []Word) ([]Word, error) 
 	p.run.Argv = append(p.run.Argv, name)
 	for i, kind := range kinds {
 		if len(rest) == 0 {
-			return nil, p.wrapper.optionError(name, "needs "+strconv.Itoa(len(kinds))+" values and has "+strconv.Itoa(i))
+			return nil,
+				p.wrapper.optionError(name, "needs "+strconv.Itoa(len(kinds))+" values and has "+strconv.Itoa(i))
 		}
 		value := rest[0].Text // a glob would make one value several
 		rest = rest[1:]
@@ -203,7 +204,8 @@ func (w *Wrapper) find(name string) (Option, error) {
 	}
 	what := "is not among those that may be used"
 	if near := nearest.Name(name, w.usable()); near != "" {
-		return Option{}, tool.Errorf(tool.InvalidArgument, "the option %s of %s %s; did you mean %s?", name, w.Command, what, near).
+		return Option{}, tool.Errorf(tool.InvalidArgument, "the option %s of %s %s; did you mean %s?", name, w.Command,
+			what, near).
 			Suggest("Write %s, or leave the option out.", near)
 	}
 	return Option{}, w.optionError(name, what)

@@ -80,28 +80,32 @@ func TestWithoutSeparator(t *testing.T) {
 		"as written, attached dash":   {tsc(), "--target=-x", "tsc|--target=-x", ""},
 		"short option is taken apart": {tsc(), "-pa.go", "tsc|-p|a.go", ""},
 
-		"text with a dash":           {sqlite(), "a.db -- -readonly", "", `would take the operand "-readonly" for an option`},
-		"first with a dash":          {jq(), "-- -n a.go", "", `would take the operand "-n" for an option`},
-		"a bare dash":                {jq(), "-", "", "for an option"},
-		"two values and one":         {jq(), "--arg k", "", "needs 2 values and has 1"},
-		"two values, attached":       {jq(), "--arg=k v .", "", "as words of their own"},
-		"value like an option":       {jq(), "--arg k -f .", "", `takes no value that begins with a dash, and "-f" does`},
-		"name like an option":        {jq(), "--rawfile -f a.go .", "", "takes no value that begins with a dash"},
-		"second value outside":       {jq(), "--rawfile k /etc/passwd '$k'", "", "outside"},
-		"second operand outside":     {jq(), ". /etc/passwd", "", "outside"},
-		"second operand leads out":   {jq(), ". leak", "", "outside"},
-		"separate value like option": {sqlite(), "-separator -cmd a.db x", "", "takes no value that begins with a dash"},
-		"attached value like option": {sqlite(), "-separator=-cmd a.db x", "", "takes no value that begins with a dash"},
-		"written value like option":  {tsc(), "--target --all", "", "takes no value that begins with a dash"},
-		"short value like option":    {tsc(), "-p -b", "", "takes no value that begins with a dash"},
-		"two signs are no number":    {tsc(), "--level --5", "", "takes a number"},
-		"undeclared, of one dash":    {sqlite(), "-cmd x a.db y", "", "is not among"},
-		"cluster of a declared one":  {sqlite(), "-jcmd a.db y", "", "is not among"},
-		"forbidden, of one dash":     {sqlite(), "-son a.db x", "", "is refused here"},
-		"first outside":              {sqlite(), "/tmp/x.db 'select 1'", "", "outside"},
-		"first protected":            {sqlite(), ".git/x 'select 1'", "", "protected"},
-		"unquoted braces":            {jq(), "{a,b} a.go", "", "a brace expansion"},
-		"fewer operands":             {jq(), "-r", "", "needs at least 1 operand"},
+		"text with a dash": {sqlite(), "a.db -- -readonly", "",
+			`would take the operand "-readonly" for an option`},
+		"first with a dash":    {jq(), "-- -n a.go", "", `would take the operand "-n" for an option`},
+		"a bare dash":          {jq(), "-", "", "for an option"},
+		"two values and one":   {jq(), "--arg k", "", "needs 2 values and has 1"},
+		"two values, attached": {jq(), "--arg=k v .", "", "as words of their own"},
+		"value like an option": {jq(), "--arg k -f .", "",
+			`takes no value that begins with a dash, and "-f" does`},
+		"name like an option":      {jq(), "--rawfile -f a.go .", "", "takes no value that begins with a dash"},
+		"second value outside":     {jq(), "--rawfile k /etc/passwd '$k'", "", "outside"},
+		"second operand outside":   {jq(), ". /etc/passwd", "", "outside"},
+		"second operand leads out": {jq(), ". leak", "", "outside"},
+		"separate value like option": {sqlite(), "-separator -cmd a.db x", "",
+			"takes no value that begins with a dash"},
+		"attached value like option": {sqlite(), "-separator=-cmd a.db x", "",
+			"takes no value that begins with a dash"},
+		"written value like option": {tsc(), "--target --all", "", "takes no value that begins with a dash"},
+		"short value like option":   {tsc(), "-p -b", "", "takes no value that begins with a dash"},
+		"two signs are no number":   {tsc(), "--level --5", "", "takes a number"},
+		"undeclared, of one dash":   {sqlite(), "-cmd x a.db y", "", "is not among"},
+		"cluster of a declared one": {sqlite(), "-jcmd a.db y", "", "is not among"},
+		"forbidden, of one dash":    {sqlite(), "-son a.db x", "", "is refused here"},
+		"first outside":             {sqlite(), "/tmp/x.db 'select 1'", "", "outside"},
+		"first protected":           {sqlite(), ".git/x 'select 1'", "", "protected"},
+		"unquoted braces":           {jq(), "{a,b} a.go", "", "a brace expansion"},
+		"fewer operands":            {jq(), "-r", "", "needs at least 1 operand"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +144,8 @@ func TestFirstOperand(t *testing.T) {
 		assert.ErrorContains(t, err, "protected")
 	})
 	t.Run("the only operand", func(t *testing.T) {
-		w := &argv.Wrapper{Command: "x", Unknown: "refuse", Operands: argv.Operands{First: argv.String, Type: argv.None}}
+		w := &argv.Wrapper{Command: "x", Unknown: "refuse",
+			Operands: argv.Operands{First: argv.String, Type: argv.None}}
 		run, err := w.Resolve("word", world)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"x", "--", "word"}, run.Argv)

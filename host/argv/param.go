@@ -65,7 +65,8 @@ func paramSchema(params []Param) json.RawMessage {
 	if len(required) > 0 {
 		list = `,"required":` + string(tool.MustMarshal(required))
 	}
-	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}` + list + `,"additionalProperties":false}`)
+	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}` + list +
+		`,"additionalProperties":false}`)
 }
 
 // paramJSON fixes the order of a parameter's keywords.

@@ -71,7 +71,8 @@ func Split(args string) ([]Word, error) {
 func column(pos syntax.Pos) int { return max(1, int(pos.Offset())-len(prefix)+1) }
 
 func refused(what string, column int, suggestion string) *tool.Error {
-	return tool.Errorf(tool.InvalidArgument, "args has %s at column %d; the tool runs one program and no shell", what, column).
+	return tool.Errorf(tool.InvalidArgument, "args has %s at column %d; the tool runs one program and no shell", what,
+		column).
 		Suggest("%s", suggestion)
 }
 
@@ -79,7 +80,8 @@ const quoteIt = "If you mean the character itself, put it into single quotes."
 
 func parseError(err error) error {
 	if parse, ok := errors.AsType[syntax.ParseError](err); ok {
-		return tool.Errorf(tool.InvalidArgument, "args cannot be split into words: %s at column %d", parse.Text, column(parse.Pos)).
+		return tool.Errorf(tool.InvalidArgument, "args cannot be split into words: %s at column %d", parse.Text,
+			column(parse.Pos)).
 			Suggest("Close every quote, and put operators such as | ; & < > ( ) into single quotes if you mean the characters.")
 	}
 	return tool.Errorf(tool.InvalidArgument, "args cannot be split into words: %w", err).
@@ -92,17 +94,21 @@ func plainCall(file *syntax.File) (*syntax.CallExpr, error) {
 		return nil, refused("a comment (#)", column(comment.Hash), quoteIt)
 	}
 	if len(file.Stmts) != 1 {
-		return nil, refused("a command separator (; or a line break)", column(file.Stmts[1].Position), "Make one call for each command.")
+		return nil, refused("a command separator (; or a line break)", column(file.Stmts[1].Position),
+			"Make one call for each command.")
 	}
 	stmt := file.Stmts[0]
 	switch {
 	case len(stmt.Redirs) > 0:
 		r := stmt.Redirs[0]
-		return nil, refused(fmt.Sprintf("a redirection (%s)", r.Op), column(r.OpPos), "Use another tool to read or write files. "+quoteIt)
+		return nil, refused(fmt.Sprintf("a redirection (%s)", r.Op), column(r.OpPos),
+			"Use another tool to read or write files. "+quoteIt)
 	case stmt.Background:
-		return nil, refused("a background operator (&)", column(stmt.Semicolon), "Calls run in the foreground. "+quoteIt)
+		return nil,
+			refused("a background operator (&)", column(stmt.Semicolon), "Calls run in the foreground. "+quoteIt)
 	case stmt.Semicolon.IsValid():
-		return nil, refused("a command separator (;)", column(stmt.Semicolon), "Make one call for each command. "+quoteIt)
+		return nil,
+			refused("a command separator (;)", column(stmt.Semicolon), "Make one call for each command. "+quoteIt)
 	}
 	switch cmd := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -112,7 +118,8 @@ func plainCall(file *syntax.File) (*syntax.CallExpr, error) {
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 			what = "a pipe"
 		}
-		return nil, refused(fmt.Sprintf("%s (%s)", what, cmd.Op), column(cmd.OpPos), "Make one call for each command. "+quoteIt)
+		return nil, refused(fmt.Sprintf("%s (%s)", what, cmd.Op), column(cmd.OpPos),
+			"Make one call for each command. "+quoteIt)
 	}
 	return nil, refused("shell syntax", 1, quoteIt)
 }
@@ -136,7 +143,8 @@ func readWord(w *syntax.Word) (Word, error) {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if i == 0 && strings.HasPrefix(part.Value, "~") {
-				return Word{}, refused("a tilde (~)", column(part.Pos()), "Give paths relative to the workspace. "+quoteIt)
+				return Word{},
+					refused("a tilde (~)", column(part.Pos()), "Give paths relative to the workspace. "+quoteIt)
 			}
 			glob = bare(part.Value, &text, &pattern) || glob
 		case *syntax.SglQuoted:

@@ -17,7 +17,8 @@ import (
 var accepted = []string{
 	"", "  ", "a b  c", "-n 20 README.md", `'a b' "c d"`, `a\ b`, `"it's"`, `'say "hi"'`, `a'b'"c"d`,
 	`"\$HOME \"q\" \\ \n \` + "`" + `"`, `''`, `"" x`, `-e 'a|b;c&d<e>f'`, `"a|b"`, `a\|b`, `a\;b`, `\$HOME`, `'$HOME'`,
-	`"a` + "\n" + `b"`, "a\\\nb", "e\u0301 \u00e9", `--x=a=b`, `{a,b}`, `a#b`, `"#"`, `a~b`, `=x`, `A=b c`, `!`, `if then`, `a\*b`, `'*'`, `"?"`,
+	`"a` + "\n" + `b"`, "a\\\nb", "e\u0301 \u00e9", `--x=a=b`, `{a,b}`, `a#b`, `"#"`, `a~b`, `=x`, `A=b c`, `!`,
+	`if then`, `a\*b`, `'*'`, `"?"`,
 	`-- -x`, `\-n`, `%s`, `a:b`, `[`, `a]`, "tab\there", `\\`, `'\'`, `"\a"`,
 }
 
@@ -28,7 +29,9 @@ func TestSplitAsAShell(t *testing.T) {
 			words, err := argv.Split(args)
 			require.NoError(t, err)
 			// set -f: globs are a matter of their own.
-			out, err := exec.Command(sh, "-c", `set -f; for w in "$@"; do :; done; eval "set -- $1"; for w in "$@"; do printf '%s\0' "$w"; done`, "sh", args).Output()
+			out, err := exec.Command(sh, "-c",
+				`set -f; for w in "$@"; do :; done; eval "set -- $1"; for w in "$@"; do printf '%s\0' "$w"; done`, "sh",
+				args).Output()
 			require.NoError(t, err)
 			var got strings.Builder
 			for _, w := range words {
@@ -48,7 +51,8 @@ func TestSplitRefusesByName(t *testing.T) {
 		`$HOME`: "a variable ($HOME) at column 1", `"${x}"`: "a variable ($x)", `a $(id)`: "a command substitution",
 		"a `id`": "a command substitution", `$((1+1))`: "an arithmetic expansion", `~/x`: "a tilde", `~root`: "a tilde",
 		`a # b`: "a comment (#) at column 3", `(a)`: "cannot be split", `a (b)`: "cannot be split",
-		`'a`: "cannot be split", `"a`: "cannot be split", "a\x00b": "a NUL byte", `a $@`: "a variable ($@)", "a <(b)": "",
+		`'a`: "cannot be split", `"a`: "cannot be split", "a\x00b": "a NUL byte", `a $@`: "a variable ($@)",
+		"a <(b)": "",
 	}
 	for args, want := range tests {
 		t.Run(args, func(t *testing.T) {

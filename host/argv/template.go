@@ -104,7 +104,8 @@ func (f *fill) checkPaths(p *Param, paths Paths) error {
 	}
 	for _, path := range texts(f.values[p.Name]) {
 		if path == "" {
-			return tool.Errorf(tool.InvalidArgument, "%s is an empty path", p.Name).Suggest("Name a file or directory of the workspace.")
+			return tool.Errorf(tool.InvalidArgument, "%s is an empty path",
+				p.Name).Suggest("Name a file or directory of the workspace.")
 		}
 		if paths != nil {
 			if err := paths.Check(path, p.Path); err != nil {
@@ -144,7 +145,8 @@ func (f *fill) add(text, from string) error {
 	param := f.params[from]
 	if from != "" && strings.HasPrefix(text, "-") && !f.operands && !isNumeric(param) && (param == nil || !param.Dash) {
 		if param == nil || !param.Path.IsPath() {
-			return tool.Errorf(tool.InvalidArgument, "%s is or begins %q, which the program would take for an option", from, text).
+			return tool.Errorf(tool.InvalidArgument, "%s is or begins %q, which the program would take for an option",
+				from, text).
 				Suggest("Give a value that does not begin with a dash.")
 		}
 		text = "./" + text

@@ -19,7 +19,8 @@ func grep() *argv.Spec {
 		Params: []argv.Param{
 			{Name: "pattern", Type: argv.TypeString, Min: number(1)},
 			{Name: "dir", Type: argv.TypeString, Path: argv.Read, Default: json.RawMessage(`"."`)},
-			{Name: "files", Type: argv.TypeList, Item: argv.TypeString, Path: argv.Read, Default: json.RawMessage(`[]`)},
+			{Name: "files", Type: argv.TypeList, Item: argv.TypeString, Path: argv.Read,
+				Default: json.RawMessage(`[]`)},
 			{Name: "max", Type: argv.TypeInteger, Min: number(1), Max: number(9), Default: json.RawMessage(`3`)},
 			{Name: "all", Type: argv.TypeBool, Default: json.RawMessage(`false`)},
 			{Name: "mode", Type: argv.TypeString, Enum: []string{"a", "b"}, Default: json.RawMessage(`null`)},
@@ -30,7 +31,8 @@ func grep() *argv.Spec {
 				{Literal: "grep"},
 				{When: &argv.When{Param: "all", Then: argv.Expr{Literal: "-a"}, Else: argv.Expr{Null: true}}},
 				{Concat: []argv.Expr{{Literal: "--mode="}, {Param: "mode"}}},
-				{Literal: "-m"}, {Param: "max"}, {Param: "raw"}, {Param: "pattern"}, {Literal: "--"}, {Param: "dir"}, {Param: "files"},
+				{Literal: "-m"}, {Param: "max"}, {Param: "raw"}, {Param: "pattern"}, {Literal: "--"}, {Param: "dir"},
+				{Param: "files"},
 			},
 			Env:   map[string]argv.Expr{"P": {Concat: []argv.Expr{{Literal: "<"}, {Param: "pattern"}, {Literal: ">"}}}},
 			Stdin: &argv.Expr{Param: "pattern"},
@@ -44,14 +46,17 @@ func TestTemplate(t *testing.T) {
 		want   []string
 		bad    string
 	}{
-		"defaults":          {`{"pattern":"x"}`, []string{"grep", "-m", "3", "x", "--", "."}, ""},
-		"a list is spliced": {`{"pattern":"x","files":["a","b c"]}`, []string{"grep", "-m", "3", "x", "--", ".", "a", "b c"}, ""},
-		"a switch":          {`{"pattern":"x","all":true}`, []string{"grep", "-a", "-m", "3", "x", "--", "."}, ""},
-		"null in a text":    {`{"pattern":"x","mode":"b"}`, []string{"grep", "--mode=b", "-m", "3", "x", "--", "."}, ""},
-		"shell characters":  {`{"pattern":"$(id); rm *"}`, []string{"grep", "-m", "3", "$(id); rm *", "--", "."}, ""},
-		"decomposed text":   {`{"pattern":"e\u0301"}`, []string{"grep", "-m", "3", "e\u0301", "--", "."}, ""},
-		"a dash behind --":  {`{"pattern":"x","files":["-rf"]}`, []string{"grep", "-m", "3", "x", "--", ".", "-rf"}, ""},
-		"a dash declared":   {`{"pattern":"x","raw":"-v"}`, []string{"grep", "-m", "3", "-v", "x", "--", "."}, ""},
+		"defaults": {`{"pattern":"x"}`, []string{"grep", "-m", "3", "x", "--", "."}, ""},
+		"a list is spliced": {`{"pattern":"x","files":["a","b c"]}`,
+			[]string{"grep", "-m", "3", "x", "--", ".", "a", "b c"}, ""},
+		"a switch": {`{"pattern":"x","all":true}`, []string{"grep", "-a", "-m", "3", "x", "--", "."}, ""},
+		"null in a text": {`{"pattern":"x","mode":"b"}`, []string{"grep", "--mode=b", "-m", "3", "x", "--", "."},
+			""},
+		"shell characters": {`{"pattern":"$(id); rm *"}`, []string{"grep", "-m", "3", "$(id); rm *", "--", "."}, ""},
+		"decomposed text":  {`{"pattern":"e\u0301"}`, []string{"grep", "-m", "3", "e\u0301", "--", "."}, ""},
+		"a dash behind --": {`{"pattern":"x","files":["-rf"]}`, []string{"grep", "-m", "3", "x", "--", ".", "-rf"},
+			""},
+		"a dash declared": {`{"pattern":"x","raw":"-v"}`, []string{"grep", "-m", "3", "-v", "x", "--", "."}, ""},
 
 		"an option as a value": {`{"pattern":"-f/etc/passwd"}`, nil, "would take for an option"},
 		"outside":              {`{"pattern":"x","dir":"../y"}`, nil, "outside"},
@@ -97,12 +102,14 @@ func TestNoOptionFromAValue(t *testing.T) {
 	}{
 		"first in a text":         {text, argv.Expr{Concat: []argv.Expr{ref, lit("/x")}}, "--output=", ""},
 		"behind an empty literal": {text, argv.Expr{Concat: []argv.Expr{lit(""), ref}}, "-x", ""},
-		"behind an empty value":   {text, argv.Expr{Concat: []argv.Expr{{Concat: []argv.Expr{ref}}, lit("x")}}, "-", ""},
-		"in a choice":             {text, argv.Expr{When: &argv.When{Param: "on", Then: argv.Expr{Concat: []argv.Expr{ref, lit("x")}}}}, "-", ""},
-		"behind a literal":        {text, argv.Expr{Concat: []argv.Expr{lit("--name="), ref}}, "-x", "--name=-x"},
-		"a path":                  {path, argv.Expr{Concat: []argv.Expr{ref, lit("/x")}}, "-d", "./-d/x"},
-		"a number":                {number, ref, json.Number("-5"), "-5"},
-		"a plain value":           {text, argv.Expr{Concat: []argv.Expr{ref, lit("-x")}}, "a", "a-x"},
+		"behind an empty value": {text, argv.Expr{Concat: []argv.Expr{{Concat: []argv.Expr{ref}}, lit("x")}}, "-",
+			""},
+		"in a choice": {text,
+			argv.Expr{When: &argv.When{Param: "on", Then: argv.Expr{Concat: []argv.Expr{ref, lit("x")}}}}, "-", ""},
+		"behind a literal": {text, argv.Expr{Concat: []argv.Expr{lit("--name="), ref}}, "-x", "--name=-x"},
+		"a path":           {path, argv.Expr{Concat: []argv.Expr{ref, lit("/x")}}, "-d", "./-d/x"},
+		"a number":         {number, ref, json.Number("-5"), "-5"},
+		"a plain value":    {text, argv.Expr{Concat: []argv.Expr{ref, lit("-x")}}, "a", "a-x"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +143,10 @@ func TestParamSchema(t *testing.T) {
 
 func TestCheckExamples(t *testing.T) {
 	spec := grep()
-	spec.Examples = []argv.Example{{Params: json.RawMessage(`{"pattern":"x"}`)}, {Params: json.RawMessage(`{"pattern":"x","max":99}`), Pos: "f:1"}}
-	spec.Rejects = []argv.Example{{Params: json.RawMessage(`{"pattern":"x","dir":"/"}`)}, {Params: json.RawMessage(`{"pattern":"x"}`), Pos: "f:2"}}
+	spec.Examples = []argv.Example{{Params: json.RawMessage(`{"pattern":"x"}`)},
+		{Params: json.RawMessage(`{"pattern":"x","max":99}`), Pos: "f:1"}}
+	spec.Rejects = []argv.Example{{Params: json.RawMessage(`{"pattern":"x","dir":"/"}`)},
+		{Params: json.RawMessage(`{"pattern":"x"}`), Pos: "f:2"}}
 	problems := spec.CheckExamples(world)
 	require.Len(t, problems, 2)
 	assert.Equal(t, "f:1", problems[0].Pos)

@@ -147,8 +147,9 @@ func TestStrictWrapper(t *testing.T) {
 
 func TestLastOperand(t *testing.T) {
 	cp := &argv.Wrapper{
-		Command:  "cp",
-		Options:  []argv.Option{{Names: []string{"-r"}}, {Names: []string{"-t", "--target-directory"}, Value: argv.Write}},
+		Command: "cp",
+		Options: []argv.Option{{Names: []string{"-r"}},
+			{Names: []string{"-t", "--target-directory"}, Value: argv.Write}},
 		Operands: argv.Operands{Type: argv.Read, Last: argv.Write, Into: true, Min: 2},
 	}
 	tests := map[string]struct {
@@ -187,7 +188,8 @@ func TestLastOperand(t *testing.T) {
 }
 
 func TestRefusedOperands(t *testing.T) {
-	w := &argv.Wrapper{Command: "count", Options: []argv.Option{{Names: []string{"-q"}}}, Operands: argv.Operands{Refuse: `\.zip$`, Reason: "it would be unpacked"}}
+	w := &argv.Wrapper{Command: "count", Options: []argv.Option{{Names: []string{"-q"}}},
+		Operands: argv.Operands{Refuse: `\.zip$`, Reason: "it would be unpacked"}}
 	_, err := w.Resolve("-q a.go b.zip", world)
 	require.Error(t, err)
 	assert.Equal(t, `count refuses the operand "b.zip": it would be unpacked`, err.Error())
@@ -218,7 +220,8 @@ func TestTooFewOperandsSayHowTheyAreWritten(t *testing.T) {
 }
 
 func TestADashForThePrograms(t *testing.T) {
-	touch := &argv.Wrapper{Command: "touch", Options: []argv.Option{{Names: []string{"-a"}}}, Operands: argv.Operands{Type: argv.Write}}
+	touch := &argv.Wrapper{Command: "touch", Options: []argv.Option{{Names: []string{"-a"}}},
+		Operands: argv.Operands{Type: argv.Write}}
 	run, err := touch.Resolve("-", world)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"touch", "--", "./-"}, run.Argv, "a file of that name, not the program's output")
@@ -260,7 +263,8 @@ func TestOpenWrapper(t *testing.T) {
 // FuzzStrictWrapper: whatever passes is in the one form that was checked:
 // declared options under their full names, then --, then paths.
 func FuzzStrictWrapper(f *testing.F) {
-	for _, s := range []string{"-n 5 a", "-qvn5 a b", "--li=3 -- -x", "-5", "--backup=x *", "--files-from ../x", "-\xff", "'' -"} {
+	for _, s := range []string{"-n 5 a", "-qvn5 a b", "--li=3 -- -x", "-5", "--backup=x *", "--files-from ../x",
+		"-\xff", "'' -"} {
 		f.Add(s)
 	}
 	values := []string{"-n", "-c"}

@@ -45,7 +45,8 @@ func (s *Schema) Decode(raw json.RawMessage) (json.RawMessage, map[string]any, [
 	}
 	args, ok := value.(map[string]any)
 	if !ok {
-		return nil, nil, []Violation{{Message: fmt.Sprintf("the parameters must be a JSON object, not %s", typeName(value))}}
+		return nil, nil,
+			[]Violation{{Message: fmt.Sprintf("the parameters must be a JSON object, not %s", typeName(value))}}
 	}
 	if s.dropNulls(args) {
 		raw = mustMarshal(args)

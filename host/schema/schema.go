@@ -188,7 +188,8 @@ func (n *node) checkKeywords() error {
 	if n.Type != nil && len(n.Type) == 0 {
 		return errors.New("type is an empty list")
 	}
-	for keyword, count := range map[string]*int{"minLength": n.MinLength, "maxLength": n.MaxLength, "minItems": n.MinItems, "maxItems": n.MaxItems} {
+	for keyword, count := range map[string]*int{"minLength": n.MinLength, "maxLength": n.MaxLength,
+		"minItems": n.MinItems, "maxItems": n.MaxItems} {
 		if count != nil && *count < 0 {
 			return fmt.Errorf("%s is %d, less than nothing", keyword, *count)
 		}

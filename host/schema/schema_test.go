@@ -41,14 +41,20 @@ func compile(t *testing.T, raw string) *schema.Schema {
 func TestDecodeAccepts(t *testing.T) {
 	s := compile(t, editSchema)
 	tests := map[string]struct{ in, want string }{
-		"defaults are spliced in":         {`{"path":"a"}`, `{"path":"a","mode":"unified","all":false}`},
-		"given values stay":               {`{"path":"a","mode":"side","all":true}`, `{"path":"a","mode":"side","all":true}`},
-		"nested defaults":                 {`{"path":"a","edits":[{"old":"x"}]}`, `{"path":"a","mode":"unified","all":false,"edits":[{"old":"x","every":true}]}`},
-		"a whole float is an integer":     {`{"path":"a","count":3.0}`, `{"path":"a","count":3.0,"mode":"unified","all":false}`},
-		"null is not given":               {`{"path":"a","mode":null,"count":null,"edits":null}`, `{"path":"a","mode":"unified","all":false}`},
-		"blank space around":              {" \n{\"path\":\"a\"}\n ", `{"path":"a","mode":"unified","all":false}`},
-		"decomposed characters stay":      {"{\"path\":\"e\u0301\"}", "{\"path\":\"e\u0301\",\"mode\":\"unified\",\"all\":false}"},
-		"digits of large integers remain": {`{"path":"a","ratio":12345678901234567890123}`, `{"path":"a","ratio":12345678901234567890123,"mode":"unified","all":false}`},
+		"defaults are spliced in": {`{"path":"a"}`, `{"path":"a","mode":"unified","all":false}`},
+		"given values stay": {`{"path":"a","mode":"side","all":true}`,
+			`{"path":"a","mode":"side","all":true}`},
+		"nested defaults": {`{"path":"a","edits":[{"old":"x"}]}`,
+			`{"path":"a","mode":"unified","all":false,"edits":[{"old":"x","every":true}]}`},
+		"a whole float is an integer": {`{"path":"a","count":3.0}`,
+			`{"path":"a","count":3.0,"mode":"unified","all":false}`},
+		"null is not given": {`{"path":"a","mode":null,"count":null,"edits":null}`,
+			`{"path":"a","mode":"unified","all":false}`},
+		"blank space around": {" \n{\"path\":\"a\"}\n ", `{"path":"a","mode":"unified","all":false}`},
+		"decomposed characters stay": {"{\"path\":\"e\u0301\"}",
+			"{\"path\":\"e\u0301\",\"mode\":\"unified\",\"all\":false}"},
+		"digits of large integers remain": {`{"path":"a","ratio":12345678901234567890123}`,
+			`{"path":"a","ratio":12345678901234567890123,"mode":"unified","all":false}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -108,23 +114,26 @@ func TestDecodeNamesAllViolations(t *testing.T) {
 				`mode: must be one of "unified", "side", not "sidy"; did you mean "side"?`,
 			},
 		},
-		"near name":             {`{"path":"a","cuont":1}`, []string{`cuont: is not a known parameter; did you mean "count"?`}},
-		"another case is wrong": {`{"path":"a","PATH":"b"}`, []string{`PATH: is not a known parameter; did you mean "path"?`}},
-		"fraction":              {`{"path":"a","count":1.5}`, []string{"count: must be an integer, not number"}},
-		"exclusive bound":       {`{"path":"a","ratio":0}`, []string{"ratio: must be more than 0, not 0"}},
-		"empty text":            {`{"path":""}`, []string{"path: must not be empty"}},
-		"null":                  {`{"path":null}`, []string{"path: must be a string, not null"}},
-		"null in a list":        {`{"path":"a","tags":[null]}`, []string{"tags[0]: must be a string, not null"}},
-		"too few items":         {`{"path":"a","edits":[]}`, []string{"edits: must have at least 1 item, not 0"}},
-		"twins":                 {`{"path":"a","tags":["x","y","x"]}`, []string{"tags[2]: is the same as item 0"}},
-		"key twice":             {`{"path":"a","path":"b"}`, []string{"path is given twice"}},
-		"array":                 {`["a"]`, []string{"must be a JSON object, not array"}},
-		"broken":                {"{\n\"path\": }", []string{"line 2, column 9"}},
-		"cut off":               {`{"path":"a`, []string{"not valid JSON"}},
-		"text behind":           {`{"path":"a"} x`, []string{"text behind the JSON object"}},
-		"object behind":         {`{"path":"a"}{}`, []string{"behind the JSON object"}},
-		"monstrous exponent":    {`{"path":"a","ratio":1e999999999}`, []string{"too large a number"}},
-		"deep":                  {`{"path":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, []string{"nested more than"}},
+		"near name": {`{"path":"a","cuont":1}`,
+			[]string{`cuont: is not a known parameter; did you mean "count"?`}},
+		"another case is wrong": {`{"path":"a","PATH":"b"}`,
+			[]string{`PATH: is not a known parameter; did you mean "path"?`}},
+		"fraction":           {`{"path":"a","count":1.5}`, []string{"count: must be an integer, not number"}},
+		"exclusive bound":    {`{"path":"a","ratio":0}`, []string{"ratio: must be more than 0, not 0"}},
+		"empty text":         {`{"path":""}`, []string{"path: must not be empty"}},
+		"null":               {`{"path":null}`, []string{"path: must be a string, not null"}},
+		"null in a list":     {`{"path":"a","tags":[null]}`, []string{"tags[0]: must be a string, not null"}},
+		"too few items":      {`{"path":"a","edits":[]}`, []string{"edits: must have at least 1 item, not 0"}},
+		"twins":              {`{"path":"a","tags":["x","y","x"]}`, []string{"tags[2]: is the same as item 0"}},
+		"key twice":          {`{"path":"a","path":"b"}`, []string{"path is given twice"}},
+		"array":              {`["a"]`, []string{"must be a JSON object, not array"}},
+		"broken":             {"{\n\"path\": }", []string{"line 2, column 9"}},
+		"cut off":            {`{"path":"a`, []string{"not valid JSON"}},
+		"text behind":        {`{"path":"a"} x`, []string{"text behind the JSON object"}},
+		"object behind":      {`{"path":"a"}{}`, []string{"behind the JSON object"}},
+		"monstrous exponent": {`{"path":"a","ratio":1e999999999}`, []string{"too large a number"}},
+		"deep": {`{"path":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
+			[]string{"nested more than"}},
 	}
 	s := compile(t, editSchema)
 	for name, tt := range tests {
@@ -143,13 +152,18 @@ func TestCombinations(t *testing.T) {
 		schema, in string
 		ok         bool
 	}{
-		"anyOf fits":               {`{"properties":{"v":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`, `{"v":1}`, true},
-		"anyOf fits none":          {`{"properties":{"v":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`, `{"v":true}`, false},
-		"oneOf fits two":           {`{"properties":{"v":{"oneOf":[{"type":"number"},{"type":"integer"}]}}}`, `{"v":1}`, false},
-		"not":                      {`{"properties":{"v":{"not":{"const":"x"}}}}`, `{"v":"x"}`, false},
-		"const equal in value":     {`{"properties":{"v":{"const":1}}}`, `{"v":1.0}`, true},
-		"reference":                {`{"properties":{"v":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`, `{"v":"x"}`, false},
-		"recursive reference":      {`{"properties":{"v":{"$ref":"#"}},"additionalProperties":false}`, `{"v":{"v":{"w":1}}}`, false},
+		"anyOf fits": {`{"properties":{"v":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`, `{"v":1}`,
+			true},
+		"anyOf fits none": {`{"properties":{"v":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`,
+			`{"v":true}`, false},
+		"oneOf fits two": {`{"properties":{"v":{"oneOf":[{"type":"number"},{"type":"integer"}]}}}`, `{"v":1}`,
+			false},
+		"not":                  {`{"properties":{"v":{"not":{"const":"x"}}}}`, `{"v":"x"}`, false},
+		"const equal in value": {`{"properties":{"v":{"const":1}}}`, `{"v":1.0}`, true},
+		"reference": {`{"properties":{"v":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer"}}}`,
+			`{"v":"x"}`, false},
+		"recursive reference": {`{"properties":{"v":{"$ref":"#"}},"additionalProperties":false}`,
+			`{"v":{"v":{"w":1}}}`, false},
 		"false property":           {`{"properties":{"v":false}}`, `{"v":1}`, false},
 		"additional schema":        {`{"additionalProperties":{"type":"string"}}`, `{"v":1}`, false},
 		"keyword of the library":   {`{"properties":{"v":{"type":"number","multipleOf":5}}}`, `{"v":7}`, false},
@@ -208,16 +222,17 @@ func TestFromPairs(t *testing.T) {
 		want  string
 		wrong string
 	}{
-		"types follow the schema": {pairs: []string{"path=12", "count=3", "all=true", "ratio=0.5"}, want: `{"path":"12","count":3,"all":true,"ratio":0.5}`},
-		"equals sign in a value":  {pairs: []string{"path=a=b"}, want: `{"path":"a=b"}`},
-		"empty value":             {pairs: []string{"path="}, want: `{"path":""}`},
-		"repeated list":           {pairs: []string{"tags=a", "tags=b,c"}, want: `{"tags":["a","b,c"]}`},
-		"list as JSON":            {pairs: []string{`tags=["a","b"]`}, want: `{"tags":["a","b"]}`},
-		"forced JSON":             {pairs: []string{`edits:=[{"old":"x"}]`}, want: `{"edits":[{"old":"x"}]}`},
-		"no number stays text":    {pairs: []string{"count=many"}, want: `{"count":"many"}`},
-		"no pair":                 {pairs: []string{"path"}, wrong: "path: is not of the form key=value"},
-		"twice":                   {pairs: []string{"path=a", "path=b"}, wrong: "path: is given twice; give it once"},
-		"broken JSON":             {pairs: []string{"edits:=["}, wrong: "takes JSON"},
+		"types follow the schema": {pairs: []string{"path=12", "count=3", "all=true", "ratio=0.5"},
+			want: `{"path":"12","count":3,"all":true,"ratio":0.5}`},
+		"equals sign in a value": {pairs: []string{"path=a=b"}, want: `{"path":"a=b"}`},
+		"empty value":            {pairs: []string{"path="}, want: `{"path":""}`},
+		"repeated list":          {pairs: []string{"tags=a", "tags=b,c"}, want: `{"tags":["a","b,c"]}`},
+		"list as JSON":           {pairs: []string{`tags=["a","b"]`}, want: `{"tags":["a","b"]}`},
+		"forced JSON":            {pairs: []string{`edits:=[{"old":"x"}]`}, want: `{"edits":[{"old":"x"}]}`},
+		"no number stays text":   {pairs: []string{"count=many"}, want: `{"count":"many"}`},
+		"no pair":                {pairs: []string{"path"}, wrong: "path: is not of the form key=value"},
+		"twice":                  {pairs: []string{"path=a", "path=b"}, wrong: "path: is given twice; give it once"},
+		"broken JSON":            {pairs: []string{"edits:=["}, wrong: "takes JSON"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -234,7 +249,8 @@ func TestFromPairs(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"path":"a","edits":[{"old":"x"}]}`, `{"count":1e10}`, `[1]`, `{"path":"\ud800"}`} {
+	for _, seed := range []string{`{}`, `{"path":"a","edits":[{"old":"x"}]}`, `{"count":1e10}`, `[1]`,
+		`{"path":"\ud800"}`} {
 		f.Add(seed)
 	}
 	s, err := schema.Compile(json.RawMessage(editSchema))

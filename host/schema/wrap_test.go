@@ -28,13 +28,16 @@ func TestIsObject(t *testing.T) {
 // library that knows all of JSON Schema sees it.
 func TestWrap(t *testing.T) {
 	tests := map[string]struct{ schema, good, bad string }{
-		"array":             {`{"type":"array","items":{"type":"integer"}}`, `[1,2]`, `["x"]`},
-		"scalar":            {`{"type":"integer"}`, `7`, `"x"`},
-		"null":              {`{"type":["object","null"]}`, `null`, `1`},
-		"anything":          {`true`, `[null]`, ``},
-		"reference":         {`{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}`, `[1]`, `["x"]`},
-		"recursive":         {`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#"}}]}`, `[[1],2]`, `[["x"]]`},
-		"property $ref":     {`{"type":["object","array"],"properties":{"$ref":{"type":"integer"}}}`, `{"$ref":1}`, `{"$ref":"x"}`},
+		"array":    {`{"type":"array","items":{"type":"integer"}}`, `[1,2]`, `["x"]`},
+		"scalar":   {`{"type":"integer"}`, `7`, `"x"`},
+		"null":     {`{"type":["object","null"]}`, `null`, `1`},
+		"anything": {`true`, `[null]`, ``},
+		"reference": {`{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}`, `[1]`,
+			`["x"]`},
+		"recursive": {`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#"}}]}`, `[[1],2]`,
+			`[["x"]]`},
+		"property $ref": {`{"type":["object","array"],"properties":{"$ref":{"type":"integer"}}}`, `{"$ref":1}`,
+			`{"$ref":"x"}`},
 		"constant with ref": {`{"const":{"$ref":"#/a"}}`, `{"$ref":"#/a"}`, `{"$ref":"#/properties/result/a"}`},
 	}
 	for name, tt := range tests {

@@ -102,9 +102,11 @@ func AsError(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: Timeout, Message: "the call did not finish in time", Suggestion: "Ask for less in one call.", cause: err}
+		return &Error{Code: Timeout, Message: "the call did not finish in time",
+			Suggestion: "Ask for less in one call.", cause: err}
 	case errors.Is(err, context.Canceled):
-		return &Error{Code: Cancelled, Message: "the call was cancelled", Suggestion: "Call again if the result is still wanted.", cause: err}
+		return &Error{Code: Cancelled, Message: "the call was cancelled",
+			Suggestion: "Call again if the result is still wanted.", cause: err}
 	}
 	return &Error{
 		Code:       Internal,

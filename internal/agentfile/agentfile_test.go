@@ -40,7 +40,8 @@ func TestRebase(t *testing.T) {
 		{"a", "a/b", []string{`\b/x`}, []string{"**"}},
 		{"a", "z", []string{"**"}, nil},
 	} {
-		assert.ElementsMatch(t, c.want, rebase(c.globs, dir(c.from), dir(c.to)), "%v of %s in %s", c.globs, c.from, c.to)
+		assert.ElementsMatch(t, c.want, rebase(c.globs, dir(c.from), dir(c.to)), "%v of %s in %s", c.globs, c.from,
+			c.to)
 	}
 }
 
@@ -98,7 +99,8 @@ tool "x" {
 	restricts(Changed, []string{"rg"})
 	require.NoError(t, os.Remove(file))
 	restricts(Missing, []string{"read_file", "rg"})
-	assert.Equal(t, filepath.Join(ws, "src", "deep"), find(filepath.Join(ws, "src", "deep")).Config.Workspace.Root, "below it")
+	assert.Equal(t, filepath.Join(ws, "src", "deep"), find(filepath.Join(ws, "src", "deep")).Config.Workspace.Root,
+		"below it")
 	require.NoError(t, store.Revoke(file))
 	assert.Equal(t, None, find(ws).State)
 }

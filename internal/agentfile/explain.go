@@ -58,11 +58,14 @@ func (s *Standing) ForModels() string {
 		return fmt.Sprintf("%s was changed, and nobody has approved it as it is now: what was approved before goes on, and tools that it declares since are missing. "+
 			"Only the user can change that: toolhost trust --show tells what it does, toolhost trust approves.", file)
 	case s.State == Unapproved:
-		return fmt.Sprintf("%s is not approved, %s and tools that it declares are missing. %s", file, s.ineffective(), trust)
+		return fmt.Sprintf("%s is not approved, %s and tools that it declares are missing. %s", file, s.ineffective(),
+			trust)
 	case s.State == Changed:
-		return fmt.Sprintf("%s was changed since the user approved it, %s and tools that it declares are missing. %s", file, s.ineffective(), trust)
+		return fmt.Sprintf("%s was changed since the user approved it, %s and tools that it declares are missing. %s",
+			file, s.ineffective(), trust)
 	case s.State == Foreign:
-		return file + " belongs to another user, so nothing in it counts. Only the user can change that, with toolhost trust."
+		return file +
+			" belongs to another user, so nothing in it counts. Only the user can change that, with toolhost trust."
 	case s.State == Missing:
 		return file + " was approved and is gone. What it restricted goes on to be restricted, until the user ends that with toolhost trust --revoke."
 	case s.State == Restricts:

@@ -13,12 +13,14 @@ import (
 // are none themselves.
 func systemTrees() []string {
 	return []string{"/etc", "/bin", "/sbin", "/lib", "/lib64", "/boot", "/dev", "/proc", "/sys",
-		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/include", "/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/go",
+		"/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/share", "/usr/include",
+		"/usr/local/bin", "/usr/local/lib", "/usr/local/share", "/usr/local/go",
 		"/var/lib", "/var/cache", "/System", "/Library", "/Applications"}
 }
 
 func systemDirs() []string {
-	return []string{"/home", "/Users", "/root", "/tmp", "/private/tmp", "/var", "/var/tmp", "/opt", "/mnt", "/media", "/srv", "/run", "/usr", "/usr/local", "/usr/src", "/Volumes"}
+	return []string{"/home", "/Users", "/root", "/tmp", "/private/tmp", "/var", "/var/tmp", "/opt", "/mnt", "/media",
+		"/srv", "/run", "/usr", "/usr/local", "/usr/src", "/Volumes"}
 }
 
 // NoProject says why a directory is not taken for a project unless the user

@@ -18,9 +18,11 @@ func TestNoProject(t *testing.T) {
 	}
 	require.NoError(t, os.Symlink(home, filepath.Join(home, "src", "link")))
 	for dir, want := range map[string]string{
-		home: "home directory", filepath.Dir(home): "home directory lies in it", "/": "root of the file system", "/etc": "system", "/usr": "system",
+		home: "home directory", filepath.Dir(home): "home directory lies in it", "/": "root of the file system",
+		"/etc": "system", "/usr": "system",
 		"/usr/share": "system", "/usr/share/doc": "system", "/usr/local/lib": "system", "/var/lib": "system",
-		filepath.Join(home, ".ssh"): "secrets", filepath.Join(home, ".ssh", "deep"): "secrets", filepath.Join(home, "src", "link"): "home directory",
+		filepath.Join(home, ".ssh"): "secrets", filepath.Join(home, ".ssh", "deep"): "secrets",
+		filepath.Join(home, "src", "link"):    "home directory",
 		filepath.Join(home, "src", "project"): "", filepath.Join(home, "src"): "", filepath.Join(home, "missing"): "",
 	} {
 		got := NoProject(dir)

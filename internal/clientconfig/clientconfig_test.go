@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-var server = clientconfig.Server{Name: "toolhost", Command: "/usr/local/bin/toolhost", Args: []string{"serve", "--workspace", "/home/ada/my project"}}
+var server = clientconfig.Server{Name: "toolhost", Command: "/usr/local/bin/toolhost",
+	Args: []string{"serve", "--workspace", "/home/ada/my project"}}
 
 func find(t testing.TB, id string) *clientconfig.Client {
 	t.Helper()
@@ -82,13 +83,16 @@ func TestGolden(t *testing.T) {
 // again: then they are as before, byte for byte.
 func TestRoundTrips(t *testing.T) {
 	for name, tc := range map[string]struct{ client, text string }{
-		"one line":               {"cursor", `{"mcpServers": {"a": {"command": "x"}}, "b": 1}`},
-		"one line, no entry":     {"cursor", `{"mcpServers": {}}`},
-		"trailing comma":         {"cursor", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}, // c\n  },\n}\n"},
+		"one line":           {"cursor", `{"mcpServers": {"a": {"command": "x"}}, "b": 1}`},
+		"one line, no entry": {"cursor", `{"mcpServers": {}}`},
+		"trailing comma": {"cursor",
+			"{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}, // c\n  },\n}\n"},
 		"trailing comma, a line": {"cursor", `{"mcpServers": {"a": 1, }, }`},
-		"CRLF and BOM":           {"cursor", "\uFEFF{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"} // c\r\n\t}\r\n}\r\n"},
-		"no final newline":       {"cursor", "{\n    \"mcpServers\": {\n        \"a\": {}\n    }\n}"},
-		"comments all over":      {"cursor", "// top\n{ // open\n  /* key */ \"mcpServers\" /* colon */ : /* value */ { // in\n    \"a\" /* 1 */ : 1 /* 2 */\n    // 3\n  } // out\n} // bottom\n"},
+		"CRLF and BOM": {"cursor",
+			"\uFEFF{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"} // c\r\n\t}\r\n}\r\n"},
+		"no final newline": {"cursor", "{\n    \"mcpServers\": {\n        \"a\": {}\n    }\n}"},
+		"comments all over": {"cursor",
+			"// top\n{ // open\n  /* key */ \"mcpServers\" /* colon */ : /* value */ { // in\n    \"a\" /* 1 */ : 1 /* 2 */\n    // 3\n  } // out\n} // bottom\n"},
 		"inline table":           {"codex", "mcp_servers = { other = { command = \"x\" } }\n"},
 		"no final newline, toml": {"codex", "[mcp_servers.a]\ncommand = \"x\""},
 		"dotted keys":            {"codex", "mcp_servers.a.command = \"x\"\n\n[tui]\na = 1\n"},
@@ -140,10 +144,11 @@ func TestRepairs(t *testing.T) {
 // entry, and nothing that was there before.
 func TestUninstallLeavesNothing(t *testing.T) {
 	for name, tc := range map[string]struct{ client, original, want string }{
-		"no file, JSON":        {"opencode", "", "{}\n"},
-		"no file, YAML":        {"continue", "", "name: Local Config\nversion: 1.0.0\nschema: v1\n"},
-		"no file, TOML":        {"codex", "", ""},
-		"not there, JSON":      {"opencode", "{\n  \"theme\": \"system\" // mine\n}\n", "{\n  \"theme\": \"system\" // mine\n}\n"},
+		"no file, JSON": {"opencode", "", "{}\n"},
+		"no file, YAML": {"continue", "", "name: Local Config\nversion: 1.0.0\nschema: v1\n"},
+		"no file, TOML": {"codex", "", ""},
+		"not there, JSON": {"opencode", "{\n  \"theme\": \"system\" // mine\n}\n",
+			"{\n  \"theme\": \"system\" // mine\n}\n"},
 		"not there, YAML":      {"goose", "a: 1\n", "a: 1\n"},
 		"empty before, JSON":   {"opencode", `{"mcp": {}}`, `{"mcp": {}}`},
 		"empty before, YAML":   {"goose", "extensions: {} # none\n", "extensions: {} # none\n"},
@@ -176,14 +181,18 @@ func TestEnvironment(t *testing.T) {
 	needs.Args, needs.Env = []string{"serve"}, []string{"A_TOKEN", "XDG_CONFIG_HOME"}
 	for name, tc := range map[string]struct{ client, before, want string }{
 		"codex": {"codex", "", "[mcp_servers.toolhost]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\nenv_vars = [\"A_TOKEN\", \"XDG_CONFIG_HOME\"]\n"},
-		"codex, some named": {"codex", "[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n",
+		"codex, some named": {"codex",
+			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n",
 			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\", \"XDG_CONFIG_HOME\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n"},
-		"gemini": {"gemini-cli", "", "{\n  \"mcpServers\": {\n    \"toolhost\": {\n      \"command\": \"/usr/local/bin/toolhost\",\n      \"args\": [\"serve\"],\n      \"env\": {\n        \"A_TOKEN\": \"${A_TOKEN:-}\",\n        \"XDG_CONFIG_HOME\": \"${XDG_CONFIG_HOME:-}\"\n      }\n    }\n  }\n}\n"},
-		"gemini, some set": {"gemini-cli", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed"}}}}`,
+		"gemini": {"gemini-cli", "",
+			"{\n  \"mcpServers\": {\n    \"toolhost\": {\n      \"command\": \"/usr/local/bin/toolhost\",\n      \"args\": [\"serve\"],\n      \"env\": {\n        \"A_TOKEN\": \"${A_TOKEN:-}\",\n        \"XDG_CONFIG_HOME\": \"${XDG_CONFIG_HOME:-}\"\n      }\n    }\n  }\n}\n"},
+		"gemini, some set": {"gemini-cli",
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed"}}}}`,
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed", "XDG_CONFIG_HOME": "${XDG_CONFIG_HOME:-}"}}}}`},
 		"roo": {"roo-code", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "${env:A_TOKEN}", "XDG_CONFIG_HOME": "${env:XDG_CONFIG_HOME}"}}}}`},
-		"a client that passes all on": {"kiro", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
+		"a client that passes all on": {"kiro",
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,8 +209,10 @@ func TestEnvironment(t *testing.T) {
 
 // TestLinks reads the links as the clients do.
 func TestLinks(t *testing.T) {
-	awkward := clientconfig.Server{Name: "my tools & more", Command: "/opt/tool host/toolhost", Args: []string{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
-	entry := map[string]any{"type": "stdio", "command": awkward.Command, "args": []any{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
+	awkward := clientconfig.Server{Name: "my tools & more", Command: "/opt/tool host/toolhost",
+		Args: []string{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
+	entry := map[string]any{"type": "stdio", "command": awkward.Command,
+		"args": []any{"serve", "--workspace", "${workspaceFolder}/a+b%20"}}
 
 	link, err := find(t, "cursor").Link(awkward)
 	require.NoError(t, err)
@@ -264,7 +275,9 @@ func TestFilesThatAreLeftAlone(t *testing.T) {
 }
 
 func machine(system string, env map[string]string) clientconfig.Machine {
-	return clientconfig.Machine{OS: system, Home: map[string]string{"windows": `C:\Users\ada`, "darwin": "/Users/ada"}[system] + map[string]string{"linux": "/home/ada"}[system],
+	return clientconfig.Machine{OS: system,
+		Home: map[string]string{"windows": `C:\Users\ada`, "darwin": "/Users/ada"}[system] +
+			map[string]string{"linux": "/home/ada"}[system],
 		Env: func(name string) string { return env[name] }}
 }
 
@@ -272,36 +285,61 @@ func machine(system string, env map[string]string) clientconfig.Machine {
 func TestPlaces(t *testing.T) {
 	appdata := map[string]string{"APPDATA": `C:\Users\ada\AppData\Roaming`}
 	for id, want := range map[string][3]string{
-		"amp":            {"/home/ada/.config/amp/settings.json", "/Users/ada/.config/amp/settings.json", `C:\Users\ada\.config\amp\settings.json`},
-		"cline":          {"/home/ada/.cline/data/settings/cline_mcp_settings.json", "/Users/ada/.cline/data/settings/cline_mcp_settings.json", `C:\Users\ada\.cline\data\settings\cline_mcp_settings.json`},
-		"continue":       {"/home/ada/.continue/config.yaml", "/Users/ada/.continue/config.yaml", `C:\Users\ada\.continue\config.yaml`},
-		"copilot":        {"/home/ada/.copilot/mcp-config.json", "/Users/ada/.copilot/mcp-config.json", `C:\Users\ada\.copilot\mcp-config.json`},
-		"crush":          {"/home/ada/.config/crush/crush.json", "/Users/ada/.config/crush/crush.json", `C:\Users\ada\AppData\Local\crush\crush.json`},
-		"junie":          {"/home/ada/.junie/mcp/mcp.json", "/Users/ada/.junie/mcp/mcp.json", `C:\Users\ada\.junie\mcp\mcp.json`},
-		"kilo":           {"/home/ada/.config/kilo/kilo.json", "/Users/ada/.config/kilo/kilo.json", `C:\Users\ada\.config\kilo\kilo.json`},
-		"kiro":           {"/home/ada/.kiro/settings/mcp.json", "/Users/ada/.kiro/settings/mcp.json", `C:\Users\ada\.kiro\settings\mcp.json`},
-		"lm-studio":      {"/home/ada/.lmstudio/mcp.json", "/Users/ada/.lmstudio/mcp.json", `C:\Users\ada\.lmstudio\mcp.json`},
-		"qwen-code":      {"/home/ada/.qwen/settings.json", "/Users/ada/.qwen/settings.json", `C:\Users\ada\.qwen\settings.json`},
-		"roo-code":       {"/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", "/Users/ada/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", `C:\Users\ada\AppData\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`},
-		"claude-code":    {"/home/ada/.claude.json", "/Users/ada/.claude.json", `C:\Users\ada\.claude.json`},
-		"claude-desktop": {"/home/ada/.config/Claude/claude_desktop_config.json", "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json", `C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json`},
-		"codex":          {"/home/ada/.codex/config.toml", "/Users/ada/.codex/config.toml", `C:\Users\ada\.codex\config.toml`},
-		"cursor":         {"/home/ada/.cursor/mcp.json", "/Users/ada/.cursor/mcp.json", `C:\Users\ada\.cursor\mcp.json`},
-		"gemini-cli":     {"/home/ada/.gemini/settings.json", "/Users/ada/.gemini/settings.json", `C:\Users\ada\.gemini\settings.json`},
-		"goose":          {"/home/ada/.config/goose/config.yaml", "/Users/ada/.config/goose/config.yaml", `C:\Users\ada\AppData\Roaming\Block\goose\config\config.yaml`},
-		"opencode":       {"/home/ada/.config/opencode/opencode.json", "/Users/ada/.config/opencode/opencode.json", `C:\Users\ada\.config\opencode\opencode.json`},
-		"vscode":         {"/home/ada/.config/Code/User/mcp.json", "/Users/ada/Library/Application Support/Code/User/mcp.json", `C:\Users\ada\AppData\Roaming\Code\User\mcp.json`},
-		"windsurf":       {"/home/ada/.codeium/windsurf/mcp_config.json", "/Users/ada/.codeium/windsurf/mcp_config.json", `C:\Users\ada\.codeium\windsurf\mcp_config.json`},
-		"zed":            {"/home/ada/.config/zed/settings.json", "/Users/ada/.config/zed/settings.json", `C:\Users\ada\AppData\Roaming\Zed\settings.json`},
+		"amp": {"/home/ada/.config/amp/settings.json", "/Users/ada/.config/amp/settings.json",
+			`C:\Users\ada\.config\amp\settings.json`},
+		"cline": {"/home/ada/.cline/data/settings/cline_mcp_settings.json",
+			"/Users/ada/.cline/data/settings/cline_mcp_settings.json",
+			`C:\Users\ada\.cline\data\settings\cline_mcp_settings.json`},
+		"continue": {"/home/ada/.continue/config.yaml", "/Users/ada/.continue/config.yaml",
+			`C:\Users\ada\.continue\config.yaml`},
+		"copilot": {"/home/ada/.copilot/mcp-config.json", "/Users/ada/.copilot/mcp-config.json",
+			`C:\Users\ada\.copilot\mcp-config.json`},
+		"crush": {"/home/ada/.config/crush/crush.json", "/Users/ada/.config/crush/crush.json",
+			`C:\Users\ada\AppData\Local\crush\crush.json`},
+		"junie": {"/home/ada/.junie/mcp/mcp.json", "/Users/ada/.junie/mcp/mcp.json",
+			`C:\Users\ada\.junie\mcp\mcp.json`},
+		"kilo": {"/home/ada/.config/kilo/kilo.json", "/Users/ada/.config/kilo/kilo.json",
+			`C:\Users\ada\.config\kilo\kilo.json`},
+		"kiro": {"/home/ada/.kiro/settings/mcp.json", "/Users/ada/.kiro/settings/mcp.json",
+			`C:\Users\ada\.kiro\settings\mcp.json`},
+		"lm-studio": {"/home/ada/.lmstudio/mcp.json", "/Users/ada/.lmstudio/mcp.json",
+			`C:\Users\ada\.lmstudio\mcp.json`},
+		"qwen-code": {"/home/ada/.qwen/settings.json", "/Users/ada/.qwen/settings.json",
+			`C:\Users\ada\.qwen\settings.json`},
+		"roo-code":    {"/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", "/Users/ada/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", `C:\Users\ada\AppData\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`},
+		"claude-code": {"/home/ada/.claude.json", "/Users/ada/.claude.json", `C:\Users\ada\.claude.json`},
+		"claude-desktop": {"/home/ada/.config/Claude/claude_desktop_config.json",
+			"/Users/ada/Library/Application Support/Claude/claude_desktop_config.json",
+			`C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json`},
+		"codex": {"/home/ada/.codex/config.toml", "/Users/ada/.codex/config.toml",
+			`C:\Users\ada\.codex\config.toml`},
+		"cursor": {"/home/ada/.cursor/mcp.json", "/Users/ada/.cursor/mcp.json",
+			`C:\Users\ada\.cursor\mcp.json`},
+		"gemini-cli": {"/home/ada/.gemini/settings.json", "/Users/ada/.gemini/settings.json",
+			`C:\Users\ada\.gemini\settings.json`},
+		"goose": {"/home/ada/.config/goose/config.yaml", "/Users/ada/.config/goose/config.yaml",
+			`C:\Users\ada\AppData\Roaming\Block\goose\config\config.yaml`},
+		"opencode": {"/home/ada/.config/opencode/opencode.json", "/Users/ada/.config/opencode/opencode.json",
+			`C:\Users\ada\.config\opencode\opencode.json`},
+		"vscode": {"/home/ada/.config/Code/User/mcp.json",
+			"/Users/ada/Library/Application Support/Code/User/mcp.json",
+			`C:\Users\ada\AppData\Roaming\Code\User\mcp.json`},
+		"windsurf": {"/home/ada/.codeium/windsurf/mcp_config.json",
+			"/Users/ada/.codeium/windsurf/mcp_config.json", `C:\Users\ada\.codeium\windsurf\mcp_config.json`},
+		"zed": {"/home/ada/.config/zed/settings.json", "/Users/ada/.config/zed/settings.json",
+			`C:\Users\ada\AppData\Roaming\Zed\settings.json`},
 	} {
 		client := find(t, id)
 		assert.Equal(t, want[0], client.UserFiles(machine("linux", nil))[0], id)
 		assert.Equal(t, want[1], client.UserFiles(machine("darwin", nil))[0], id)
 		assert.Equal(t, want[2], client.UserFiles(machine("windows", appdata))[0], id)
 	}
-	assert.Equal(t, "/x/.claude.json", find(t, "claude-code").UserFiles(machine("linux", map[string]string{"CLAUDE_CONFIG_DIR": "/x"}))[0])
-	assert.Equal(t, "/x/config.toml", find(t, "codex").UserFiles(machine("linux", map[string]string{"CODEX_HOME": "/x"}))[0])
-	assert.Equal(t, "/x/zed/settings.json", find(t, "zed").UserFiles(machine("linux", map[string]string{"XDG_CONFIG_HOME": "/x"}))[0])
+	assert.Equal(t, "/x/.claude.json",
+		find(t, "claude-code").UserFiles(machine("linux", map[string]string{"CLAUDE_CONFIG_DIR": "/x"}))[0])
+	assert.Equal(t, "/x/config.toml",
+		find(t, "codex").UserFiles(machine("linux", map[string]string{"CODEX_HOME": "/x"}))[0])
+	assert.Equal(t, "/x/zed/settings.json",
+		find(t, "zed").UserFiles(machine("linux", map[string]string{"XDG_CONFIG_HOME": "/x"}))[0])
 	require.Len(t, clientconfig.Clients(), 21)
 	_, err := clientconfig.Find("cursr")
 	require.Contains(t, tool.AsError(err).Suggestion, `"cursor"`)

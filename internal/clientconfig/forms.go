@@ -91,7 +91,8 @@ func gooseFields(_ any, s Server) []field {
 	return []field{
 		{key: "enabled", value: true, initial: true}, {key: "type", value: "stdio"}, {key: "name", value: s.Name},
 		{key: "description", value: "The tools of the project, by toolhost", initial: true},
-		{key: "cmd", value: s.Command}, {key: "args", value: s.Args}, {key: "timeout", value: int64(300), initial: true},
+		{key: "cmd", value: s.Command}, {key: "args", value: s.Args},
+		{key: "timeout", value: int64(300), initial: true},
 	}
 }
 
@@ -147,7 +148,8 @@ func continueFields(_ any, s Server) []field {
 }
 
 func copilotFields(_ any, s Server) []field {
-	return append(append([]field{{key: "type", value: "local"}}, plain(nil, s)...), field{key: "tools", value: []string{"*"}, initial: true})
+	return append(append([]field{{key: "type", value: "local"}}, plain(nil, s)...),
+		field{key: "tools", value: []string{"*"}, initial: true})
 }
 
 // FiltersEnv reports whether the client passes on only those environment
@@ -167,7 +169,8 @@ func (c *Client) Link(s Server) (string, error) {
 // cursorLink has the entry in base64.
 func cursorLink(s Server) string {
 	entry := (&jsonText{}).renderFlat(members(typed(nil, s)))
-	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + escape(s.Name) + "&config=" + escape(base64.StdEncoding.EncodeToString([]byte(entry)))
+	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + escape(s.Name) + "&config=" +
+		escape(base64.StdEncoding.EncodeToString([]byte(entry)))
 }
 
 // vscodeLink has the entry with its name in it.

@@ -181,10 +181,12 @@ func (j *jsonText) insert(o *hujson.Object, start int, key string, value any) []
 		before, after = "", ","
 	}
 	if !bytes.Contains(j.text[start:end], []byte("\n")) {
-		flat := before + strings.TrimRight(tail, " \t") + " " + quoteJSON(key) + ": " + j.renderFlat(value) + after + trailing(tail)
+		flat := before + strings.TrimRight(tail, " \t") + " " + quoteJSON(key) + ": " + j.renderFlat(value) + after +
+			trailing(tail)
 		return splice(j.text, last.EndOffset, end, flat)
 	}
-	text := before + strings.TrimRight(tail, " \t\r\n") + j.newline + inner + quoteJSON(key) + ": " + j.render(value, inner) + after
+	text := before + strings.TrimRight(tail, " \t\r\n") + j.newline + inner + quoteJSON(key) + ": " +
+		j.render(value, inner) + after
 	return splice(j.text, last.EndOffset, end, text+j.newline+outer)
 }
 

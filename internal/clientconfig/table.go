@@ -16,14 +16,17 @@ func Clients() []*Client {
 func terminalClients() []*Client {
 	return []*Client{
 		{
-			ID: "amp", Title: "Amp", StartsInProject: true, format: jsonc{}, path: under("amp.mcpServers"), fields: plain,
-			user: inHome(".config/amp/settings.json", ".config/amp/settings.jsonc"), project: ".amp/settings.json",
+			ID: "amp", Title: "Amp", StartsInProject: true, format: jsonc{}, path: under("amp.mcpServers"),
+			fields: plain,
+			user:   inHome(".config/amp/settings.json", ".config/amp/settings.jsonc"), project: ".amp/settings.json",
 			After: "Start amp anew.",
 		},
 		{
-			ID: "claude-code", Title: "Claude Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: typed,
-			user: func(m Machine) []string { return []string{m.join(m.from("CLAUDE_CONFIG_DIR"), ".claude.json")} }, project: ".mcp.json",
-			After: "Start claude anew; /mcp shows the server.",
+			ID: "claude-code", Title: "Claude Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"),
+			fields:  typed,
+			user:    func(m Machine) []string { return []string{m.join(m.from("CLAUDE_CONFIG_DIR"), ".claude.json")} },
+			project: ".mcp.json",
+			After:   "Start claude anew; /mcp shows the server.",
 		},
 		{
 			ID: "cline", Title: "Cline CLI", format: jsonc{}, path: under("mcpServers"), fields: clineFields,
@@ -31,18 +34,25 @@ func terminalClients() []*Client {
 			After: "Start cline anew. It goes on with servers that it has started: cline doctor fix ends them.",
 		},
 		{
-			ID: "codex", Title: "Codex", StartsInProject: true, format: tomlFile{}, path: under("mcp_servers"), fields: plain,
-			user: func(m Machine) []string { return []string{m.join(m.from("CODEX_HOME", ".codex"), "config.toml")} }, project: ".codex/config.toml",
-			env:   names("env_vars"),
-			After: "Start codex anew. Codex reads the file of a project that it trusts.",
+			ID: "codex", Title: "Codex", StartsInProject: true, format: tomlFile{}, path: under("mcp_servers"),
+			fields: plain,
+			user: func(m Machine) []string {
+				return []string{m.join(m.from("CODEX_HOME", ".codex"),
+					"config.toml")}
+			},
+			project: ".codex/config.toml",
+			env:     names("env_vars"),
+			After:   "Start codex anew. Codex reads the file of a project that it trusts.",
 		},
 		{
-			ID: "continue", Title: "Continue", StartsInProject: true, format: yamlFile{list: true}, path: under("mcpServers"), fields: continueFields,
+			ID: "continue", Title: "Continue", StartsInProject: true, format: yamlFile{list: true},
+			path: under("mcpServers"), fields: continueFields,
 			user: inHome(".continue/config.yaml"), fresh: "name: Local Config\nversion: 1.0.0\nschema: v1\n",
 			After: "Start cn anew; /mcp shows the server.",
 		},
 		{
-			ID: "copilot", Title: "GitHub Copilot CLI", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: copilotFields,
+			ID: "copilot", Title: "GitHub Copilot CLI", StartsInProject: true, format: jsonc{},
+			path: under("mcpServers"), fields: copilotFields,
 			user: func(m Machine) []string {
 				return []string{m.join(m.from("COPILOT_HOME", ".copilot"), "mcp-config.json")}
 			}, project: ".github/mcp.json",
@@ -54,28 +64,33 @@ func terminalClients() []*Client {
 			After: "Start crush anew.",
 		},
 		{
-			ID: "gemini-cli", Title: "Gemini CLI", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user: inHome(".gemini/settings.json"), project: ".gemini/settings.json", env: references("${", ":-}"),
+			ID: "gemini-cli", Title: "Gemini CLI", StartsInProject: true, format: jsonc{}, path: under("mcpServers"),
+			fields: plain,
+			user:   inHome(".gemini/settings.json"), project: ".gemini/settings.json", env: references("${", ":-}"),
 			After: "Start gemini anew, in a folder that it trusts; /mcp shows the server.",
 		},
 		{
-			ID: "goose", Title: "goose", StartsInProject: true, format: yamlFile{}, path: under("extensions"), fields: gooseFields,
-			user:  inConfigOr("goose", "config.yaml", "Block", "goose", "config", "config.yaml"),
-			After: "Start goose anew.",
+			ID: "goose", Title: "goose", StartsInProject: true, format: yamlFile{}, path: under("extensions"),
+			fields: gooseFields,
+			user:   inConfigOr("goose", "config.yaml", "Block", "goose", "config", "config.yaml"),
+			After:  "Start goose anew.",
 		},
 		{
-			ID: "kilo", Title: "Kilo Code", StartsInProject: true, format: jsonc{}, path: under("mcp"), fields: localFields,
-			user: inConfig("kilo", "kilo.json", "kilo.jsonc"), project: "kilo.json",
+			ID: "kilo", Title: "Kilo Code", StartsInProject: true, format: jsonc{}, path: under("mcp"),
+			fields: localFields,
+			user:   inConfig("kilo", "kilo.json", "kilo.jsonc"), project: "kilo.json",
 			After: "Start kilo anew, or reload the window of the editor.",
 		},
 		{
-			ID: "opencode", Title: "opencode", StartsInProject: true, format: jsonc{}, path: opencodePath, fields: opencodeFields,
-			user: inConfig("opencode", "opencode.json", "opencode.jsonc"), project: "opencode.json",
+			ID: "opencode", Title: "opencode", StartsInProject: true, format: jsonc{}, path: opencodePath,
+			fields: opencodeFields,
+			user:   inConfig("opencode", "opencode.json", "opencode.jsonc"), project: "opencode.json",
 			After: "Start opencode anew.",
 		},
 		{
-			ID: "qwen-code", Title: "Qwen Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"), fields: plain,
-			user: inHome(".qwen/settings.json"), project: ".qwen/settings.json",
+			ID: "qwen-code", Title: "Qwen Code", StartsInProject: true, format: jsonc{}, path: under("mcpServers"),
+			fields: plain,
+			user:   inHome(".qwen/settings.json"), project: ".qwen/settings.json",
 			After: "Start qwen anew; /mcp shows the server.",
 		},
 	}
@@ -90,8 +105,9 @@ func desktopClients() []*Client {
 			After: "Quit Claude Desktop and start it anew.",
 		},
 		{
-			ID: "cursor", Title: "Cursor", ProjectArg: "${workspaceFolder}", format: jsonc{}, path: under("mcpServers"), fields: typed,
-			user: inHome(".cursor/mcp.json"), project: ".cursor/mcp.json", link: cursorLink,
+			ID: "cursor", Title: "Cursor", ProjectArg: "${workspaceFolder}", format: jsonc{}, path: under("mcpServers"),
+			fields: typed,
+			user:   inHome(".cursor/mcp.json"), project: ".cursor/mcp.json", link: cursorLink,
 			After: "Switch the server on in Cursor's settings, under MCP.",
 		},
 		{
@@ -110,13 +126,16 @@ func desktopClients() []*Client {
 			After: "Switch the server on in LM Studio, under Program.",
 		},
 		{
-			ID: "roo-code", Title: "Roo Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true, format: jsonc{}, path: under("mcpServers"), fields: patientFields,
-			user:    inApplication("Code", "User", "globalStorage", "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
+			ID: "roo-code", Title: "Roo Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true,
+			format: jsonc{}, path: under("mcpServers"), fields: patientFields,
+			user: inApplication("Code", "User", "globalStorage", "rooveterinaryinc.roo-cline", "settings",
+				"mcp_settings.json"),
 			project: ".roo/mcp.json", env: references("${env:", "}"),
 			After: "Refresh the MCP servers in Roo Code's settings.",
 		},
 		{
-			ID: "vscode", Title: "VS Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true, format: jsonc{}, path: under("servers"), fields: typed,
+			ID: "vscode", Title: "VS Code", ProjectArg: "${workspaceFolder}", ProjectArgForUser: true, format: jsonc{},
+			path: under("servers"), fields: typed,
 			user: inApplication("Code", "User", "mcp.json"), project: ".vscode/mcp.json", link: vscodeLink,
 			After: "VS Code asks whether to trust the server when it starts it.",
 		},
@@ -126,8 +145,9 @@ func desktopClients() []*Client {
 			After: "Refresh the MCP servers in Cascade.",
 		},
 		{
-			ID: "zed", Title: "Zed", StartsInProject: true, format: jsonc{}, path: under("context_servers"), fields: zedFields,
-			user: inConfigOr("zed", "settings.json", "Zed", "settings.json"), project: ".zed/settings.json",
+			ID: "zed", Title: "Zed", StartsInProject: true, format: jsonc{}, path: under("context_servers"),
+			fields: zedFields,
+			user:   inConfigOr("zed", "settings.json", "Zed", "settings.json"), project: ".zed/settings.json",
 			After: "Zed takes the change over at once; its agent settings show the server.",
 		},
 	}

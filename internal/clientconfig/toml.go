@@ -234,7 +234,8 @@ func (tomlFile) remove(text []byte, path []string) ([]byte, error) {
 		case !belongs(item.path, path):
 		case item.value == 0:
 			t.text = t.cutTable(i)
-		case item.inside && !slices.ContainsFunc(t.items[:i], func(o tomlItem) bool { return o.inline && belongs(o.path, path) && o.end >= item.end }):
+		case item.inside && !slices.ContainsFunc(t.items[:i],
+			func(o tomlItem) bool { return o.inline && belongs(o.path, path) && o.end >= item.end }):
 			t.text = cutInline(t.text, item.start, item.end)
 		case !item.inside && !belongs(item.table, path):
 			start, _ := t.lineOf(item.start)

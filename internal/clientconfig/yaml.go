@@ -145,7 +145,8 @@ func itemOf(text []byte, list *yaml.Node, name string) (*pair, error) {
 			continue
 		}
 		found := &pair{item.Line - 1, list.Column - 1, item}
-		if line := openYAML(text).lines[found.line]; list.Style&yaml.FlowStyle == 0 && !strings.HasPrefix(line[min(found.indent, len(line)):], "-") {
+		if line := openYAML(text).lines[found.line]; list.Style&yaml.FlowStyle == 0 &&
+			!strings.HasPrefix(line[min(found.indent, len(line)):], "-") {
 			return nil, fmt.Errorf("line %d: the item does not begin in the line of its dash", item.Line)
 		}
 		return found, nil

@@ -25,7 +25,8 @@ const Index = "README.md"
 
 // Pages gives the pages by their file names.
 func Pages(title string, tools []Tool) map[string][]byte {
-	tools = slices.SortedFunc(slices.Values(tools), func(a, b Tool) int { return cmp.Compare(a.Definition.Name, b.Definition.Name) })
+	tools = slices.SortedFunc(slices.Values(tools),
+		func(a, b Tool) int { return cmp.Compare(a.Definition.Name, b.Definition.Name) })
 	pages := make(map[string][]byte, len(tools)+1)
 	for _, t := range tools {
 		pages[fileName(t)] = page(t)
@@ -50,7 +51,8 @@ func index(title string, tools []Tool) []byte {
 		fmt.Fprintf(&b, "## %s\n\n| tool | risk | |\n|---|---|---|\n", text(source))
 		for _, t := range tools {
 			if t.Source == source {
-				fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", code(t.Definition.Name), fileName(t), t.Definition.Risk, cell(sentence(t.Definition.Description)))
+				fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", code(t.Definition.Name), fileName(t), t.Definition.Risk,
+					cell(sentence(t.Definition.Description)))
 			}
 		}
 		b.WriteByte('\n')
@@ -74,7 +76,8 @@ func page(t Tool) []byte {
 	if d.Title != "" && d.Title != d.Name {
 		fmt.Fprintf(&b, "**%s**\n\n", text(d.Title))
 	}
-	fmt.Fprintf(&b, "%s\n\n| | |\n|---|---|\n| from | %s |\n| risk | %s |\n", strings.TrimSpace(text(d.Description)), cell(t.Source), d.Risk)
+	fmt.Fprintf(&b, "%s\n\n| | |\n|---|---|\n| from | %s |\n| risk | %s |\n", strings.TrimSpace(text(d.Description)),
+		cell(t.Source), d.Risk)
 	facts(&b, d)
 	b.WriteString("\n## Parameters\n\n")
 	properties(&b, d.Parameters, "None.")
@@ -111,7 +114,9 @@ func examples(b *bytes.Buffer, d *tool.Definition) {
 		if e.Description != "" {
 			fmt.Fprintf(b, "\n%s\n", text(e.Description))
 		}
-		fmt.Fprintf(b, "\n%s\n", fenced("sh", fmt.Sprintf("toolhost call %s --params '%s'", d.Name, strings.ReplaceAll(compact(e.Params), "'", `'\''`))))
+		fmt.Fprintf(b, "\n%s\n",
+			fenced("sh", fmt.Sprintf("toolhost call %s --params '%s'", d.Name,
+				strings.ReplaceAll(compact(e.Params), "'", `'\''`))))
 	}
 }
 
@@ -154,7 +159,8 @@ func properties(b *bytes.Buffer, raw json.RawMessage, none string) {
 		if slices.Contains(s.Required, name) {
 			required = "required"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", code(name), cell(p.typeText()), required, cell(strings.TrimSpace(p.Description+p.limits())))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", code(name), cell(p.typeText()), required,
+			cell(strings.TrimSpace(p.Description+p.limits())))
 	}
 }
 

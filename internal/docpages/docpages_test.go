@@ -18,7 +18,8 @@ import (
 func tools() []docpages.Tool {
 	return []docpages.Tool{
 		{Source: "plugin weather", Definition: &tool.Definition{
-			Name: "forecast", Title: "Forecast", Description: "Tell the weather. It is a guess.\nReturns: an object <b>.", Risk: tool.ReadOnly,
+			Name: "forecast", Title: "Forecast",
+			Description: "Tell the weather. It is a guess.\nReturns: an object <b>.", Risk: tool.ReadOnly,
 			Permissions: []tool.Permission{tool.Network}, Timeout: 3 * time.Second, Idempotent: true,
 			Parameters: json.RawMessage(`{"type":"object","properties":{
 				"town":{"type":"string","description":"Where | or there.","minLength":1},
@@ -29,8 +30,9 @@ func tools() []docpages.Tool {
 			Returns:  json.RawMessage(`{"type":"object","properties":{"text":{"type":["string","null"]}}}`),
 			Examples: []tool.Example{{Description: "In Bern.", Params: json.RawMessage(`{"town": "it's Bern"}`)}},
 		}},
-		{Source: "builtin", Definition: &tool.Definition{Name: "again", Description: "Again. Returns: text.", Risk: tool.Dangerous,
-			Returns: json.RawMessage(`{"type":"string"}`)}},
+		{Source: "builtin",
+			Definition: &tool.Definition{Name: "again", Description: "Again. Returns: text.", Risk: tool.Dangerous,
+				Returns: json.RawMessage(`{"type":"string"}`)}},
 	}
 }
 

@@ -63,7 +63,8 @@ var writers = map[Format]func(*tool.Definition, object) any{
 			{"readOnlyHint", def.Risk == tool.ReadOnly},
 			{"destructiveHint", def.Risk == tool.Dangerous},
 			{"idempotentHint", def.Idempotent || def.Risk == tool.ReadOnly},
-			{"openWorldHint", slices.Contains(def.Permissions, tool.Network) || slices.Contains(def.Permissions, tool.ShellExec)},
+			{"openWorldHint",
+				slices.Contains(def.Permissions, tool.Network) || slices.Contains(def.Permissions, tool.ShellExec)},
 		}})
 	},
 	OpenAI: function,
@@ -120,7 +121,8 @@ func indent(v any) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
-		return nil, tool.Errorf(tool.Internal, "the definitions cannot be written: %w", err).Suggest("Tell the tool's author.")
+		return nil, tool.Errorf(tool.Internal, "the definitions cannot be written: %w",
+			err).Suggest("Tell the tool's author.")
 	}
 	return []byte(b.String()), nil
 }

@@ -66,7 +66,8 @@ func TestShapes(t *testing.T) {
 			name, parameters := find(t, v)
 			assert.Equal(t, "edit", name)
 			assertPortable(t, parameters)
-			assert.Less(t, strings.Index(string(out), `"zeta"`), strings.Index(string(out), `"alpha"`), "parameters keep their order")
+			assert.Less(t, strings.Index(string(out), `"zeta"`), strings.Index(string(out), `"alpha"`),
+				"parameters keep their order")
 		})
 	}
 }

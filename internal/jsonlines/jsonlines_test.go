@@ -57,13 +57,17 @@ func TestReader(t *testing.T) {
 		input string
 		want  seen
 	}{
-		"lines":               {"1\n\n 2 \r\n3", seen{messages: []string{"1", "2", "3"}}},
-		"a batch":             {"[1,{\"a\":2}]\n[]\n", seen{messages: []string{"1", `{"a":2}`}}},
-		"no message":          {"starting\n1\n", seen{messages: []string{"1"}, invalid: []string{"starting"}}},
-		"too long, id first":  {`{"jsonrpc":"2.0","id":7,"result":"` + long + "\"}\n1\n", seen{messages: []string{"instead", "1"}, tooLong: []string{"7"}}},
-		"too long, id last":   {`{"result":"` + long + "\",\"id\":7}\n1\n", seen{messages: []string{"instead", "1"}, tooLong: []string{"7"}}},
-		"too long, text id":   {`{"id": "a", "x":"` + long + "\"}\n1\n", seen{messages: []string{"1"}, tooLong: []string{`"a"`}}},
-		"too long, inner id":  {`{"x":"` + long + "\",\"params\":{\"a\":1,\"id\":7}}\n1\n", seen{messages: []string{"1"}, tooLong: []string{""}}},
+		"lines":      {"1\n\n 2 \r\n3", seen{messages: []string{"1", "2", "3"}}},
+		"a batch":    {"[1,{\"a\":2}]\n[]\n", seen{messages: []string{"1", `{"a":2}`}}},
+		"no message": {"starting\n1\n", seen{messages: []string{"1"}, invalid: []string{"starting"}}},
+		"too long, id first": {`{"jsonrpc":"2.0","id":7,"result":"` + long + "\"}\n1\n",
+			seen{messages: []string{"instead", "1"}, tooLong: []string{"7"}}},
+		"too long, id last": {`{"result":"` + long + "\",\"id\":7}\n1\n",
+			seen{messages: []string{"instead", "1"}, tooLong: []string{"7"}}},
+		"too long, text id": {`{"id": "a", "x":"` + long + "\"}\n1\n",
+			seen{messages: []string{"1"}, tooLong: []string{`"a"`}}},
+		"too long, inner id": {`{"x":"` + long + "\",\"params\":{\"a\":1,\"id\":7}}\n1\n",
+			seen{messages: []string{"1"}, tooLong: []string{""}}},
 		"too long, unknown":   {long + "\n1\n", seen{messages: []string{"1"}, tooLong: []string{""}}},
 		"too long at the end": {"1\n" + long + "\n", seen{messages: []string{"1"}, tooLong: []string{""}}},
 	} {

@@ -13,7 +13,8 @@ import (
 
 func TestMatchIsWhatRegexpSays(t *testing.T) {
 	long := strings.Repeat("ab \xff\u00e9\n", 5000)
-	for _, expression := range []string{`^a`, `b$`, `\n$`, `^(ab .*\n)+$`, `(?s)^.*$`, `\bab\b`, `x`, `\xff`, `é`, `^\S+$`, `(?m)^ab`} {
+	for _, expression := range []string{`^a`, `b$`, `\n$`, `^(ab .*\n)+$`, `(?s)^.*$`, `\bab\b`, `x`, `\xff`, `é`,
+		`^\S+$`, `(?m)^ab`} {
 		re := regexp.MustCompile(expression)
 		for _, text := range []string{"", "ab", "x", long, long + "x"} {
 			matched, known := matching.NewBudget(time.Hour).Match(re, text)

@@ -100,7 +100,8 @@ func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome 
 		response, err := s.put(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
-			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question", outcome.Tool).Suggest("Nothing was run.")
+			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question",
+				outcome.Tool).Suggest("Nothing was run.")
 		case err != nil && host.IsApproval(q):
 			next.answers[q.Key] = host.Undecided(s.unanswered(waiting, err))
 		case waiting.Err() != nil:
@@ -150,7 +151,8 @@ func checkElicited(next mcp.MethodHandler) mcp.MethodHandler {
 		if given.Content == nil {
 			answer.Content = nil
 		}
-		form := tool.Form{Message: excerpt.Shorten(params.Message, mostNamed), Schema: tool.MustMarshal(params.RequestedSchema)}
+		form := tool.Form{Message: excerpt.Shorten(params.Message, mostNamed),
+			Schema: tool.MustMarshal(params.RequestedSchema)}
 		if err := host.CheckAnswer(form, answer); err != nil {
 			return nil, err
 		}
@@ -172,7 +174,8 @@ func unasked(q *tool.InputRequired, err error) *tool.Error {
 // answer, too.
 func (s *Server) askWhy(ctx context.Context, in *inquiry, outcome *host.Outcome) string {
 	message := outcome.Question().Headline() + "\nIt will not run. What is the agent told? Cancel to say nothing."
-	response, err := in.session.Elicit(ctx, &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: host.ReasonForm})
+	response, err := in.session.Elicit(ctx,
+		&mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: host.ReasonForm})
 	if err != nil || response.Action != "accept" {
 		return ""
 	}
@@ -181,7 +184,8 @@ func (s *Server) askWhy(ctx context.Context, in *inquiry, outcome *host.Outcome)
 }
 
 // put sends one question to a client that can be sent requests.
-func (s *Server) put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse, error) {
+func (s *Server) put(ctx context.Context, in *inquiry, outcome *host.Outcome, q *tool.InputRequired) (mcp.InputResponse,
+	error) {
 	if q.Form.Roots {
 		return in.session.ListRoots(ctx, &mcp.ListRootsParams{})
 	}
@@ -191,7 +195,8 @@ func (s *Server) put(ctx context.Context, in *inquiry, outcome *host.Outcome, q 
 // formOf is a question of an outcome as MCP's elicitation.
 func (s *Server) formOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequired) *mcp.ElicitParams {
 	if q.Form.URL != "" {
-		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL, ElicitationID: rand.Text()}
+		return &mcp.ElicitParams{Mode: "url", Message: show.Text(q.Form.Message), URL: q.Form.URL,
+			ElicitationID: rand.Text()}
 	}
 	schema := q.Form.Schema
 	switch {
@@ -249,7 +254,8 @@ func (s *Server) resume(link *link, in *inquiry) (asked, error) {
 			return asked{}, err
 		}
 	}
-	if _, decided := state.answers[host.ApprovalKey]; decided && !s.spent.spend(state.Nonce, time.Unix(state.Expires, 0)) {
+	if _, decided := state.answers[host.ApprovalKey]; decided &&
+		!s.spent.spend(state.Nonce, time.Unix(state.Expires, 0)) {
 		return asked{}, notOpen()
 	}
 	return state, nil
@@ -303,7 +309,8 @@ func answers(responses mcp.InputResponseMap, took time.Duration, counts func(key
 func answer(key string, response mcp.InputResponse, took time.Duration) tool.Answer {
 	switch r := response.(type) {
 	case *mcp.CreateMessageWithToolsResult:
-		return tool.Answer{Action: "accept", Content: tool.MustMarshal(tool.SampleResponse{Text: textOf(r.Content), Model: r.Model})}
+		return tool.Answer{Action: "accept",
+			Content: tool.MustMarshal(tool.SampleResponse{Text: textOf(r.Content), Model: r.Model})}
 	case *mcp.ListRootsResult:
 		return tool.Answer{Action: "accept", Content: tool.MustMarshal(rootsOf(r))}
 	case *mcp.ElicitResult:
@@ -356,7 +363,8 @@ func asksForSecret(input *tool.InputRequired) bool {
 // namesSecret reports whether a field's name says that it holds a secret.
 func namesSecret(name string) bool {
 	plain := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
-	for _, word := range []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "accesstoken", "authtoken", "credential", "cvv"} {
+	for _, word := range []string{"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
+		"accesstoken", "authtoken", "credential", "cvv"} {
 		if strings.Contains(plain, word) {
 			return true
 		}
@@ -365,7 +373,8 @@ func namesSecret(name string) bool {
 }
 
 func secretRefused(outcome *host.Outcome) *tool.Error {
-	return tool.Errorf(tool.Blocked, "%s asks for a secret in a form, which is never shown: %s", outcome.Tool, outcome.Input.Form.Message).
+	return tool.Errorf(tool.Blocked, "%s asks for a secret in a form, which is never shown: %s", outcome.Tool,
+		outcome.Input.Form.Message).
 		Suggest("Give the tool its secret through the environment: env(\"NAME\") in agent.hcl.")
 }
 

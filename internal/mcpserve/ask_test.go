@@ -90,16 +90,18 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	another := serveWeb(t, restarted, mcpserve.HTTPOptions{})
 	otherServer, _ := another.ask("write", params)
 	tests := map[string]struct{ url, name, arguments, state string }{
-		"another tool":       {w.url, "other", params, q.RequestState},
-		"other arguments":    {w.url, "write", `{"path":"b","n":1}`, q.RequestState},
-		"one more argument":  {w.url, "write", `{"path":"a","n":1,"x":1}`, q.RequestState},
-		"another session":    {w.url + "?session=else", "write", params, q.RequestState},
-		"a changed state":    {w.url, "write", params, base64.RawURLEncoding.EncodeToString([]byte(forged)) + "." + signature},
+		"another tool":      {w.url, "other", params, q.RequestState},
+		"other arguments":   {w.url, "write", `{"path":"b","n":1}`, q.RequestState},
+		"one more argument": {w.url, "write", `{"path":"a","n":1,"x":1}`, q.RequestState},
+		"another session":   {w.url + "?session=else", "write", params, q.RequestState},
+		"a changed state": {w.url, "write", params,
+			base64.RawURLEncoding.EncodeToString([]byte(forged)) + "." + signature},
 		"no signature":       {w.url, "write", params, body},
 		"an empty signature": {w.url, "write", params, body + "."},
-		"a flipped bit":      {w.url, "write", params, q.RequestState[:len(q.RequestState)-2] + flip(q.RequestState[len(q.RequestState)-2:])},
-		"noise":              {w.url, "write", params, "x.y"},
-		"of another server":  {w.url, "write", params, otherServer.RequestState},
+		"a flipped bit": {w.url, "write", params,
+			q.RequestState[:len(q.RequestState)-2] + flip(q.RequestState[len(q.RequestState)-2:])},
+		"noise":             {w.url, "write", params, "x.y"},
+		"of another server": {w.url, "write", params, otherServer.RequestState},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,12 +113,15 @@ func TestAnAnswerIsForTheCallThatAsked(t *testing.T) {
 	}
 	assert.Zero(t, *runs, "nothing ran before the answer")
 	again := w.reply("write", params, "else", q.RequestState, yes)
-	assert.Equal(t, "input_required", again["result"].(map[string]any)["resultType"], "what was not answered is asked again")
+	assert.Equal(t, "input_required", again["result"].(map[string]any)["resultType"],
+		"what was not answered is asked again")
 	assert.Contains(t, textOf(t, w.reply("write", params, key, q.RequestState, no)), "did not approve")
-	assert.Contains(t, protocolError(w.reply("write", params, key, q.RequestState, yes)), "does not belong", "a question is answered once")
+	assert.Contains(t, protocolError(w.reply("write", params, key, q.RequestState, yes)), "does not belong",
+		"a question is answered once")
 	assert.Zero(t, *runs)
 	q, key = w.ask("write", params)
-	assert.Equal(t, "done", textOf(t, w.reply("write", `{"n":1, "path":"a"}`, key, q.RequestState, yes)), "the order of keys says nothing")
+	assert.Equal(t, "done", textOf(t, w.reply("write", `{"n":1, "path":"a"}`, key, q.RequestState, yes)),
+		"the order of keys says nothing")
 	assert.Equal(t, 1, *runs)
 	for range 3 {
 		assert.Contains(t, protocolError(w.reply("write", params, key, q.RequestState, yes)), "does not belong")
@@ -158,10 +163,12 @@ func TestAQuestionExpires(t *testing.T) {
 	assert.Zero(t, *runs)
 	assert.NotEmpty(t, d.waiting)
 
-	tools := serveServer(t, mcpserve.New(newHost(t, host.Options{}, twice()), mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
+	tools := serveServer(t, mcpserve.New(newHost(t, host.Options{}, twice()),
+		mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
 	q, _ = tools.ask("twice", `{}`)
 	require.Eventually(t, func() bool {
-		return strings.Contains(protocolError(tools.reply("twice", `{}`, "none", q.RequestState, `{"action":"accept"}`)), "does not belong")
+		return strings.Contains(protocolError(tools.reply("twice", `{}`, "none", q.RequestState,
+			`{"action":"accept"}`)), "does not belong")
 	}, time.Minute, 50*time.Millisecond)
 }
 
@@ -170,7 +177,9 @@ func twice() *fake {
 	return newTool("twice", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		var said []string
 		for _, key := range []string{"first", "second"} {
-			a, err := c.Ask(ctx, key, tool.Form{Message: key + "?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
+			a, err := c.Ask(ctx, key,
+				tool.Form{Message: key + "?",
+					Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +191,8 @@ func twice() *fake {
 
 func TestSeveralQuestionsInOneCall(t *testing.T) {
 	w := serveWeb(t, newHost(t, host.Options{}, twice()), mcpserve.HTTPOptions{})
-	session := w.clientOf(&mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	session := w.clientOf(&mcp.ClientOptions{ElicitationHandler: func(_ context.Context,
+		r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": r.Params.Message}}, nil
 	}})
 	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "twice"})
@@ -204,7 +214,8 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 		request := old.receive()
 		require.Equal(t, "elicitation/create", request["method"])
 		require.Equal(t, asked, request["params"].(map[string]any)["message"])
-		old.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"name":%q}}}`, quoteID(request["id"]), asked))
+		old.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"name":%q}}}`,
+			quoteID(request["id"]), asked))
 	}
 	assert.Equal(t, want, textOf(t, old.receive()))
 }
@@ -225,7 +236,8 @@ func TestAnEmptyFormIsAnsweredWithItsFields(t *testing.T) {
 			w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			w.send(callMessage(1, "color", "{}"))
 			request := w.receive()
-			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept"%s}}`, quoteID(request["id"]), content))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept"%s}}`, quoteID(request["id"]),
+				content))
 			text := textOf(t, w.receive())
 			assert.Contains(t, text, `the answer to "Which style?" does not fit the form`)
 			assert.Contains(t, text, "color (one of r, g), note (string, optional), size (integer)")
@@ -295,7 +307,9 @@ func TestSecretsAreNotAskedInForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			login := newTool("login", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-				_, err := c.Ask(ctx, "k", tool.Form{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{` + field + `}}`)})
+				_, err := c.Ask(ctx, "k",
+					tool.Form{Message: "Who?",
+						Schema: json.RawMessage(`{"type":"object","properties":{` + field + `}}`)})
 				return tool.Text("asked"), err
 			})
 			w := serveWeb(t, newHost(t, host.Options{}, login), mcpserve.HTTPOptions{})
@@ -318,12 +332,13 @@ func TestAClientThatAsksByURLOnlyCannotBeAsked(t *testing.T) {
 
 func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {
 	release := make(chan struct{})
-	h := newHost(t, host.Options{}, newTool("work", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-		c.Progress(ctx, tool.Progress{Done: 1, Total: 2, Message: "half"})
-		<-release
-		c.Progress(ctx, tool.Progress{Done: 2, Total: 2, Message: "whole"})
-		return tool.Text("done"), nil
-	}))
+	h := newHost(t, host.Options{},
+		newTool("work", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+			c.Progress(ctx, tool.Progress{Done: 1, Total: 2, Message: "half"})
+			<-release
+			c.Progress(ctx, tool.Progress{Done: 2, Total: 2, Message: "whole"})
+			return tool.Text("done"), nil
+		}))
 	w := dialWith(t, h, mcpserve.Options{Heartbeat: 10 * time.Millisecond})
 	w.initialize("2025-11-25")
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":7}}}`)
@@ -351,7 +366,8 @@ func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {
 // A client that fails at a tool's question is told what was asked: a policy rule,
 // which helps where a call needs approval, is no answer to it.
 func TestAClientThatFailsToAsk(t *testing.T) {
-	failing := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	failing := &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
+		error) {
 		return nil, errors.New("no window")
 	}}
 	approve, _ := dangerous(t)
@@ -410,23 +426,37 @@ func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 		waits    bool
 		want     string
 	}{
-		"once":                  {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "once"}}, runs: 1, want: "done"},
-		"always":                {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "always"}}, runs: 1, want: "done"},
-		"deny":                  {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "deny"}}, want: "did not approve"},
-		"deny with a reason":    {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "deny", "reason": "use git rm"}}, want: "says: use git rm"},
-		"the first choice":      {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "FIRST"}}, want: "did not approve"},
-		"accept alone":          {response: map[string]any{"action": "accept"}, waits: true, want: "chose nothing"},
-		"an empty form":         {response: map[string]any{"action": "accept", "content": map[string]any{}}, waits: true, want: "approve 4711"},
-		"the old form, no":      {response: map[string]any{"action": "accept", "content": map[string]any{"always": false}}, waits: true, want: "approve 4711"},
-		"the old form, yes":     {response: map[string]any{"action": "accept", "content": map[string]any{"always": true}}, waits: true, want: "approve 4711"},
-		"another word":          {response: map[string]any{"action": "accept", "content": map[string]any{"decision": "yes"}}, waits: true, want: "approve 4711"},
-		"another type":          {response: map[string]any{"action": "accept", "content": map[string]any{"decision": true}}, waits: true, want: "approve 4711"},
-		"another action":        {response: map[string]any{"action": "ACCEPT", "content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
-		"decline by a machine":  {response: map[string]any{"action": "decline"}, waits: true, want: "declined at once"},
-		"decline by a person":   {response: map[string]any{"action": "decline"}, after: slow, want: "did not approve"},
-		"cancel":                {response: map[string]any{"action": "cancel"}, waits: true, want: "closed without an answer"},
-		"cancel with a choice":  {response: map[string]any{"action": "cancel", "content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
-		"decline with a choice": {response: map[string]any{"action": "decline", "content": map[string]any{"decision": "once"}}, after: slow, want: "did not approve"},
+		"once": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "once"}}, runs: 1, want: "done"},
+		"always": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "always"}}, runs: 1, want: "done"},
+		"deny": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "deny"}}, want: "did not approve"},
+		"deny with a reason": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "deny", "reason": "use git rm"}}, want: "says: use git rm"},
+		"the first choice": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "FIRST"}}, want: "did not approve"},
+		"accept alone": {response: map[string]any{"action": "accept"}, waits: true, want: "chose nothing"},
+		"an empty form": {response: map[string]any{"action": "accept", "content": map[string]any{}},
+			waits: true, want: "approve 4711"},
+		"the old form, no": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"always": false}}, waits: true, want: "approve 4711"},
+		"the old form, yes": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"always": true}}, waits: true, want: "approve 4711"},
+		"another word": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": "yes"}}, waits: true, want: "approve 4711"},
+		"another type": {response: map[string]any{"action": "accept",
+			"content": map[string]any{"decision": true}}, waits: true, want: "approve 4711"},
+		"another action": {response: map[string]any{"action": "ACCEPT",
+			"content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
+		"decline by a machine": {response: map[string]any{"action": "decline"}, waits: true, want: "declined at once"},
+		"decline by a person":  {response: map[string]any{"action": "decline"}, after: slow, want: "did not approve"},
+		"cancel": {response: map[string]any{"action": "cancel"}, waits: true,
+			want: "closed without an answer"},
+		"cancel with a choice": {response: map[string]any{"action": "cancel",
+			"content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
+		"decline with a choice": {response: map[string]any{"action": "decline",
+			"content": map[string]any{"decision": "once"}}, after: slow, want: "did not approve"},
 	} {
 		for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 			t.Run(name+" "+revision, func(t *testing.T) {
@@ -573,9 +603,11 @@ func TestAClientThatNeedsEveryText(t *testing.T) {
 		decision, reason, want string
 		runs                   int
 	}{
-		"once":               {decision: "once", want: "done", runs: 1},
-		"deny with a reason": {decision: "deny", reason: `{"action":"accept","content":{"reason":"keep it"}}`, want: "says: keep it"},
-		"deny":               {decision: "deny", reason: `{"action":"cancel"}`, want: "did not approve the call of write"},
+		"once": {decision: "once", want: "done", runs: 1},
+		"deny with a reason": {decision: "deny", reason: `{"action":"accept","content":{"reason":"keep it"}}`,
+			want: "says: keep it"},
+		"deny": {decision: "deny", reason: `{"action":"cancel"}`,
+			want: "did not approve the call of write"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, runs, d := withDesk(t)
@@ -588,8 +620,10 @@ func TestAClientThatNeedsEveryText(t *testing.T) {
 			form, err := json.Marshal(m["params"].(map[string]any)["requestedSchema"])
 			require.NoError(t, err)
 			assert.NotContains(t, string(form), `"reason"`)
-			assert.ElementsMatch(t, []string{"once", "always", "deny"}, choices(t, m["params"].(map[string]any)["requestedSchema"]))
-			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"decision":%q}}}`, quoteID(m["id"]), tt.decision))
+			assert.ElementsMatch(t, []string{"once", "always", "deny"},
+				choices(t, m["params"].(map[string]any)["requestedSchema"]))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"decision":%q}}}`,
+				quoteID(m["id"]), tt.decision))
 			if tt.reason != "" {
 				m = w.receive()
 				require.Equal(t, "elicitation/create", m["method"])

@@ -20,9 +20,12 @@ func TestBoundedError(t *testing.T) {
 	}{
 		"a message of the greatest length": {errors.New(long), jsonrpc.CodeInternalError, true},
 		"a message that is longer":         {errors.New(long + "x"), jsonrpc.CodeInternalError, false},
-		"the code stays":                   {&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: long + "x"}, jsonrpc.CodeInvalidParams, false},
-		"data of the greatest length":      {&jsonrpc.Error{Code: 7, Message: "m", Data: json.RawMessage(`"` + long[2:] + `"`)}, 7, true},
-		"data that are longer":             {&jsonrpc.Error{Code: 7, Message: "m", Data: json.RawMessage(`"` + long[1:] + `"`)}, 7, false},
+		"the code stays": {&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: long + "x"},
+			jsonrpc.CodeInvalidParams, false},
+		"data of the greatest length": {&jsonrpc.Error{Code: 7, Message: "m",
+			Data: json.RawMessage(`"` + long[2:] + `"`)}, 7, true},
+		"data that are longer": {&jsonrpc.Error{Code: 7, Message: "m",
+			Data: json.RawMessage(`"` + long[1:] + `"`)}, 7, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := boundedError(tt.err)

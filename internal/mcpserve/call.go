@@ -78,8 +78,9 @@ func content(p tool.Content) mcp.Content {
 		}
 	case tool.KindLink:
 		return &mcp.ResourceLink{
-			URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, Title: x.Title, Description: x.Description, Size: x.Size, Icons: x.Icons,
-			Meta: x.Meta, Annotations: x.Annotations,
+			URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, Title: x.Title, Description: x.Description, Size: x.Size,
+			Icons: x.Icons,
+			Meta:  x.Meta, Annotations: x.Annotations,
 		}
 	}
 	return &mcp.TextContent{Text: p.Text, Meta: x.Meta, Annotations: x.Annotations}

@@ -32,7 +32,8 @@ type inquiry struct {
 
 func fromCall(r *mcp.CallToolRequest) *inquiry {
 	p := r.Params
-	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), namedBy(p.Meta)}
+	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
+		p.RequestState, p.GetProgressToken(), namedBy(p.Meta)}
 }
 
 // maxRequestID bounds what a client may call a request, in bytes.
@@ -50,7 +51,8 @@ func namedBy(meta mcp.Meta) string {
 
 func fromRead(r *mcp.ReadResourceRequest) *inquiry {
 	p := r.Params
-	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), ""}
+	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState,
+		p.GetProgressToken(), ""}
 }
 
 func fromGet(r *mcp.GetPromptRequest) *inquiry {
@@ -59,7 +61,8 @@ func fromGet(r *mcp.GetPromptRequest) *inquiry {
 	if p.Arguments != nil {
 		arguments = tool.MustMarshal(p.Arguments)
 	}
-	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState, p.GetProgressToken(), ""}
+	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
+		p.RequestState, p.GetProgressToken(), ""}
 }
 
 // open are questions that go out as an input-required result.
@@ -72,7 +75,8 @@ type open struct {
 // to the client's model, or to the client itself), until there is an outcome;
 // a client of the newest revision gets them as open, to call again with the
 // answers. The error is one of the protocol.
-func (s *Server) converse(ctx context.Context, link *link, in *inquiry, do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
+func (s *Server) converse(ctx context.Context, link *link, in *inquiry,
+	do func(context.Context, host.Request) *host.Outcome) (*host.Outcome, *open, error) {
 	asked, err := s.resume(link, in)
 	if err != nil {
 		return nil, nil, invalid(err)

@@ -40,10 +40,14 @@ func TestSamplingOfTheClientsModel(t *testing.T) {
 			began := 0
 			w := serveWeb(t, newHost(t, host.Options{}, samples(&began)), mcpserve.HTTPOptions{})
 			var asked *mcp.CreateMessageParams
-			session := w.connect(revision, &mcp.ClientOptions{CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-				asked = r.Params
-				return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "42"}}, nil
-			}})
+			session := w.connect(revision,
+				&mcp.ClientOptions{CreateMessageHandler: func(_ context.Context,
+					r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+					asked = r.Params
+					return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+							Content: &mcp.TextContent{Text: "42"}},
+						nil
+				}})
 			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "samples"})
 			require.NoError(t, err)
 			assert.Equal(t, "42 by m", r.Content[0].(*mcp.TextContent).Text)
@@ -60,10 +64,12 @@ func TestTheConfiguredModelComesFirst(t *testing.T) {
 		h := newHost(t, host.Options{Sample: func(context.Context, tool.SampleRequest) (*tool.SampleResponse, error) {
 			return &tool.SampleResponse{Text: "own", Model: "configured"}, nil
 		}}, samples(&began))
-		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			t.Error("the client's model was asked")
-			return nil, nil
-		}})
+		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision,
+			&mcp.ClientOptions{CreateMessageHandler: func(context.Context,
+				*mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				t.Error("the client's model was asked")
+				return nil, nil
+			}})
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "samples"})
 		require.NoError(t, err)
 		assert.Equal(t, "own by configured", r.Content[0].(*mcp.TextContent).Text)
@@ -91,11 +97,13 @@ func three(t *testing.T, h host.Options, optional bool) *host.Host {
 	spec := argv.Spec{
 		Name: "three", Risk: tool.ReadOnly,
 		Asks: []argv.Ask{
-			{Key: "who", Message: argv.Expr{Literal: "Who?"}, Optional: optional, Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString}, Required: true}}},
+			{Key: "who", Message: argv.Expr{Literal: "Who?"}, Optional: optional,
+				Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString}, Required: true}}},
 			{Key: "what", Optional: optional, Model: &argv.AskModel{Prompt: argv.Expr{Literal: "What?"}}},
 			{Key: "where", Optional: optional, Roots: true},
 		},
-		Command: &argv.Template{Argv: []argv.Expr{{Literal: "printf"}, {Literal: "%s,"}, param("ask.who.name"), param("ask.what.text"), param("ask.where.roots")}},
+		Command: &argv.Template{Argv: []argv.Expr{{Literal: "printf"}, {Literal: "%s,"}, param("ask.who.name"),
+			param("ask.what.text"), param("ask.where.roots")}},
 	}
 	made, err := command.New(spec, command.Deps{Workspace: openWorkspace(t)})
 	require.NoError(t, err)
@@ -110,7 +118,8 @@ func TestEveryKindOfQuestion(t *testing.T) {
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Jo"}}, nil
 				},
-				CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+				CreateMessageHandler: func(context.Context, *mcp.CreateMessageRequest) (*mcp.CreateMessageResult,
+					error) {
 					return &mcp.CreateMessageResult{Role: "assistant", Content: &mcp.TextContent{Text: "that"}}, nil
 				},
 			}, &mcp.Root{URI: "file:///a"}, &mcp.Root{URI: "file:///b"})
@@ -129,7 +138,8 @@ func TestQuestionsGoOutTogether(t *testing.T) {
 	assert.Len(t, result["inputRequests"], 3)
 
 	// Answered in part, the rest is asked again, and nothing twice.
-	more := fmt.Sprintf(`"requestState":%q,"inputResponses":{"who":{"action":"accept","content":{"name":"Jo"}}},`, result["requestState"])
+	more := fmt.Sprintf(`"requestState":%q,"inputResponses":{"who":{"action":"accept","content":{"name":"Jo"}}},`,
+		result["requestState"])
 	message, headers = stateless("three", "{}", all, more)
 	result = answer(t, w.post(message, headers...))["result"].(map[string]any)
 	assert.Len(t, result["inputRequests"], 2)
@@ -172,7 +182,8 @@ func TestAnswersWithoutAQuestion(t *testing.T) {
 
 func TestLogLinesReachTheClient(t *testing.T) {
 	talks := newTool("talks", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-		for level, text := range map[slog.Level]string{slog.LevelDebug: "quiet", slog.LevelInfo: "told", slog.LevelError: "the key is hush-hush"} {
+		for level, text := range map[slog.Level]string{slog.LevelDebug: "quiet", slog.LevelInfo: "told",
+			slog.LevelError: "the key is hush-hush"} {
 			c.Log(ctx, level, text)
 		}
 		return tool.Text("done"), nil
@@ -180,11 +191,12 @@ func TestLogLinesReachTheClient(t *testing.T) {
 	w := serveWeb(t, newHost(t, host.Options{Secrets: []string{"hush-hush"}}, talks), mcpserve.HTTPOptions{})
 	var mu sync.Mutex
 	heard := make(map[string]string)
-	session := w.connect("2025-11-25", &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
-		mu.Lock()
-		defer mu.Unlock()
-		heard[fmt.Sprint(r.Params.Data)] = string(r.Params.Level) + " " + r.Params.Logger
-	}})
+	session := w.connect("2025-11-25",
+		&mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard[fmt.Sprint(r.Params.Data)] = string(r.Params.Level) + " " + r.Params.Logger
+		}})
 	_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "talks"})
 	require.NoError(t, err)
 	require.NoError(t, session.SetLoggingLevel(t.Context(), &mcp.SetLoggingLevelParams{Level: "info"}))
@@ -243,10 +255,12 @@ func TestAnApprovalCoversTheModelsAnswer(t *testing.T) {
 			},
 		}, made)
 		var shown string
-		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			shown = r.Params.Message
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "always"}}, nil
-		}})
+		session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect(revision,
+			&mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult,
+				error) {
+				shown = r.Params.Message
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "always"}}, nil
+			}})
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "says", Arguments: map[string]any{"a": "x"}})
 		require.NoError(t, err)
 		assert.Equal(t, "x answer 1\n", r.Content[0].(*mcp.TextContent).Text)
@@ -301,7 +315,8 @@ func TestAPageToVisit(t *testing.T) {
 				return nil, nil
 			},
 		}
-		r, err := serveWeb(t, newHost(t, host.Options{}, visits), mcpserve.HTTPOptions{}).connect(revision, forms).CallTool(t.Context(), &mcp.CallToolParams{Name: "visits"})
+		r, err := serveWeb(t, newHost(t, host.Options{}, visits), mcpserve.HTTPOptions{}).connect(revision,
+			forms).CallTool(t.Context(), &mcp.CallToolParams{Name: "visits"})
 		if revision == "2026-07-28" {
 			assert.Equal(t, int64(mcp.CodeMissingRequiredClientCapabilities), codeOf(err))
 			assert.ErrorContains(t, err, "Visit pay.example?")
@@ -317,7 +332,8 @@ func TestAPageToVisit(t *testing.T) {
 func TestSamplingWithAnImage(t *testing.T) {
 	looks := newTool("looks", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		response, err := c.Sample(ctx, tool.SampleRequest{Messages: []tool.Content{
-			{Kind: tool.KindImage, Role: "user", Data: []byte("png"), MIMEType: "image/png"}, {Kind: tool.KindText, Role: "user", Text: "What is it?"},
+			{Kind: tool.KindImage, Role: "user", Data: []byte("png"), MIMEType: "image/png"},
+			{Kind: tool.KindText, Role: "user", Text: "What is it?"},
 		}})
 		if err != nil {
 			return nil, err
@@ -326,12 +342,15 @@ func TestSamplingWithAnImage(t *testing.T) {
 	})
 	for _, revision := range revisions() {
 		var asked *mcp.CreateMessageParams
-		session := serveWeb(t, newHost(t, host.Options{}, looks), mcpserve.HTTPOptions{}).connect(revision, &mcp.ClientOptions{
-			CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-				asked = r.Params
-				return &mcp.CreateMessageResult{Role: "assistant", Model: "m", Content: &mcp.TextContent{Text: "a cat"}}, nil
-			},
-		})
+		session := serveWeb(t, newHost(t, host.Options{}, looks), mcpserve.HTTPOptions{}).connect(revision,
+			&mcp.ClientOptions{
+				CreateMessageHandler: func(_ context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult,
+					error) {
+					asked = r.Params
+					return &mcp.CreateMessageResult{Role: "assistant", Model: "m",
+						Content: &mcp.TextContent{Text: "a cat"}}, nil
+				},
+			})
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "looks"})
 		require.NoError(t, err)
 		assert.Equal(t, "a cat", r.Content[0].(*mcp.TextContent).Text)

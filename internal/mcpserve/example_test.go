@@ -40,7 +40,8 @@ func ExampleHTTP() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	h, err := host.New(context.Background(), host.Options{Root: dir, Sources: []host.Source{host.Tools("mine", greet{})}})
+	h, err := host.New(context.Background(),
+		host.Options{Root: dir, Sources: []host.Source{host.Tools("mine", greet{})}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,13 +57,15 @@ func ExampleHTTP() {
 	// A client, as any program on this machine could be one.
 	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1.0.0"}, nil)
 	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{
-		Endpoint: server.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer("a secret of at least 16 characters")},
+		Endpoint:   server.URL + "/mcp",
+		HTTPClient: &http.Client{Transport: bearer("a secret of at least 16 characters")},
 	}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer session.Close()
-	result, err := session.CallTool(context.Background(), &mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "world"}})
+	result, err := session.CallTool(context.Background(),
+		&mcp.CallToolParams{Name: "greet", Arguments: map[string]any{"name": "world"}})
 	if err != nil {
 		log.Fatal(err)
 	}

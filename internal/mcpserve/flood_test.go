@@ -30,7 +30,8 @@ type listening struct {
 
 func listen(t *testing.T, o mcpserve.HTTPOptions, tools ...tool.Tool) *listening {
 	t.Helper()
-	handler := mcpserve.NewHTTP(mcpserve.New(newHost(t, host.Options{}, tools...), mcpserve.Options{Name: "toolhost", Version: "test"}), o)
+	handler := mcpserve.NewHTTP(mcpserve.New(newHost(t, host.Options{}, tools...),
+		mcpserve.Options{Name: "toolhost", Version: "test"}), o)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +119,8 @@ func heap() uint64 {
 func settled(t *testing.T, what string, limit uint64, now func() uint64) {
 	t.Helper()
 	var last uint64
-	ok := assert.Eventually(t, func() bool { last = now(); return last <= limit }, time.Minute, 50*time.Millisecond, what)
+	ok := assert.Eventually(t, func() bool { last = now(); return last <= limit }, time.Minute, 50*time.Millisecond,
+		what)
 	if !ok {
 		stacks := make([]byte, 1<<20)
 		t.Logf("%s: %d is more than %d\n%s", what, last, limit, stacks[:runtime.Stack(stacks, true)])
@@ -141,8 +143,9 @@ func TestRefusalsOnARawSocket(t *testing.T) {
 		"health of another": {"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
 		"health":            {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
 		"another path":      {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},
-		"huge headers":      {"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", 431},
-		"no HTTP":           {"hello\r\n\r\n", 400},
+		"huge headers": {"GET /mcp HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
+			431},
+		"no HTTP": {"hello\r\n\r\n", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &listening{t: t, addr: l.addr}
@@ -219,7 +222,8 @@ func TestFiveHundredConnections(t *testing.T) {
 	l := listen(t, mcpserve.HTTPOptions{}, echoTool())
 	l.serves("before")
 	before, threads := heap(), goroutines()
-	for name, send := range map[string]string{"silent": "", "half a header": "POST /mcp HTTP/1.1\r\nHo", "half a body": posting + "Content-Length: 10\r\n\r\n{"} {
+	for name, send := range map[string]string{"silent": "", "half a header": "POST /mcp HTTP/1.1\r\nHo",
+		"half a body": posting + "Content-Length: 10\r\n\r\n{"} {
 		var conns []net.Conn
 		for range 500 {
 			conns = append(conns, l.dial(send))
@@ -247,7 +251,8 @@ func TestASlowReader(t *testing.T) {
 	headers := l.web.initialize("2025-11-25", "{}")
 	for n := range 10 {
 		message := callMessage(n, "flood", "{}")
-		l.dial(fmt.Sprintf("%s%s\r\nContent-Length: %d\r\n\r\n%s", posting, strings.Join(headers, "\r\n"), len(message)+2, message+"\r\n"))
+		l.dial(fmt.Sprintf("%s%s\r\nContent-Length: %d\r\n\r\n%s", posting, strings.Join(headers, "\r\n"),
+			len(message)+2, message+"\r\n"))
 	}
 	l.serves("while ten clients read nothing")
 	settled(t, "goroutines", threads+15, goroutines) // those that read nothing are given up

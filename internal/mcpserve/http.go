@@ -112,7 +112,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	patient, done := patiently(w, r, h.options.Patience)
 	defer done()
 	if no := h.serve(patient, r); no != nil {
-		h.options.Logger.InfoContext(r.Context(), "a request is refused", "status", no.status, "reason", no.message, "from", r.RemoteAddr)
+		h.options.Logger.InfoContext(r.Context(), "a request is refused", "status", no.status, "reason", no.message,
+			"from", r.RemoteAddr)
 		no.write(patient)
 	}
 }
@@ -152,7 +153,8 @@ func (h *HTTP) find(r *http.Request) (*Server, *refusal) {
 		return h.server, nil
 	}
 	if h.options.Toolset == nil {
-		return nil, refuse(http.StatusNotFound, "there is no toolset at this path", "Leave out the last part of the path.")
+		return nil,
+			refuse(http.StatusNotFound, "there is no toolset at this path", "Leave out the last part of the path.")
 	}
 	server, err := h.options.Toolset(r.Context(), name)
 	if err != nil {
@@ -209,7 +211,8 @@ func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Requ
 	}
 	session := h.sessions.enter(id)
 	if session == nil {
-		return refuse(http.StatusNotFound, "there is no such session; it may have expired", "Send initialize without Mcp-Session-Id to open a new one.")
+		return refuse(http.StatusNotFound, "there is no such session; it may have expired",
+			"Send initialize without Mcp-Session-Id to open a new one.")
 	}
 	defer h.sessions.leave(session)
 	if r.Method == http.MethodDelete {
@@ -224,7 +227,8 @@ func (h *HTTP) serveStateful(server *Server, w http.ResponseWriter, r *http.Requ
 // is an initialize.
 func (h *HTTP) openSession(server *Server, w http.ResponseWriter, r *http.Request) *refusal {
 	if !h.sessions.room() {
-		no := refuse(http.StatusServiceUnavailable, "all sessions are in use", "Close a session with DELETE, or try again later.")
+		no := refuse(http.StatusServiceUnavailable, "all sessions are in use",
+			"Close a session with DELETE, or try again later.")
 		no.header = map[string]string{"Retry-After": "10"}
 		return no
 	}
@@ -248,7 +252,8 @@ func (h *HTTP) serveStateless(server *Server, w http.ResponseWriter, r *http.Req
 	}
 	session := h.sessions.enterNamed(server, name)
 	if session == nil {
-		return refuse(http.StatusServiceUnavailable, "all sessions are in use", "Use fewer names in ?session=, or try again later.")
+		return refuse(http.StatusServiceUnavailable, "all sessions are in use",
+			"Use fewer names in ?session=, or try again later.")
 	}
 	defer h.sessions.leave(session)
 	h.of(server).stateless.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), linkKey{}, session.link)))

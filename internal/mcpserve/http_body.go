@@ -109,7 +109,8 @@ func (m *meteredReader) release() {
 
 func refuseTooLarge(w http.ResponseWriter) *refusal {
 	w.Header().Set("Connection", "close")
-	return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("the message is longer than %d bytes", MaxMessage), "Send less in one call.")
+	return refuse(http.StatusRequestEntityTooLarge, fmt.Sprintf("the message is longer than %d bytes", MaxMessage),
+		"Send less in one call.")
 }
 
 // refuseBody says why a body could not be read.
@@ -119,11 +120,13 @@ func refuseBody(w http.ResponseWriter, err error, patience time.Duration) *refus
 		return refuseTooLarge(w)
 	}
 	if errors.Is(err, errBudget) {
-		no := refuse(http.StatusServiceUnavailable, errBudget.Error(), "Try again in a moment, or send less in one call.")
+		no := refuse(http.StatusServiceUnavailable, errBudget.Error(),
+			"Try again in a moment, or send less in one call.")
 		no.header = map[string]string{"Retry-After": "1"}
 		return no
 	}
-	return refuse(http.StatusRequestTimeout, fmt.Sprintf("the message did not arrive whole within %s", patience), "Send it again, faster or in smaller calls.")
+	return refuse(http.StatusRequestTimeout, fmt.Sprintf("the message did not arrive whole within %s", patience),
+		"Send it again, faster or in smaller calls.")
 }
 
 // writePiece is how much of an answer a client is given time for at once, in

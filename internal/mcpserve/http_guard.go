@@ -130,7 +130,8 @@ func (g *guard) checkOrigin(w http.ResponseWriter, r *http.Request) *refusal {
 		allowOrigin(w.Header(), r)
 		return nil
 	}
-	return refuse(http.StatusForbidden, fmt.Sprintf("pages of the origin %q may not use this server", strings.Join(given, ", ")),
+	return refuse(http.StatusForbidden,
+		fmt.Sprintf("pages of the origin %q may not use this server", strings.Join(given, ", ")),
 		"Start the server with --allow-origin for it, if you trust that page.")
 }
 
@@ -170,7 +171,8 @@ func (g *guard) checkToken(r *http.Request) *refusal {
 	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 {
 		return nil
 	}
-	no := refuse(http.StatusUnauthorized, "the request has no valid token", "Send the server's token in the header Authorization: Bearer TOKEN.")
+	no := refuse(http.StatusUnauthorized, "the request has no valid token",
+		"Send the server's token in the header Authorization: Bearer TOKEN.")
 	no.header = map[string]string{"WWW-Authenticate": `Bearer realm="toolhost"`}
 	return no
 }

@@ -39,7 +39,8 @@ func TestSessionsEnd(t *testing.T) {
 		assert.Contains(t, fmt.Sprint(answer(t, response)["error"]), "initialize")
 	})
 	t.Run("by being idle", func(t *testing.T) {
-		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
+		w := serveWeb(t, newHost(t, host.Options{}, sessionTool()),
+			mcpserve.HTTPOptions{SessionIdle: 50 * time.Millisecond})
 		headers := w.initialize("2025-11-25", "{}")
 		<-w.ended
 		assert.Equal(t, http.StatusNotFound, w.post(callMessage(3, "session", "{}"), headers...).StatusCode)
@@ -69,7 +70,8 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 func TestSessionsAreBounded(t *testing.T) {
-	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{Sessions: 2, SessionIdle: 200 * time.Millisecond})
+	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()),
+		mcpserve.HTTPOptions{Sessions: 2, SessionIdle: 200 * time.Millisecond})
 	first := w.initialize("2025-11-25", "{}")
 	second := w.initialize("2025-11-25", "{}")
 	response := w.post(fmt.Sprintf(hello, "2025-11-25", "{}"))
@@ -87,12 +89,13 @@ func TestSessionsAreBounded(t *testing.T) {
 
 func TestACallEndsWithItsRequestWhereThereAreNoSessions(t *testing.T) {
 	entered, left := make(chan struct{}), make(chan struct{})
-	w := serveWeb(t, newHost(t, host.Options{}, newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		close(entered)
-		<-ctx.Done()
-		close(left)
-		return nil, ctx.Err()
-	})), mcpserve.HTTPOptions{})
+	w := serveWeb(t, newHost(t, host.Options{},
+		newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+			close(entered)
+			<-ctx.Done()
+			close(left)
+			return nil, ctx.Err()
+		})), mcpserve.HTTPOptions{})
 	message, headers := stateless("wait", "{}", "{}", "")
 	ctx, cancel := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(message))
@@ -130,7 +133,8 @@ func TestOneSessionDoesNotTakeThePlacesOfOthers(t *testing.T) {
 }
 
 func TestAClientThatLeavesWhileItOpensASession(t *testing.T) {
-	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()), mcpserve.HTTPOptions{Sessions: 3, SessionIdle: 200 * time.Millisecond})
+	w := serveWeb(t, newHost(t, host.Options{}, sessionTool()),
+		mcpserve.HTTPOptions{Sessions: 3, SessionIdle: 200 * time.Millisecond})
 	message := fmt.Sprintf(hello, "2025-11-25", "{}")
 	for n := range 50 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*50*time.Microsecond)
@@ -151,7 +155,8 @@ func TestAClientThatLeavesWhileItOpensASession(t *testing.T) {
 func TestTheLogDoesNotTellSessionIDs(t *testing.T) {
 	var log safeBuffer
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
-	server := mcpserve.New(newHost(t, host.Options{}, sessionTool()), mcpserve.Options{Name: "t", Version: "1", Logger: logger})
+	server := mcpserve.New(newHost(t, host.Options{}, sessionTool()),
+		mcpserve.Options{Name: "t", Version: "1", Logger: logger})
 	handler := mcpserve.NewHTTP(server, mcpserve.HTTPOptions{Logger: logger})
 	listener := httptest.NewServer(handler)
 	t.Cleanup(func() { handler.Close(); listener.Close() })

@@ -33,7 +33,8 @@ type web struct {
 func serveWeb(t *testing.T, h *host.Host, o mcpserve.HTTPOptions) *web {
 	t.Helper()
 	w := &web{t: t, ended: make(chan string, 1000)}
-	w.server = mcpserve.New(h, mcpserve.Options{Name: "toolhost", Version: "test", SessionEnded: func(name string) { w.ended <- name }})
+	w.server = mcpserve.New(h,
+		mcpserve.Options{Name: "toolhost", Version: "test", SessionEnded: func(name string) { w.ended <- name }})
 	w.handler = mcpserve.NewHTTP(w.server, o)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", w.handler)
@@ -127,12 +128,14 @@ func (w *web) initialize(revision, capabilities string) []string {
 	require.Equal(w.t, http.StatusOK, response.StatusCode)
 	assert.Equal(w.t, revision, answer(w.t, response)["result"].(map[string]any)["protocolVersion"])
 	headers := []string{"Mcp-Session-Id: " + response.Header.Get("Mcp-Session-Id"), "MCP-Protocol-Version: " + revision}
-	assert.Equal(w.t, http.StatusAccepted, w.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...).StatusCode)
+	assert.Equal(w.t, http.StatusAccepted,
+		w.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...).StatusCode)
 	return headers
 }
 
 func callMessage(id int, name, arguments string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, arguments)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name,
+		arguments)
 }
 
 // stateless is a call of the revision without sessions, with its headers.
@@ -142,7 +145,8 @@ func stateless(name, arguments, capabilities, more string) (message string, head
 }
 
 func sessionTool() *fake {
-	return newTool("session", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(c.Session), nil })
+	return newTool("session", tool.ReadOnly,
+		func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(c.Session), nil })
 }
 
 func textOf(t *testing.T, m map[string]any) string {
@@ -168,7 +172,8 @@ func TestEveryRevisionAtOneURL(t *testing.T) {
 	response := w.post(message) // no header: the message says what it is
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	assert.Contains(t, fmt.Sprint(answer(t, response)["error"]), "Mcp-Protocol-Version")
-	assert.Equal(t, http.StatusMethodNotAllowed, w.do(http.MethodGet, nil, "MCP-Protocol-Version: 2026-07-28").StatusCode)
+	assert.Equal(t, http.StatusMethodNotAllowed,
+		w.do(http.MethodGet, nil, "MCP-Protocol-Version: 2026-07-28").StatusCode)
 
 	w.url += "?session=mine"
 	assert.Equal(t, "http-mine", textOf(t, answer(t, w.post(message, headers...))))
@@ -178,7 +183,8 @@ func TestEveryRevisionAtOneURL(t *testing.T) {
 
 func TestWhoMayUseTheServer(t *testing.T) {
 	const token = "0123456789abcdef"
-	open := serveWeb(t, newHost(t, host.Options{}, echoTool()), mcpserve.HTTPOptions{Hosts: []string{"tools.example"}, Origins: []string{"https://app.example"}})
+	open := serveWeb(t, newHost(t, host.Options{}, echoTool()),
+		mcpserve.HTTPOptions{Hosts: []string{"tools.example"}, Origins: []string{"https://app.example"}})
 	guarded := serveWeb(t, newHost(t, host.Options{}, echoTool()), mcpserve.HTTPOptions{Token: token})
 	own := strings.TrimSuffix(strings.TrimPrefix(open.url, "http://"), "/mcp")
 	port := own[strings.Index(own, ":"):]
@@ -200,13 +206,18 @@ func TestWhoMayUseTheServer(t *testing.T) {
 		"a foreign origin":               {open, []string{"Origin: http://evil.example"}, 403, "--allow-origin"},
 		"another local server's page":    {open, []string{"Origin: http://localhost:1"}, 403, "--allow-origin"},
 		"the null origin":                {open, []string{"Origin: null"}, 403, "--allow-origin"},
-		"rebinding":                      {open, []string{"Host: evil.example", "Origin: http://evil.example"}, 403, "--allow-host"},
-		"no token":                       {guarded, nil, 401, "Authorization: Bearer"},
-		"a wrong token":                  {guarded, []string{"Authorization: Bearer 0123456789abcdeF"}, 401, "Authorization: Bearer"},
-		"a longer token":                 {guarded, []string{"Authorization: Bearer " + token + "0"}, 401, "Authorization: Bearer"},
-		"another scheme":                 {guarded, []string{"Authorization: Basic " + token}, 401, "Authorization: Bearer"},
-		"the token":                      {guarded, []string{"Authorization: bearer " + token}, 200, ""},
-		"the token from a foreign page":  {guarded, []string{"Authorization: Bearer " + token, "Origin: http://evil.example"}, 403, "--allow-origin"},
+		"rebinding": {open, []string{"Host: evil.example", "Origin: http://evil.example"}, 403,
+			"--allow-host"},
+		"no token": {guarded, nil, 401, "Authorization: Bearer"},
+		"a wrong token": {guarded, []string{"Authorization: Bearer 0123456789abcdeF"}, 401,
+			"Authorization: Bearer"},
+		"a longer token": {guarded, []string{"Authorization: Bearer " + token + "0"}, 401,
+			"Authorization: Bearer"},
+		"another scheme": {guarded, []string{"Authorization: Basic " + token}, 401,
+			"Authorization: Bearer"},
+		"the token": {guarded, []string{"Authorization: bearer " + token}, 200, ""},
+		"the token from a foreign page": {guarded,
+			[]string{"Authorization: Bearer " + token, "Origin: http://evil.example"}, 403, "--allow-origin"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +244,8 @@ func TestMessagesOverHTTPAreBounded(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, w.do(http.MethodPost, chunked, headers...).StatusCode)
 	big := strings.Repeat("é", mcpserve.MaxMessage/4)
 	assert.Contains(t, textOf(t, answer(t, w.post(callMessage(2, "echo", `{"text":"`+big+`"}`), headers...))), big)
-	for name, body := range map[string]string{"no JSON": "hello", "nothing": "", "cut off": `{"jsonrpc":"2.0","id":1,`, "nested": strings.Repeat("[", 100_000)} {
+	for name, body := range map[string]string{"no JSON": "hello", "nothing": "", "cut off": `{"jsonrpc":"2.0","id":1,`,
+		"nested": strings.Repeat("[", 100_000)} {
 		response := w.post(body, headers...)
 		assert.GreaterOrEqual(t, response.StatusCode, 400, name)
 		assert.Less(t, response.StatusCode, 500, name)
@@ -241,21 +253,26 @@ func TestMessagesOverHTTPAreBounded(t *testing.T) {
 }
 
 func TestToolsetsAtTheirPaths(t *testing.T) {
-	other := mcpserve.New(newHost(t, host.Options{}, newTool("other", tool.ReadOnly, nil)), mcpserve.Options{Name: "toolhost", Version: "test"})
-	w := serveWeb(t, newHost(t, host.Options{}, echoTool()), mcpserve.HTTPOptions{Toolset: func(_ context.Context, name string) (*mcpserve.Server, error) {
-		if name != "other" {
-			return nil, tool.Errorf(tool.NotFound, "there is no toolset %q", name).Suggest("Use other.")
-		}
-		return other, nil
-	}})
+	other := mcpserve.New(newHost(t, host.Options{}, newTool("other", tool.ReadOnly, nil)),
+		mcpserve.Options{Name: "toolhost", Version: "test"})
+	w := serveWeb(t, newHost(t, host.Options{}, echoTool()),
+		mcpserve.HTTPOptions{Toolset: func(_ context.Context, name string) (*mcpserve.Server, error) {
+			if name != "other" {
+				return nil, tool.Errorf(tool.NotFound, "there is no toolset %q", name).Suggest("Use other.")
+			}
+			return other, nil
+		}})
 	base := w.url
 	for path, want := range map[string]string{"": "echo", "/other": "other"} {
 		w.url = base + path
 		headers := w.initialize("2025-11-25", "{}")
-		assert.Contains(t, fmt.Sprint(answer(t, w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headers...))), "name:"+want+" ")
+		assert.Contains(t, fmt.Sprint(answer(t, w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headers...))),
+			"name:"+want+" ")
 		if path != "" {
 			w.url = base
-			assert.Equal(t, http.StatusNotFound, w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headers...).StatusCode, "a session stays where it was opened")
+			assert.Equal(t, http.StatusNotFound,
+				w.post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, headers...).StatusCode,
+				"a session stays where it was opened")
 		}
 	}
 	w.url = base + "/none"
@@ -282,7 +299,8 @@ func TestAllSessionsAreToldOfChanges(t *testing.T) {
 		headers := w.initialize("2025-11-25", "{}")
 		streams[i] = bufio.NewReader(w.do(http.MethodGet, nil, headers...).Body)
 	}
-	require.NoError(t, h.Reload(t.Context(), []host.Source{source{newTool("fresh", tool.ReadOnly, nil)}}, host.Toolset{}))
+	require.NoError(t,
+		h.Reload(t.Context(), []host.Source{source{newTool("fresh", tool.ReadOnly, nil)}}, host.Toolset{}))
 	w.server.Refresh()
 	for _, stream := range streams {
 		for {
@@ -330,7 +348,8 @@ func TestALibraryMountsItWhereItLikes(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	w := &web{t: t, url: server.URL + "/agents/tools"}
-	r, err := w.clientOf(nil).CallTool(t.Context(), &mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}})
+	r, err := w.clientOf(nil).CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}})
 	require.NoError(t, err)
 	assert.False(t, r.IsError)
 	assert.Empty(t, served.String())

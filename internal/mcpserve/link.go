@@ -46,7 +46,8 @@ func (s *Server) newLink(name string) *link {
 	if anonymous {
 		name = "mcp-" + rand.Text()[:10]
 	}
-	l := &link{anonymous: anonymous, session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce), closed: func() { s.options.SessionEnded(name) }}
+	l := &link{anonymous: anonymous, session: s.host.Session(name), slots: make(chan struct{}, callsAtOnce),
+		closed: func() { s.options.SessionEnded(name) }}
 	l.ended, l.end = context.WithCancel(context.Background())
 	return l
 }
@@ -60,7 +61,8 @@ func (l *link) begin(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, nil, tool.Errorf(tool.Cancelled, "the call was cancelled before it began").Suggest("Call again if the result is still wanted.")
+		return nil, nil, tool.Errorf(tool.Cancelled,
+			"the call was cancelled before it began").Suggest("Call again if the result is still wanted.")
 	case <-l.ended.Done():
 		return nil, nil, errEnded()
 	}

@@ -30,7 +30,8 @@ func (s *Server) add(entry *host.Entry) {
 func (s *Server) addWhole(entry *host.Entry) (added bool) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.options.Logger.Warn("no header is compared with the parameters of a tool", "tool", entry.Name, "error", fault)
+			s.options.Logger.Warn("no header is compared with the parameters of a tool", "tool", entry.Name, "error",
+				fault)
 		}
 	}()
 	s.sdk.AddTool(describe(entry, ""), s.call)

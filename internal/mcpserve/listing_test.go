@@ -22,15 +22,18 @@ func withSchemas(f *fake, parameters, returns string) *fake {
 // Lists hold the schemas as the tools have them: in their order, with keywords
 // that nobody knows.
 func TestListsHoldTheSchemasAsTheyAre(t *testing.T) {
-	const parameters, returns = `{"type":"object","zebra":[1.50],"properties":{"b":true,"a":{"x-own":"y"}}}`, `{"required":["z"],"type":"object"}`
-	w := dial(t, newHost(t, host.Options{}, withSchemas(newTool("shown", tool.ReadOnly, nil), parameters, returns), newTool("bare", tool.ReadOnly, nil)))
+	const parameters, returns = `{"type":"object","zebra":[1.50],"properties":{"b":true,"a":{"x-own":"y"}}}`,
+		`{"required":["z"],"type":"object"}`
+	w := dial(t, newHost(t, host.Options{}, withSchemas(newTool("shown", tool.ReadOnly, nil), parameters, returns),
+		newTool("bare", tool.ReadOnly, nil)))
 	w.initialize("2025-11-25")
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	line, err := w.out.ReadBytes('\n')
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"inputSchema":`+parameters)
 	assert.Contains(t, string(line), `"outputSchema":`+returns)
-	assert.Contains(t, string(line), `"inputSchema":{"type":"object","properties":{},"additionalProperties":false},"name":"bare"`)
+	assert.Contains(t, string(line),
+		`"inputSchema":{"type":"object","properties":{},"additionalProperties":false},"name":"bare"`)
 	assert.Less(t, bytes.Index(line, []byte(`"bare"`)), bytes.Index(line, []byte(`"shown"`)), "sorted by name")
 }
 
@@ -43,7 +46,8 @@ func TestParametersThatHeadersRepeat(t *testing.T) {
 		return withSchemas(f, `{"type":"object","properties":{"text":{"type":"string"`+annotation+`}}}`, "")
 	}
 	w := serveWeb(t, newHost(t, host.Options{},
-		named("plain", ``), named("routed", `,"x-mcp-header":"Text"`), named("escaped", `,"x-mcp\u002dheader":"Text"`)), mcpserve.HTTPOptions{})
+		named("plain", ``), named("routed", `,"x-mcp-header":"Text"`), named("escaped", `,"x-mcp\u002dheader":"Text"`)),
+		mcpserve.HTTPOptions{})
 	for name, compared := range map[string]bool{"plain": false, "routed": true, "escaped": true} {
 		for header, agrees := range map[string]bool{"here": true, "there": false} {
 			message, headers := stateless(name, `{"text":"here"}`, "{}", "")
@@ -61,7 +65,8 @@ func TestParametersThatHeadersRepeat(t *testing.T) {
 // What a plugin says of itself does not end the server.
 func TestSchemasThatTheSDKPanicsAt(t *testing.T) {
 	w := dial(t, newHost(t, host.Options{},
-		withSchemas(newTool("header", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}`, ""),
+		withSchemas(newTool("header", tool.ReadOnly, nil),
+			`{"type":"object","properties":{"a":{"type":"array","x-mcp-header":"A"}}}`, ""),
 		withSchemas(newTool("no_object", tool.ReadOnly, nil), `{"properties":{}}`, `{"type":7}`),
 	))
 	w.initialize("2025-11-25")
@@ -76,8 +81,10 @@ func TestSchemasThatTheSDKPanicsAt(t *testing.T) {
 // checked as it was written.
 func TestSchemasThatClientsCannotUse(t *testing.T) {
 	w := dial(t, newHost(t, host.Options{},
-		withSchemas(newTool("misspelt", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"strng"}}}`, `{"type":"object","properties":{"a":{"type":"strng"}}}`),
-		withSchemas(newTool("pattern", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"string","pattern":"(?i)^\\pL$"},"b":{"type":"string","pattern":"(?i)^x$"}}}`, ""),
+		withSchemas(newTool("misspelt", tool.ReadOnly, nil), `{"type":"object","properties":{"a":{"type":"strng"}}}`,
+			`{"type":"object","properties":{"a":{"type":"strng"}}}`),
+		withSchemas(newTool("pattern", tool.ReadOnly, nil),
+			`{"type":"object","properties":{"a":{"type":"string","pattern":"(?i)^\\pL$"},"b":{"type":"string","pattern":"(?i)^x$"}}}`, ""),
 	))
 	w.initialize("2025-11-25")
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
@@ -85,7 +92,9 @@ func TestSchemasThatClientsCannotUse(t *testing.T) {
 	misspelt, pattern := tools[0].(map[string]any), tools[1].(map[string]any)
 	assert.Equal(t, map[string]any{"type": "object"}, misspelt["inputSchema"])
 	assert.NotContains(t, misspelt, "outputSchema")
-	assert.Equal(t, map[string]any{"a": map[string]any{"type": "string"}, "b": map[string]any{"type": "string", "pattern": "^[Xx]$"}}, pattern["inputSchema"].(map[string]any)["properties"])
+	assert.Equal(t, map[string]any{"a": map[string]any{"type": "string"},
+		"b": map[string]any{"type": "string", "pattern": "^[Xx]$"}},
+		pattern["inputSchema"].(map[string]any)["properties"])
 	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pattern","arguments":{"a":"7"}}}`)
 	assert.Contains(t, textOf(t, w.receive()), "(?i)^")
 }
@@ -100,5 +109,6 @@ func TestToolsWithLongResults(t *testing.T) {
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	tools := w.receive()["result"].(map[string]any)["tools"].([]any)
 	assert.NotContains(t, tools[0], "_meta")
-	assert.Equal(t, map[string]any{"anthropic/maxResultSizeChars": float64(200_000)}, tools[1].(map[string]any)["_meta"])
+	assert.Equal(t, map[string]any{"anthropic/maxResultSizeChars": float64(200_000)},
+		tools[1].(map[string]any)["_meta"])
 }

@@ -33,7 +33,8 @@ func (w *web) connect(revision string, o *mcp.ClientOptions, roots ...*mcp.Root)
 	w.t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 	client.AddRoots(roots...)
-	session, err := client.Connect(w.t.Context(), &mcp.StreamableClientTransport{Endpoint: w.url}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := client.Connect(w.t.Context(), &mcp.StreamableClientTransport{Endpoint: w.url},
+		&mcp.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = session.Close() })
 	return session
@@ -62,12 +63,17 @@ func offering(t *testing.T, o host.Options) (*host.Host, string) {
 	deps := command.Deps{Workspace: ws}
 	var resources []tool.Resource
 	for _, r := range []argv.Resource{
-		{Name: "note", URI: "doc://note", Title: "Note", Description: "A note.", Watch: true, Content: argv.Content{File: literal("note.md"), MIME: "text/markdown"}},
+		{Name: "note", URI: "doc://note", Title: "Note", Description: "A note.", Watch: true,
+			Content: argv.Content{File: literal("note.md"), MIME: "text/markdown"}},
 		{Name: "logo", URI: "img://logo", Content: argv.Content{Data: []byte{1, 0, 2}, MIME: "image/png"}},
-		{Name: "item", URI: "item://{id}", Params: []argv.Param{{Name: "id", Type: argv.TypeString, Pattern: "^[a-z]+$"}}, Complete: map[string]argv.Suggestions{"id": {Values: []string{"beta", "alpha", "aleph"}}},
-			Content: argv.Content{Text: &argv.Expr{Concat: []argv.Expr{{Literal: "item "}, param("id")}}}},
-		{Name: "run", URI: "run://{word}", Params: []argv.Param{{Name: "word", Type: argv.TypeString}}, Risk: tool.ReadOnly,
-			Command: &argv.Template{Argv: []argv.Expr{{Literal: "printf"}, {Literal: "%s."}, param("word")}}, Content: argv.Content{MIME: "text/plain"}},
+		{Name: "item", URI: "item://{id}",
+			Params:   []argv.Param{{Name: "id", Type: argv.TypeString, Pattern: "^[a-z]+$"}},
+			Complete: map[string]argv.Suggestions{"id": {Values: []string{"beta", "alpha", "aleph"}}},
+			Content:  argv.Content{Text: &argv.Expr{Concat: []argv.Expr{{Literal: "item "}, param("id")}}}},
+		{Name: "run", URI: "run://{word}", Params: []argv.Param{{Name: "word", Type: argv.TypeString}},
+			Risk:    tool.ReadOnly,
+			Command: &argv.Template{Argv: []argv.Expr{{Literal: "printf"}, {Literal: "%s."}, param("word")}},
+			Content: argv.Content{MIME: "text/plain"}},
 		{Name: "gone", URI: "doc://gone", Content: argv.Content{File: literal("no-such-file")}},
 	} {
 		made, err := command.NewResource(r, deps)
@@ -77,7 +83,8 @@ func offering(t *testing.T, o host.Options) (*host.Host, string) {
 	prompt, err := command.NewPrompt(argv.Prompt{
 		Name: "review", Description: "Review a file.", Complete: map[string]argv.Suggestions{
 			"tone": {Values: []string{"kind", "strict"}},
-			"area": {Values: []string{"all"}, By: map[string]map[string][]string{"tone": {"kind": {"names", "tests"}, "strict": {"locks", "names"}}}},
+			"area": {Values: []string{"all"},
+				By: map[string]map[string][]string{"tone": {"kind": {"names", "tests"}, "strict": {"locks", "names"}}}},
 		},
 		Arguments: []argv.Argument{
 			{Param: argv.Param{Name: "file", Type: argv.TypeString, Path: argv.Read}, Title: "File"},
@@ -85,15 +92,20 @@ func offering(t *testing.T, o host.Options) (*host.Host, string) {
 			{Param: argv.Param{Name: "area", Type: argv.TypeString, Default: json.RawMessage(`"all"`)}},
 		},
 		Messages: []argv.Message{
-			{Role: "user", Content: argv.Content{Kind: tool.KindText, Text: &argv.Expr{Concat: []argv.Expr{{Literal: "Review "}, param("file"), {Literal: ", "}, param("tone")}}}},
-			{Role: "assistant", Content: argv.Content{Kind: tool.KindResource, URI: literal("doc://note"), File: literal("note.md")}},
+			{Role: "user", Content: argv.Content{Kind: tool.KindText,
+				Text: &argv.Expr{Concat: []argv.Expr{{Literal: "Review "}, param("file"), {Literal: ", "},
+					param("tone")}}}},
+			{Role: "assistant", Content: argv.Content{Kind: tool.KindResource, URI: literal("doc://note"),
+				File: literal("note.md")}},
 		},
 	}, deps)
 	require.NoError(t, err)
 	asking, err := command.NewPrompt(argv.Prompt{
-		Name:     "asks",
-		Asks:     []argv.Ask{{Key: "who", Message: argv.Expr{Literal: "Who?"}, Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString}, Required: true}}}},
-		Messages: []argv.Message{{Role: "user", Content: argv.Content{Kind: tool.KindText, Text: &argv.Expr{Param: "ask.who.name"}}}},
+		Name: "asks",
+		Asks: []argv.Ask{{Key: "who", Message: argv.Expr{Literal: "Who?"},
+			Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString}, Required: true}}}},
+		Messages: []argv.Message{{Role: "user",
+			Content: argv.Content{Kind: tool.KindText, Text: &argv.Expr{Param: "ask.who.name"}}}},
 	}, deps)
 	require.NoError(t, err)
 	o.Root = dir
@@ -149,7 +161,8 @@ func TestResources(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	h, _ := offering(t, host.Options{})
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	asked := &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult,
+		error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Jo of " + r.Params.Message}}, nil
 	}}
 	for _, revision := range revisions() {
@@ -158,9 +171,11 @@ func TestPrompts(t *testing.T) {
 			list, err := session.ListPrompts(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, list.Prompts, 2)
-			assert.Equal(t, []*mcp.PromptArgument{{Name: "file", Title: "File", Required: true}, {Name: "tone"}, {Name: "area"}}, list.Prompts[1].Arguments)
+			assert.Equal(t, []*mcp.PromptArgument{{Name: "file", Title: "File", Required: true}, {Name: "tone"},
+				{Name: "area"}}, list.Prompts[1].Arguments)
 
-			got, err := session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "e\u0301.md"}})
+			got, err := session.GetPrompt(t.Context(),
+				&mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "e\u0301.md"}})
 			require.NoError(t, err)
 			assert.Equal(t, "Review a file.", got.Description)
 			assert.Equal(t, "Review e\u0301.md, kind", got.Messages[0].Content.(*mcp.TextContent).Text)
@@ -179,7 +194,8 @@ func TestPrompts(t *testing.T) {
 				_, err = session.GetPrompt(t.Context(), p)
 				assert.Equal(t, int64(jsonrpc.CodeInvalidParams), codeOf(err), "%v", err)
 			}
-			_, err = session.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "/etc/passwd"}})
+			_, err = session.GetPrompt(t.Context(),
+				&mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"file": "/etc/passwd"}})
 			assert.ErrorContains(t, err, "outside")
 		})
 	}
@@ -188,7 +204,8 @@ func TestPrompts(t *testing.T) {
 func TestCompletion(t *testing.T) {
 	h, _ := offering(t, host.Options{})
 	session := serveWeb(t, h, mcpserve.HTTPOptions{}).connect("2025-11-25", nil)
-	prompt, template := &mcp.CompleteReference{Type: "ref/prompt", Name: "review"}, &mcp.CompleteReference{Type: "ref/resource", URI: "item://{id}"}
+	prompt, template := &mcp.CompleteReference{Type: "ref/prompt", Name: "review"},
+		&mcp.CompleteReference{Type: "ref/resource", URI: "item://{id}"}
 	for _, tt := range []struct {
 		ref         *mcp.CompleteReference
 		name, typed string
@@ -213,7 +230,9 @@ func TestCompletion(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, tt.want, r.Completion.Values, "%s %q %v", tt.name, tt.typed, tt.chosen)
 	}
-	_, err := session.Complete(t.Context(), &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "none"}, Argument: mcp.CompleteParamsArgument{Name: "x"}})
+	_, err := session.Complete(t.Context(),
+		&mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "none"},
+			Argument: mcp.CompleteParamsArgument{Name: "x"}})
 	assert.Equal(t, int64(jsonrpc.CodeInvalidParams), codeOf(err))
 }
 
@@ -224,11 +243,12 @@ func TestWatchedResources(t *testing.T) {
 	defer stop()
 	go w.server.WatchResources(ctx, 5*time.Millisecond)
 	var updates atomic.Int32
-	session := w.connect("2025-11-25", &mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
-		if r.Params.URI == "doc://note" {
-			updates.Add(1)
-		}
-	}})
+	session := w.connect("2025-11-25",
+		&mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+			if r.Params.URI == "doc://note" {
+				updates.Add(1)
+			}
+		}})
 	require.NoError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://note"}))
 	assert.Error(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://unknown"}))
 	require.Eventually(t, func() bool { // once more, until the stream for notifications is open
@@ -268,9 +288,11 @@ func TestResourcesAreJudged(t *testing.T) {
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
 	for _, revision := range revisions() {
 		decision := "once"
-		session := w.connect(revision, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
-		}})
+		session := w.connect(revision,
+			&mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
+				error) {
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
+			}})
 		_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "run://x"})
 		assert.ErrorContains(t, err, "not here")
 		_, err = session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc://note"})

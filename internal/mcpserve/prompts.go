@@ -17,7 +17,8 @@ func (s *Server) refreshPrompts(catalog *host.Catalog) {
 	s.prompts = make(map[string]*host.Entry)
 	for _, entry := range catalog.Prompts() {
 		def := entry.Tool.(tool.Prompt).Prompt()
-		if before := gone[def.Name]; before == nil || !same(describePrompt(before.Tool.(tool.Prompt).Prompt()), describePrompt(def)) {
+		if before := gone[def.Name]; before == nil ||
+			!same(describePrompt(before.Tool.(tool.Prompt).Prompt()), describePrompt(def)) {
 			s.sdk.AddPrompt(describePrompt(def), s.getPrompt)
 		}
 		s.prompts[def.Name] = entry
@@ -31,7 +32,8 @@ func (s *Server) refreshPrompts(catalog *host.Catalog) {
 func describePrompt(def *tool.PromptDefinition) *mcp.Prompt {
 	p := &mcp.Prompt{Name: def.Name, Title: def.Title, Description: def.Description}
 	for _, a := range def.Arguments {
-		p.Arguments = append(p.Arguments, &mcp.PromptArgument{Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required})
+		p.Arguments = append(p.Arguments,
+			&mcp.PromptArgument{Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required})
 	}
 	return p
 }
@@ -58,7 +60,8 @@ func (s *Server) getPrompt(ctx context.Context, request *mcp.GetPromptRequest) (
 		result.Description = entry.Tool.(tool.Prompt).Prompt().Description
 	}
 	for i, content := range contents(outcome.Result.Contents) {
-		result.Messages = append(result.Messages, &mcp.PromptMessage{Role: mcp.Role(outcome.Result.Contents[i].Role), Content: content})
+		result.Messages = append(result.Messages,
+			&mcp.PromptMessage{Role: mcp.Role(outcome.Result.Contents[i].Role), Content: content})
 	}
 	return result, nil
 }
@@ -91,7 +94,8 @@ func (s *Server) complete(ctx context.Context, request *mcp.CompleteRequest) (*m
 // referred finds what a completion is for.
 func (s *Server) referred(ref *mcp.CompleteReference) (*host.Entry, error) {
 	if ref == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "ref is missing: name a prompt or a resource template"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "ref is missing: name a prompt or a resource template"}
 	}
 	if ref.Type == "ref/prompt" {
 		entry, err := s.host.Catalog().Prompt(ref.Name)

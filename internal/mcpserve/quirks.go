@@ -25,7 +25,8 @@ var quirks = []quirk{
 }
 
 // withoutQuirks takes out of the arguments of a tool what the client added.
-func (s *Server) withoutQuirks(ctx context.Context, name string, def *tool.Definition, arguments json.RawMessage) json.RawMessage {
+func (s *Server) withoutQuirks(ctx context.Context, name string, def *tool.Definition,
+	arguments json.RawMessage) json.RawMessage {
 	for _, q := range quirks {
 		if !bytes.Contains(arguments, []byte(q.name)) || def == nil || hasParameter(def, q.name) {
 			continue

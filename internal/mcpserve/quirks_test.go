@@ -21,13 +21,15 @@ func TestParametersThatClientsAdd(t *testing.T) {
 	own.def.Name = "own"
 	own.def.Parameters = json.RawMessage(`{"type":"object","properties":{"wait_for_previous":{"type":"boolean"}},"additionalProperties":false}`)
 	tests := map[string]struct{ tool, arguments, want string }{
-		"true":            {"echo", `{"text":"a","wait_for_previous":true}`, `{"text":"a"}`},
-		"false, first":    {"echo", `{"wait_for_previous":false,"text":"a"}`, `{"text":"a"}`},
-		"in a value":      {"echo", `{"text":"wait_for_previous"}`, `{"text":"wait_for_previous"}`},
-		"the tool's own":  {"own", `{"wait_for_previous":true}`, `{"wait_for_previous":true}`},
-		"no boolean":      {"echo", `{"text":"a","wait_for_previous":"yes"}`, "wait_for_previous: is not a known parameter"},
-		"another unknown": {"echo", `{"text":"a","wait_for_previous":true,"wait":true}`, "wait: is not a known parameter"},
-		"twice":           {"echo", `{"text":"a","text":"b","wait_for_previous":true}`, "text is given twice"},
+		"true":           {"echo", `{"text":"a","wait_for_previous":true}`, `{"text":"a"}`},
+		"false, first":   {"echo", `{"wait_for_previous":false,"text":"a"}`, `{"text":"a"}`},
+		"in a value":     {"echo", `{"text":"wait_for_previous"}`, `{"text":"wait_for_previous"}`},
+		"the tool's own": {"own", `{"wait_for_previous":true}`, `{"wait_for_previous":true}`},
+		"no boolean": {"echo", `{"text":"a","wait_for_previous":"yes"}`,
+			"wait_for_previous: is not a known parameter"},
+		"another unknown": {"echo", `{"text":"a","wait_for_previous":true,"wait":true}`,
+			"wait: is not a known parameter"},
+		"twice": {"echo", `{"text":"a","text":"b","wait_for_previous":true}`, "text is given twice"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,8 @@ func TestParametersThatClientsAdd(t *testing.T) {
 			logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			w := dialWith(t, newHost(t, host.Options{}, echoTool(), own), mcpserve.Options{Logger: logger})
 			w.initialize("2025-11-25")
-			w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` + tt.arguments + `}}`)
+			w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` +
+				tt.arguments + `}}`)
 			assert.Contains(t, textOf(t, w.receive()), tt.want)
 			if tt.want == `{"text":"a"}` {
 				assert.Contains(t, log.String(), `level=DEBUG`)

@@ -37,7 +37,8 @@ func (s *Server) refreshResources(catalog *host.Catalog) {
 func (s *Server) addResource(def *tool.ResourceDefinition) {
 	if def.Template {
 		s.sdk.AddResourceTemplate(&mcp.ResourceTemplate{
-			Name: def.Name, Title: def.Title, Description: def.Description, MIMEType: def.MIMEType, URITemplate: def.URI,
+			Name: def.Name, Title: def.Title, Description: def.Description, MIMEType: def.MIMEType,
+			URITemplate: def.URI,
 		}, s.readResource)
 		return
 	}
@@ -68,7 +69,8 @@ func (s *Server) readResource(ctx context.Context, request *mcp.ReadResourceRequ
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{}}
 	for _, c := range outcome.Result.Contents {
-		result.Contents = append(result.Contents, &mcp.ResourceContents{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Data})
+		result.Contents = append(result.Contents,
+			&mcp.ResourceContents{URI: c.URI, MIMEType: c.MIMEType, Text: c.Text, Blob: c.Data})
 	}
 	return result, nil
 }
@@ -85,7 +87,8 @@ func failure(e *tool.Error) error {
 	case tool.Internal:
 		code = jsonrpc.CodeInternalError
 	}
-	return &jsonrpc.Error{Code: code, Message: e.Message + ". " + e.Suggestion, Data: tool.MustMarshal(map[string]any{"code": e.Code})}
+	return &jsonrpc.Error{Code: code, Message: e.Message + ". " + e.Suggestion,
+		Data: tool.MustMarshal(map[string]any{"code": e.Code})}
 }
 
 // subscribe lets a client hear of changes of a resource that there is.

@@ -124,7 +124,8 @@ func parseRun(uri string) (runPage, error) {
 	dot := strings.LastIndexByte(id, '.')
 	p := runPage{uri: u.Scheme + "://" + u.Host + u.Path, session: id[:max(dot, 0)], stream: stream, length: pageSize}
 	p.step, err = strconv.Atoi(id[dot+1:])
-	if u.Host != "run" || err != nil || p.step < 1 || record.ValidSession(p.session) != nil || stream != "stdout" && stream != "stderr" {
+	if u.Host != "run" || err != nil || p.step < 1 || record.ValidSession(p.session) != nil ||
+		stream != "stdout" && stream != "stderr" {
 		return runPage{}, errors.New("a link to a call's output looks like toolhost://run/SESSION.STEP/stdout")
 	}
 	query := u.Query()

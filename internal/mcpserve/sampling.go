@@ -40,7 +40,8 @@ func sampling(request tool.SampleRequest) *mcp.CreateMessageParams {
 		p.Messages = append(p.Messages, &mcp.SamplingMessage{Role: mcp.Role(m.Role), Content: content(m)})
 	}
 	if request.Prompt != "" || len(p.Messages) == 0 {
-		p.Messages = append(p.Messages, &mcp.SamplingMessage{Role: "user", Content: &mcp.TextContent{Text: request.Prompt}})
+		p.Messages = append(p.Messages,
+			&mcp.SamplingMessage{Role: "user", Content: &mcp.TextContent{Text: request.Prompt}})
 	}
 	if p.MaxTokens <= 0 {
 		p.MaxTokens = defaultMaxTokens

@@ -72,7 +72,8 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 		}
 		params, _, violations := compiled.Decode(s.withoutQuirks(ctx, t.def.Name, &t.def, request.Params.Arguments))
 		if len(violations) > 0 {
-			return errorResult(tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", t.def.Name, violations[0]).
+			return errorResult(tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", t.def.Name,
+				violations[0]).
 				Suggest("Fix it and call again.")), nil
 		}
 		return t.handle(s, ctx, request, params)
@@ -86,7 +87,8 @@ type found struct {
 	Risk        tool.Risk `json:"risk"`
 }
 
-func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult,
+	error) {
 	var in struct {
 		Query string
 		Limit int
@@ -99,7 +101,8 @@ func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params
 	documents := make([]rank.Document, len(entries))
 	for i, e := range entries {
 		def := e.Definition()
-		documents[i] = rank.Document{Name: def.Name, Text: def.Title + " " + def.Description, More: string(def.Parameters)}
+		documents[i] = rank.Document{Name: def.Name, Text: def.Title + " " + def.Description,
+			More: string(def.Parameters)}
 	}
 	best := rank.Best(in.Query, documents)
 	out := struct {
@@ -113,14 +116,16 @@ func (s *Server) searchTools(ctx context.Context, _ *mcp.CallToolRequest, params
 	}
 	switch {
 	case len(best) == 0:
-		out.Note = fmt.Sprintf("No tool matches. Use other words, or an empty query to list all %d tools.", len(entries))
+		out.Note = fmt.Sprintf("No tool matches. Use other words, or an empty query to list all %d tools.",
+			len(entries))
 	case len(best) > in.Limit:
 		out.Note = fmt.Sprintf("%d more match: use narrower words or a higher limit.", len(best)-in.Limit)
 	}
 	return toolResult(tool.JSON(out)), nil
 }
 
-func (s *Server) describeTool(ctx context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) describeTool(ctx context.Context, request *mcp.CallToolRequest,
+	params json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct{ Name string }
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
@@ -132,7 +137,8 @@ func (s *Server) describeTool(ctx context.Context, request *mcp.CallToolRequest,
 	return toolResult(tool.JSON(describe(entry, request.ProtocolVersion()))), nil
 }
 
-func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest, params json.RawMessage) (*mcp.CallToolResult, error) {
+func (s *Server) callTool(ctx context.Context, request *mcp.CallToolRequest,
+	params json.RawMessage) (*mcp.CallToolResult, error) {
 	var in struct {
 		Name      string
 		Arguments json.RawMessage
@@ -162,5 +168,6 @@ func (s *Server) unlisted(ctx context.Context, name string) *tool.Error {
 		return tool.AsError(err).Suggest("search_tools finds the tools there are.")
 	}
 	return tool.Errorf(tool.NotFound, "%q is not listed", name).
-		Suggest("Call it through call_tool: %s", strings.TrimSpace(string(tool.MustMarshal(map[string]any{"name": name, "arguments": map[string]any{}}))))
+		Suggest("Call it through call_tool: %s",
+			strings.TrimSpace(string(tool.MustMarshal(map[string]any{"name": name, "arguments": map[string]any{}}))))
 }

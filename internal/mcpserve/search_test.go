@@ -17,9 +17,10 @@ import (
 func manyTools() []tool.Tool {
 	tools := []tool.Tool{echoTool()}
 	for n := range 300 {
-		t := newTool(fmt.Sprintf("tool_%03d", n), tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
-			return tool.Text(fmt.Sprint(n)), nil
-		})
+		t := newTool(fmt.Sprintf("tool_%03d", n), tool.ReadOnly,
+			func(context.Context, *tool.Call) (*tool.Result, error) {
+				return tool.Text(fmt.Sprint(n)), nil
+			})
 		t.def.Description = fmt.Sprintf("Do the thing number %d. Returns: it.", n)
 		tools = append(tools, t)
 	}

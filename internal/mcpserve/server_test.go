@@ -34,7 +34,8 @@ func newTool(name string, risk tool.Risk, call func(context.Context, *tool.Call)
 }
 
 func echoTool() *fake {
-	f := newTool("echo", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
+	f := newTool("echo", tool.ReadOnly,
+		func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
 	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)
 	return f
 }
@@ -111,7 +112,8 @@ func TestInitializeAndList(t *testing.T) {
 			assert.Equal(t, version, result["protocolVersion"])
 			changes := map[string]any{"listChanged": true}
 			assert.Equal(t, map[string]any{
-				"tools": changes, "prompts": changes, "resources": map[string]any{"listChanged": true, "subscribe": true},
+				"tools": changes, "prompts": changes,
+				"resources":   map[string]any{"listChanged": true, "subscribe": true},
 				"completions": map[string]any{}, "logging": map[string]any{},
 			}, result["capabilities"], "also what may come later")
 
@@ -120,7 +122,8 @@ func TestInitializeAndList(t *testing.T) {
 			require.Len(t, tools, 2)
 			wipe := tools[1].(map[string]any)
 			assert.Equal(t, "Wipe all", wipe["title"])
-			assert.Equal(t, map[string]any{"title": "Wipe all", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false}, wipe["annotations"])
+			assert.Equal(t, map[string]any{"title": "Wipe all", "readOnlyHint": false, "destructiveHint": true,
+				"idempotentHint": false, "openWorldHint": false}, wipe["annotations"])
 			assert.Equal(t, "object", wipe["inputSchema"].(map[string]any)["type"])
 			assert.NotContains(t, wipe, "_meta")
 		})
@@ -153,7 +156,8 @@ func TestBadMessagesDoNotEndTheServer(t *testing.T) {
 func TestAnOversizedRequestIsAnsweredUnderItsID(t *testing.T) {
 	w := dial(t, newHost(t, host.Options{}, echoTool()))
 	w.initialize("2025-11-25")
-	w.send(`{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", mcpserve.MaxMessage) + `"}}}`)
+	w.send(`{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` +
+		strings.Repeat("x", mcpserve.MaxMessage) + `"}}}`)
 	answer := w.receive()
 	assert.EqualValues(t, 41, answer["id"])
 	assert.Contains(t, fmt.Sprint(answer["error"]), "longer than")
@@ -161,12 +165,13 @@ func TestAnOversizedRequestIsAnsweredUnderItsID(t *testing.T) {
 
 func TestEndOfInputEndsRunningCalls(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{})
-	h := newHost(t, host.Options{}, newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		close(started)
-		<-ctx.Done()
-		close(ended)
-		return nil, ctx.Err()
-	}))
+	h := newHost(t, host.Options{},
+		newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+			close(started)
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		}))
 	w := dial(t, h)
 	w.initialize("2025-11-25")
 	go func() { _, _ = io.Copy(io.Discard, w.out) }()
@@ -187,7 +192,8 @@ func connect(t *testing.T, h *host.Host, options *mcp.ClientOptions) *mcp.Client
 	t.Helper()
 	w := dial(t, h)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, options)
-	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: io.NopCloser(w.out), Writer: w.in, MaxLineLength: -1}, nil)
+	session, err := client.Connect(t.Context(),
+		&mcp.IOTransport{Reader: io.NopCloser(w.out), Writer: w.in, MaxLineLength: -1}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
@@ -236,12 +242,13 @@ func TestCallResults(t *testing.T) {
 
 func TestCancellationReachesTheTool(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{})
-	session := connect(t, newHost(t, host.Options{}, newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
-		close(started)
-		<-ctx.Done()
-		close(ended)
-		return nil, ctx.Err()
-	})), nil)
+	session := connect(t, newHost(t, host.Options{},
+		newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
+			close(started)
+			<-ctx.Done()
+			close(ended)
+			return nil, ctx.Err()
+		})), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-started; cancel() }()
 	_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"})
@@ -251,14 +258,17 @@ func TestCancellationReachesTheTool(t *testing.T) {
 
 func TestProgressIsReported(t *testing.T) {
 	seen := make(chan *mcp.ProgressNotificationParams, 10)
-	h := newHost(t, host.Options{}, newTool("work", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
-		c.Progress(ctx, tool.Progress{Done: 1, Total: 2, Message: "half"})
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}))
-	session := connect(t, h, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-		seen <- r.Params
-	}})
+	h := newHost(t, host.Options{},
+		newTool("work", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+			c.Progress(ctx, tool.Progress{Done: 1, Total: 2, Message: "half"})
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+	session := connect(t, h,
+		&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+			r *mcp.ProgressNotificationClientRequest) {
+			seen <- r.Params
+		}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	params := &mcp.CallToolParams{Name: "work"}
@@ -317,7 +327,8 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
-	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{})
+	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW},
+		&mcp.ClientSessionOptions{})
 	require.NoError(t, err)
 	defer session.Close()
 	require.Eventually(t, func() bool { // a client that is connected may not listen yet
@@ -330,7 +341,8 @@ func TestRefreshTellsTheClient(t *testing.T) {
 		}
 	}, time.Minute, time.Millisecond)
 
-	require.NoError(t, h.Reload(t.Context(), []host.Source{source{newTool("other", tool.ReadOnly, nil)}}, host.Toolset{}))
+	require.NoError(t,
+		h.Reload(t.Context(), []host.Source{source{newTool("other", tool.ReadOnly, nil)}}, host.Toolset{}))
 	s.Refresh()
 	<-changed
 	list, err := session.ListTools(t.Context(), nil)
@@ -379,9 +391,10 @@ func TestUnknownToolIsRecorded(t *testing.T) {
 // TestTheClientNamesItsRequests: a call has the client's name for it, where
 // that is one.
 func TestTheClientNamesItsRequests(t *testing.T) {
-	w := dial(t, newHost(t, host.Options{}, newTool("name", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) {
-		return tool.Text(c.RequestID), nil
-	})))
+	w := dial(t, newHost(t, host.Options{},
+		newTool("name", tool.ReadOnly, func(_ context.Context, c *tool.Call) (*tool.Result, error) {
+			return tool.Text(c.RequestID), nil
+		})))
 	w.initialize("2025-11-25")
 	for i, c := range []struct{ meta, want string }{
 		{`{}`, "tool_step_0001"},

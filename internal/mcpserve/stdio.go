@@ -153,7 +153,8 @@ func decodeMessage(data []byte) (jsonrpc.Message, error) {
 	var fields map[string]json.RawMessage
 	var request jsonrpc.Request
 	var id any
-	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` && string(fields["params"]) != "null" &&
+	plain := json.Unmarshal(data, &fields) == nil && string(fields["jsonrpc"]) == `"2.0"` &&
+		string(fields["params"]) != "null" &&
 		json.Unmarshal(fields["method"], &request.Method) == nil &&
 		(fields["id"] == nil || json.Unmarshal(fields["id"], &id) == nil)
 	if !plain {
@@ -170,7 +171,8 @@ func (c *lineConn) refuse(id json.RawMessage, cause error) {
 	line, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0",
 		"id":      id,
-		"error":   map[string]any{"code": jsonrpc.CodeParseError, "message": "not a JSON-RPC message: " + cause.Error()},
+		"error": map[string]any{"code": jsonrpc.CodeParseError,
+			"message": "not a JSON-RPC message: " + cause.Error()},
 	})
 	if err == nil {
 		_ = c.writeLine(line)

@@ -29,7 +29,8 @@ func sdkClient(t *testing.T, h *host.Host, revision string) *mcp.ClientSession {
 	server := mcpserve.New(h, mcpserve.Options{Name: "toolhost", Version: "test"})
 	go func() { _ = outW.CloseWithError(server.ServeStdio(context.Background(), inR, outW)) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW},
+		&mcp.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close(); _ = inW.Close() })
 	return session
@@ -52,15 +53,16 @@ func TestStructuredResultsOfAllKinds(t *testing.T) {
 		value, returns string
 		wrapped        bool // before 2026-07-28
 	}{
-		"array":           {`[1,"two"]`, ``, true},
-		"scalar":          {`7.50`, ``, true},
-		"text":            {`"<a> & b"`, ``, true},
-		"null":            {`null`, ``, true},
-		"false":           {`false`, ``, true},
-		"empty_array":     {`[]`, ``, true},
-		"empty_object":    {`{}`, ``, false},
-		"object":          {`{"a":[1]}`, `{"required":["a"],"type":"object"}`, false},
-		"array_as_said":   {`[1]`, `{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}`, true},
+		"array":        {`[1,"two"]`, ``, true},
+		"scalar":       {`7.50`, ``, true},
+		"text":         {`"<a> & b"`, ``, true},
+		"null":         {`null`, ``, true},
+		"false":        {`false`, ``, true},
+		"empty_array":  {`[]`, ``, true},
+		"empty_object": {`{}`, ``, false},
+		"object":       {`{"a":[1]}`, `{"required":["a"],"type":"object"}`, false},
+		"array_as_said": {`[1]`, `{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}`,
+			true},
 		"object_of_union": {`{"a":1}`, `{"anyOf":[{"type":"object"},{"type":"array"}]}`, true},
 	}
 	var tools []tool.Tool
@@ -98,9 +100,10 @@ func TestStructuredResultsOfAllKinds(t *testing.T) {
 // A tool whose schema promises a structured result and that gives none is an
 // error with what it gave: clients refuse any other answer whole.
 func TestPromisedStructuredResultsThatAreMissing(t *testing.T) {
-	h := newHost(t, host.Options{}, withSchemas(newTool("made", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
-		return tool.Text("the text"), nil
-	}), "", `{"type":"object"}`))
+	h := newHost(t, host.Options{},
+		withSchemas(newTool("made", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
+			return tool.Text("the text"), nil
+		}), "", `{"type":"object"}`))
 	for _, revision := range everyRevision() {
 		r, err := sdkClient(t, h, revision).CallTool(t.Context(), &mcp.CallToolParams{Name: "made"})
 		require.NoError(t, err, revision)
@@ -140,7 +143,8 @@ func TestTextsOfAllKinds(t *testing.T) {
 	}
 	var tools []tool.Tool
 	for name, tt := range tests {
-		tools = append(tools, newTool(name, tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) { return tool.Text(tt.text), nil }))
+		tools = append(tools, newTool(name, tool.ReadOnly,
+			func(context.Context, *tool.Call) (*tool.Result, error) { return tool.Text(tt.text), nil }))
 	}
 	h := newHost(t, host.Options{}, tools...)
 	for _, revision := range everyRevision() {
@@ -165,5 +169,6 @@ func TestTheRevisionIsTheOneAgreedOn(t *testing.T) {
 	listed := w.receive()["result"].(map[string]any)["tools"].([]any)[0].(map[string]any)
 	assert.Equal(t, "object", listed["outputSchema"].(map[string]any)["type"])
 	w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list"}}`)
-	assert.Equal(t, map[string]any{"result": []any{float64(1)}}, w.receive()["result"].(map[string]any)["structuredContent"])
+	assert.Equal(t, map[string]any{"result": []any{float64(1)}},
+		w.receive()["result"].(map[string]any)["structuredContent"])
 }

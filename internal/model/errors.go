@@ -40,10 +40,12 @@ func refusesMaxTokens(body []byte) bool { return parseComplaint(body).Param == "
 // refused turns an answer that is no completion into an error.
 func (c *Client) refused(answer *netguard.Response) *tool.Error {
 	status := answer.StatusCode
-	code, suggestion := tool.Unavailable, c.place("Try again later, or have the operator check the endpoint in the model block")
+	code, suggestion := tool.Unavailable,
+		c.place("Try again later, or have the operator check the endpoint in the model block")
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		code, suggestion = tool.PermissionDenied, c.place("The operator sets the environment variable that key in the model block reads")
+		code, suggestion = tool.PermissionDenied,
+			c.place("The operator sets the environment variable that key in the model block reads")
 	case status == http.StatusNotFound:
 		code, suggestion = tool.NotFound, c.place("The operator corrects url or model in the model block")
 	case status == http.StatusTooManyRequests:
@@ -51,14 +53,16 @@ func (c *Client) refused(answer *netguard.Response) *tool.Error {
 		if after := answer.Header.Get("Retry-After"); after != "" {
 			suggestion = "Try again after " + after + " (Retry-After)."
 		}
-	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge ||
+		status == http.StatusUnprocessableEntity:
 		code, suggestion = tool.InvalidArgument, "Ask for less, or ask in another way."
 	}
 	why := ""
 	if message := c.withoutKey(parseComplaint(answer.Body).Message); message != "" {
 		why = ": " + excerpt.Shorten(strings.TrimSpace(message), 500)
 	}
-	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model, status, why).
+	return tool.Errorf(code, "%s refused the question to the model %q with status %d%s", c.host, c.options.Model,
+		status, why).
 		Suggest("%s", suggestion).With("status", status)
 }
 

@@ -175,7 +175,8 @@ func messageOf(c tool.Content) (message, error) {
 	case tool.KindText:
 		return message{c.Role, c.Text}, nil
 	case tool.KindImage:
-		return message{c.Role, []part{{Type: "image_url", Image: &imagePart{"data:" + c.MIMEType + ";base64," + data}}}}, nil
+		return message{c.Role,
+			[]part{{Type: "image_url", Image: &imagePart{"data:" + c.MIMEType + ";base64," + data}}}}, nil
 	case tool.KindAudio:
 		switch c.MIMEType {
 		case "audio/wav", "audio/x-wav", "audio/wave":
@@ -227,11 +228,13 @@ func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error
 	failed := tool.Errorf(e.Code, "the model %q cannot be asked: %w", c.options.Model, err)
 	switch e.Code {
 	case tool.Blocked:
-		return nil, failed.Suggest("%s", c.place("If the endpoint is meant to be on a private network, the operator adds private = true to the model block"))
+		return nil, failed.Suggest("%s",
+			c.place("If the endpoint is meant to be on a private network, the operator adds private = true to the model block"))
 	case tool.Cancelled, tool.Timeout:
 		return nil, failed.Suggest("%s", c.place("Ask for less, or have the operator raise timeout in the model block"))
 	}
-	return nil, failed.Suggest("%s", c.place("The operator checks that the endpoint runs, and that url in the model block is its final address: redirects are not followed"))
+	return nil, failed.Suggest("%s",
+		c.place("The operator checks that the endpoint runs, and that url in the model block is its final address: redirects are not followed"))
 }
 
 // place adds to a sentence where the model was declared.
@@ -267,10 +270,12 @@ func (c *Client) read(body []byte) (*tool.SampleResponse, error) {
 	switch {
 	case choice.Message.Content != "":
 	case choice.Message.Refusal != "":
-		return nil, tool.Errorf(tool.Unavailable, "the model %q declined to answer: %s", c.options.Model, choice.Message.Refusal).
+		return nil, tool.Errorf(tool.Unavailable, "the model %q declined to answer: %s", c.options.Model,
+			choice.Message.Refusal).
 			Suggest("Ask for something else.")
 	case choice.FinishReason == "length":
-		return nil, tool.Errorf(tool.Unavailable, "the model %q used up its tokens before it said anything", c.options.Model).
+		return nil, tool.Errorf(tool.Unavailable, "the model %q used up its tokens before it said anything",
+			c.options.Model).
 			Suggest("%s", c.place("The operator raises max_tokens in the model block"))
 	}
 	if answer.Model == "" {

@@ -39,7 +39,8 @@ func TestSample(t *testing.T) {
 		path, key, extra = r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("X-Team")
 		data, _ := io.ReadAll(r.Body)
 		_ = json.Unmarshal(data, &body)
-		_, _ = io.WriteString(w, `{"model":"small-2026","choices":[{"message":{"role":"assistant","content":"forty-two"},"finish_reason":"stop"}]}`)
+		_, _ = io.WriteString(w,
+			`{"model":"small-2026","choices":[{"message":{"role":"assistant","content":"forty-two"},"finish_reason":"stop"}]}`)
 	}, model.Options{Key: "sk-test", Headers: map[string]string{"X-Team": "a"}})
 	response, err := c.Sample(t.Context(), tool.SampleRequest{System: "Be brief.", Prompt: "6 x 7?", MaxTokens: 9})
 	require.NoError(t, err)
@@ -64,7 +65,8 @@ func TestMaxTokensUnderItsNewerName(t *testing.T) {
 		asked = append(asked, body)
 		if _, old := body["max_tokens"]; old {
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}`)
+			_, _ = io.WriteString(w,
+				`{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ok"}}]}`)
@@ -84,7 +86,8 @@ func TestRefusals(t *testing.T) {
 		code            tool.Code
 		message, advice string
 	}{
-		{"key", 401, `{"error":{"message":"Incorrect API key sk-test"}}`, tool.PermissionDenied, "Incorrect API key [redacted]", "key in the model block"},
+		{"key", 401, `{"error":{"message":"Incorrect API key sk-test"}}`, tool.PermissionDenied,
+			"Incorrect API key [redacted]", "key in the model block"},
 		{"model", 404, `{"error":"model 'small' not found"}`, tool.NotFound, "model 'small' not found", "agent.hcl:7"},
 		{"rate", 429, ``, tool.Unavailable, "status 429", "after 30"},
 		{"server", 500, `<html>`, tool.Unavailable, "status 500", "agent.hcl:7"},
@@ -92,8 +95,10 @@ func TestRefusals(t *testing.T) {
 		{"redirect", 307, ``, tool.Unavailable, "redirects", "redirects are not followed"},
 		{"no completion", 200, `{"choices":[]}`, tool.Unavailable, "no choices", "OpenAI-compatible"},
 		{"no JSON", 200, `hello`, tool.Unavailable, "no chat completion", "OpenAI-compatible"},
-		{"declined", 200, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, tool.Unavailable, "I can't.", "something else"},
-		{"no tokens", 200, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, tool.Unavailable, "tokens", "max_tokens"},
+		{"declined", 200, `{"choices":[{"message":{"content":null,"refusal":"I can't."}}]}`, tool.Unavailable,
+			"I can't.", "something else"},
+		{"no tokens", 200, `{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`, tool.Unavailable,
+			"tokens", "max_tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -115,7 +120,8 @@ func TestRefusals(t *testing.T) {
 
 func TestTimeoutAndCancellation(t *testing.T) {
 	release := make(chan struct{})
-	c := endpoint(t, func(_ http.ResponseWriter, r *http.Request) { <-release }, model.Options{Timeout: 50 * time.Millisecond})
+	c := endpoint(t, func(_ http.ResponseWriter, r *http.Request) { <-release },
+		model.Options{Timeout: 50 * time.Millisecond})
 	defer close(release)
 	_, err := c.Sample(t.Context(), tool.SampleRequest{Prompt: "x"})
 	assert.Equal(t, tool.Timeout, tool.CodeOf(err))
@@ -173,7 +179,9 @@ func TestImagesAndAudioGoAlong(t *testing.T) {
 		{"role":"assistant","content":"Hm."},
 		{"role":"user","content":"What is it?"}
 	]`, string(body.Messages))
-	_, err = c.Sample(t.Context(), tool.SampleRequest{Messages: []tool.Content{{Kind: tool.KindAudio, Role: "user", Data: []byte("ho"), MIMEType: "audio/ogg"}}})
+	_, err = c.Sample(t.Context(),
+		tool.SampleRequest{Messages: []tool.Content{{Kind: tool.KindAudio, Role: "user", Data: []byte("ho"),
+			MIMEType: "audio/ogg"}}})
 	assert.ErrorIs(t, err, &tool.Error{Code: tool.Unsupported})
 	assert.ErrorContains(t, err, "audio/ogg")
 }

@@ -86,7 +86,8 @@ func (b *bench) overlay(name string, files map[string]string) error {
 
 // build makes the tests of packages with an overlay, as PACKAGE.test beside it.
 func (b *bench) build(overlay string, packages ...string) (said string, err error) {
-	args := append([]string{"test", "-c", "-vet=off", "-o", filepath.Join(b.dir, overlay) + string(filepath.Separator)}, packages...)
+	args := append([]string{"test", "-c", "-vet=off", "-o", filepath.Join(b.dir, overlay) + string(filepath.Separator)},
+		packages...)
 	cmd := exec.Command("go", args...)
 	cmd.Env = b.env(overlay)
 	out, err := cmd.CombinedOutput()
@@ -173,7 +174,8 @@ func (b *bench) test(overlay, chosen string, m mutation, limit time.Duration) (s
 		return "", err
 	}
 	res, err := proc.Run(context.Background(), proc.Command{
-		Argv:    []string{filepath.Join(b.dir, overlay, filepath.Base(m.packages)+".test"), "-test.run=" + m.test, "-test.paniconexit0"},
+		Argv: []string{filepath.Join(b.dir, overlay, filepath.Base(m.packages)+".test"), "-test.run=" + m.test,
+			"-test.paniconexit0"},
 		Dir:     m.packages,
 		Env:     b.env(overlay, chosenEnv+"="+chosen, "TMPDIR="+tmp),
 		Timeout: limit,

@@ -64,7 +64,8 @@ func (m mutation) apply() (string, error) {
 		return "", err
 	}
 	if n := strings.Count(string(source), m.snippet); n != 1 {
-		return "", fmt.Errorf("%s: the snippet is %d times in %s; write down what the check looks like now:\n%s", m.name, n, m.file, m.snippet)
+		return "", fmt.Errorf("%s: the snippet is %d times in %s; write down what the check looks like now:\n%s",
+			m.name, n, m.file, m.snippet)
 	}
 	return strings.Replace(string(source), m.snippet, m.instead, 1), nil
 }

@@ -13,7 +13,8 @@ func TestParse(t *testing.T) {
 	got, err := parse("# a comment\n\n== a door is open\nfile f.go\ntest ./p ^TestX$\n-- \tif locked {\n-- \n++ \tif false {\n")
 	require.NoError(t, err)
 	assert.Equal(t, []mutation{{
-		line: 3, name: "a door is open", file: "f.go", packages: "./p", test: "^TestX$", snippet: "\tif locked {\n\n", instead: "\tif false {\n",
+		line: 3, name: "a door is open", file: "f.go", packages: "./p", test: "^TestX$", snippet: "\tif locked {\n\n",
+		instead: "\tif false {\n",
 	}}, got)
 	for _, wrong := range []string{"file f.go\n", "== x\nelse\n"} {
 		_, err := parse(wrong)

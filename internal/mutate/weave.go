@@ -80,7 +80,8 @@ func weave(source string, all []mutation) (woven, pkg string, apart []mutation, 
 	slices.SortFunc(functions, func(a, b function) int { return int(b.decl.Pos() - a.decl.Pos()) }) // the last first
 	for _, f := range functions {
 		chosen := forms[f.text(f.decl.Pos(), f.decl.Name.End())]
-		source = source[:f.decl.Pos()-1] + f.handsOn(chosen) + "\n\n" + f.named(formName("", f.decl)) + source[f.decl.End()-1:]
+		source = source[:f.decl.Pos()-1] + f.handsOn(chosen) + "\n\n" + f.named(formName("", f.decl)) +
+			source[f.decl.End()-1:]
 	}
 	return source + added, pkg, apart, nil
 }
@@ -138,7 +139,8 @@ func (f function) handsOn(lines []string) string {
 		on = "return " + on
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "func %s%s%s%s {\n\tswitch mutationChosen {\n", receiver, f.decl.Name.Name, f.types()+params, f.results())
+	fmt.Fprintf(&b, "func %s%s%s%s {\n\tswitch mutationChosen {\n", receiver, f.decl.Name.Name, f.types()+params,
+		f.results())
 	for _, line := range lines {
 		fmt.Fprintf(&b, "\tcase %q:\n\t\t%s%s%s\n", line, on, formName(line, f.decl), call)
 	}

@@ -79,7 +79,8 @@ func (l *Lock) Resolve(c config.Plugin, spec *plugins.Spec) {
 	}
 	spec.SHA256 = locked.SHA256[install.Platform()]
 	if spec.SHA256 == "" {
-		spec.Problem = tool.Errorf(tool.Blocked, "plugin %s is locked, but %s has no checksum of it for %s", c.Name, config.LockName, install.Platform()).
+		spec.Problem = tool.Errorf(tool.Blocked, "plugin %s is locked, but %s has no checksum of it for %s", c.Name,
+			config.LockName, install.Platform()).
 			Suggest("Run toolhost plugin lock %s here, and look at the change.", c.Name)
 	}
 }
@@ -95,7 +96,8 @@ func (l *Lock) Installed(c config.Plugin) (*install.Installed, error) {
 // agent.hcl allows.
 func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install.Installed, error) {
 	if l.store == nil {
-		return nil, tool.Errorf(tool.Unavailable, "plugin %s cannot be found: there is no place for installed plugins", c.Name).Suggest("Set HOME or XDG_DATA_HOME.")
+		return nil, tool.Errorf(tool.Unavailable, "plugin %s cannot be found: there is no place for installed plugins",
+			c.Name).Suggest("Set HOME or XDG_DATA_HOME.")
 	}
 	wanted, err := versions.Parse(c.Version)
 	if err != nil {
@@ -103,7 +105,8 @@ func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install
 	}
 	if locked != nil {
 		if !wanted.Allows(locked.Version) {
-			return nil, tool.Errorf(tool.Conflict, "plugin %s is locked at %s, and agent.hcl wants %s", c.Name, locked.Version, c.Version).
+			return nil, tool.Errorf(tool.Conflict, "plugin %s is locked at %s, and agent.hcl wants %s", c.Name,
+				locked.Version, c.Version).
 				Suggest("Run toolhost plugin update %s.", c.Name)
 		}
 		return l.store.Find(c.Source, locked.Version)
@@ -228,8 +231,10 @@ func (l *Lock) Verify(c config.Plugin) (*install.Signature, error) {
 		return signature, err
 	}
 	if !strings.EqualFold(sum, spec.SHA256) {
-		return signature, tool.Errorf(tool.Blocked, "its SHA-256 is %s, and %s was locked", sum, strings.ToLower(spec.SHA256)).
-			Suggest("If you replaced it on purpose, run toolhost plugin lock %s; otherwise find out who did.", c.Name)
+		return signature,
+			tool.Errorf(tool.Blocked, "its SHA-256 is %s, and %s was locked", sum, strings.ToLower(spec.SHA256)).
+				Suggest("If you replaced it on purpose, run toolhost plugin lock %s; otherwise find out who did.",
+					c.Name)
 	}
 	return signature, nil
 }
@@ -269,7 +274,8 @@ func Save(path string, lock *config.Lock) error {
 	mode, data := fs.FileMode(0o644), lock.Bytes()
 	if info, err := os.Lstat(path); err == nil {
 		if !info.Mode().IsRegular() {
-			return tool.Errorf(tool.Blocked, "%s is a symbolic link or no file, and is not written", path).Suggest("Remove it, if you know who put it there.")
+			return tool.Errorf(tool.Blocked, "%s is a symbolic link or no file, and is not written",
+				path).Suggest("Remove it, if you know who put it there.")
 		}
 		mode = info.Mode().Perm()
 	}
@@ -277,7 +283,8 @@ func Save(path string, lock *config.Lock) error {
 		return nil
 	}
 	if err := atomicfile.Write(path, data, mode); err != nil {
-		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path, err).Suggest("Make room and the directory writable.")
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", path,
+			err).Suggest("Make room and the directory writable.")
 	}
 	return nil
 }

@@ -75,7 +75,8 @@ func TestAnOriginWithinTheProjectIsRelativeToIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lock := open(t, dir)
-			lock.Set("weather", &install.Installed{Manifest: install.Manifest{Version: "1.0.0", SHA256: plainSum, From: tt.from}}, "~> 1")
+			lock.Set("weather", &install.Installed{Manifest: install.Manifest{Version: "1.0.0", SHA256: plainSum,
+				From: tt.from}}, "~> 1")
 			entry := lock.Entry("weather")
 			assert.Equal(t, tt.kept, entry.From)
 			assert.Equal(t, tt.from, lock.Origin(entry))
@@ -86,7 +87,8 @@ func TestAnOriginWithinTheProjectIsRelativeToIt(t *testing.T) {
 // The checksums of other platforms hold for one version alone.
 func TestANewVersionDropsOtherPlatforms(t *testing.T) {
 	lock := open(t, t.TempDir())
-	found := &install.Installed{Manifest: install.Manifest{Version: "1.0.0", SHA256: plainSum, From: "https://127.0.0.1/p.zip"}}
+	found := &install.Installed{Manifest: install.Manifest{Version: "1.0.0", SHA256: plainSum,
+		From: "https://127.0.0.1/p.zip"}}
 	lock.Set("weather", found, "")
 	lock.Entry("weather").SHA256["plan9_mips"] = plainSum
 	lock.Set("weather", found, "")

@@ -84,7 +84,8 @@ func TestReaderAgainstShells(t *testing.T) {
 				}
 				c.compare(t, lines)
 			}
-			t.Logf("%d lines, %d of them readable; %d marked commands ran, %d of them in readable lines", count, c.readable, c.ran, c.seen)
+			t.Logf("%d lines, %d of them readable; %d marked commands ran, %d of them in readable lines", count,
+				c.readable, c.ran, c.seen)
 			require.NotZero(t, c.seen, "no marked command ran in a readable line: the comparison shows nothing")
 		})
 	}
@@ -100,9 +101,11 @@ func (c *comparison) prepare(t *testing.T) {
 	bin := filepath.Join(c.dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o755))
 	for _, name := range []string{"p1", "p2"} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte(strings.ReplaceAll(program, "NAME", name)), 0o755))
+		require.NoError(t,
+			os.WriteFile(filepath.Join(bin, name), []byte(strings.ReplaceAll(program, "NAME", name)), 0o755))
 	}
-	for _, name := range []string{"env", "nice", "nohup", "timeout", "xargs", "sh", "bash", "setsid", "stdbuf", "find", "cat"} {
+	for _, name := range []string{"env", "nice", "nohup", "timeout", "xargs", "sh", "bash", "setsid", "stdbuf", "find",
+		"cat"} {
 		if path, err := exec.LookPath(name); err == nil {
 			require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
 		}
@@ -116,7 +119,8 @@ func (c *comparison) compare(t *testing.T, lines []string) {
 	var script strings.Builder
 	script.WriteString("ulimit -t 2; ulimit -f 2000\n. \"$BASH_ENV\"\nFUNCNEST=50\n")
 	for i, line := range lines {
-		fmt.Fprintf(&script, "N=%d; C=0; export N C; ( cd work/%d; eval %s\n) </dev/null >/dev/null 2>&1\n", i, i, quoted(line))
+		fmt.Fprintf(&script, "N=%d; C=0; export N C; ( cd work/%d; eval %s\n) </dev/null >/dev/null 2>&1\n", i, i,
+			quoted(line))
 		// A directory of its own: no line meets files that another has made.
 		require.NoError(t, os.MkdirAll(filepath.Join(c.dir, "work", strconv.Itoa(i)), 0o755))
 	}
@@ -133,7 +137,8 @@ func (c *comparison) compare(t *testing.T, lines []string) {
 		}
 		c.seen++
 		if args := strings.Split(argv, unit); !listed(reading, args) {
-			t.Errorf("%q ran and was not seen in\n%q\n%s\nthe reader saw %v", args, lines[i], lines[i], reading.Commands)
+			t.Errorf("%q ran and was not seen in\n%q\n%s\nthe reader saw %v", args, lines[i], lines[i],
+				reading.Commands)
 		}
 	}
 	for _, line := range lines {
@@ -158,7 +163,8 @@ func (c *comparison) run(t *testing.T, script string) []string {
 	require.NoError(t, os.WriteFile(file, []byte(script), 0o644))
 	cmd := exec.CommandContext(ctx, c.shell, file)
 	cmd.Dir = c.dir
-	cmd.Env = []string{"PATH=" + filepath.Join(c.dir, "bin"), "HOME=~", "BASH_ENV=" + filepath.Join(c.dir, "prelude"), "LC_ALL=C.UTF-8"}
+	cmd.Env = []string{"PATH=" + filepath.Join(c.dir, "bin"), "HOME=~", "BASH_ENV=" + filepath.Join(c.dir, "prelude"),
+		"LC_ALL=C.UTF-8"}
 	cmd.ExtraFiles = []*os.File{nil, nil, nil, nil, nil, nil, write} // the last is 9
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

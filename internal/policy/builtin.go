@@ -15,7 +15,8 @@ func builtinUnderstood(words []word) bool {
 	name, args := words[0].text, words[1:]
 	switch name {
 	case ":", "true", "false", "echo", "pwd", "cd", "pushd", "popd", "dirs", "exit", "return", "break", "continue",
-		"shift", "umask", "times", "type", "kill", "fg", "bg", "disown", "logout", "suspend", "caller", "help", "ulimit", "unalias":
+		"shift", "umask", "times", "type", "kill", "fg", "bg", "disown", "logout", "suspend", "caller", "help",
+		"ulimit", "unalias":
 		return true
 	case ".", "source", "builtin", "command", "eval", "exec", "trap":
 		return true // the reader sees through them
@@ -34,7 +35,8 @@ func builtinUnderstood(words []word) bool {
 	case "alias":
 		return !slices.ContainsFunc(args, func(w word) bool { return w.open || !aliasable(w.text) })
 	case "history":
-		return !slices.ContainsFunc(args, func(w word) bool { return w.open || strings.Trim(w.text, "0123456789") != "" })
+		return !slices.ContainsFunc(args,
+			func(w word) bool { return w.open || strings.Trim(w.text, "0123456789") != "" })
 	case "wait", "jobs":
 		return !slices.ContainsFunc(args, func(w word) bool {
 			return w.mayBeOption() || isCluster(w.text) && strings.ContainsAny(w.text, "px")

@@ -103,7 +103,8 @@ func (p *pattern) mentioned(c command) (found, certain bool) {
 
 // wordsOfCode gives what could be words of a command in a program.
 func wordsOfCode(code string) (words []word) {
-	for _, text := range strings.FieldsFunc(code, func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;:()[]{}<>|&!$%@\\", r) }) {
+	for _, text := range strings.FieldsFunc(code,
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n'\"`,;:()[]{}<>|&!$%@\\", r) }) {
 		words = append(words, word{text: text})
 	}
 	return words

@@ -127,7 +127,8 @@ func (l *line) parse(source string, depth int) {
 		l.cannotRead("it is too long or too deeply nested")
 		return
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(source), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash),
+		syntax.KeepComments(true)).Parse(strings.NewReader(source), "")
 	if err != nil {
 		l.cannotRead("%v", err)
 		return
@@ -261,7 +262,8 @@ func (l *line) visitStmt(s *syntax.Stmt) {
 		}
 		if writesFile(r) {
 			l.targets = append(l.targets, Write{
-				Target: exported(wordOf(r.Word)), Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll, Bare: saysNothing(s.Cmd),
+				Target: exported(wordOf(r.Word)), Append: r.Op == syntax.AppOut || r.Op == syntax.AppAll,
+				Bare: saysNothing(s.Cmd),
 			})
 		}
 	}

@@ -21,7 +21,8 @@ func commandRules(action policy.Action, patterns ...string) policy.Rules {
 }
 
 func TestDeniedCommands(t *testing.T) {
-	p, err := policy.New(commandRules(policy.Deny, "rm -rf", "git push --force", "dd", "shutdown", "chmod 777", "curl * https://evil*"))
+	p, err := policy.New(commandRules(policy.Deny, "rm -rf", "git push --force", "dd", "shutdown", "chmod 777",
+		"curl * https://evil*"))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		line string
@@ -80,7 +81,8 @@ func TestDeniedCommands(t *testing.T) {
 		{`find . -name x -exec rm -rf {} \;`, policy.Deny},
 		{"find . -execdir rm -rf {} + -print", policy.Deny},
 		{"[[ a || rm -rf x ]]", policy.Deny},
-		{"[[ a || rm -rf ]]\ncase x in x) ls;;& esac", policy.Deny}, // sh has run the first line when it finds the mistake
+		{"[[ a || rm -rf ]]\ncase x in x) ls;;& esac",
+			policy.Deny}, // sh has run the first line when it finds the mistake
 		{"case x in x) ls;;& esac\n[[ a && b ]]", policy.Deny},
 		{"case x in x) ls;;& esac\n[[ a == b ]]", policy.Allow},
 		{"sh -c 'rm -rf x'", policy.Deny},
@@ -213,7 +215,8 @@ func TestUnreadableWithoutCommandRules(t *testing.T) {
 // No line, however odd, is allowed by a rule for another program, and none
 // breaks the reader.
 func FuzzCommand(f *testing.F) {
-	for _, line := range []string{"echo hi", "sh -c 'echo'", "a | b && c; d & e", "find . -exec x {} +", "env -i A=b c", "$'\\x72m'", "sudo -u", "xargs", "<(a) >(b)", "((1+1))", "[[ a = b ]]"} {
+	for _, line := range []string{"echo hi", "sh -c 'echo'", "a | b && c; d & e", "find . -exec x {} +", "env -i A=b c",
+		"$'\\x72m'", "sudo -u", "xargs", "<(a) >(b)", "((1+1))", "[[ a = b ]]"} {
 		f.Add(line)
 	}
 	p, err := policy.New(commandRules(policy.Allow, "git status"))

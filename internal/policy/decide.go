@@ -81,7 +81,8 @@ func (p *Policy) decide(r Request) Decision {
 	}
 	d.allowCommands()
 	if d.line != nil && d.line.unreadable != "" {
-		d.add(Match{Rule: "unreadable command", Action: Ask, Why: "the command cannot be read for certain: " + d.line.unreadable}, false)
+		d.add(Match{Rule: "unreadable command", Action: Ask,
+			Why: "the command cannot be read for certain: " + d.line.unreadable}, false)
 	}
 	decision, decided := d.outcome()
 	if !decided {
@@ -141,12 +142,15 @@ func (d *deciding) considerCommand(c *compiledRule) {
 	switch {
 	case !certain && d.line.unreadable != "":
 		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf(
-			"the command cannot be read for certain, so that %s may be in it: %s", c.Command, d.line.unreadable))}, false)
+			"the command cannot be read for certain, so that %s may be in it: %s", c.Command, d.line.unreadable))},
+			false)
 	case found == nil:
 	case certain:
-		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found))}, false)
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found))},
+			false)
 	default:
-		d.add(Match{Rule: c.Name, Action: Ask, Why: c.because(fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found))}, false)
+		d.add(Match{Rule: c.Name, Action: Ask,
+			Why: c.because(fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found))}, false)
 	}
 }
 
@@ -170,7 +174,8 @@ func (d *deciding) allowCommands() {
 		}
 		if rule := d.allowing[at]; !slices.Contains(by, rule) {
 			by = append(by, rule)
-			matches = append(matches, Match{Rule: rule.Name, Action: Allow, Why: fmt.Sprintf("%s matches %s", rule.Command, &l.commands[i])})
+			matches = append(matches,
+				Match{Rule: rule.Name, Action: Allow, Why: fmt.Sprintf("%s matches %s", rule.Command, &l.commands[i])})
 		}
 	}
 	for i, m := range matches {
@@ -208,7 +213,8 @@ func (d *deciding) outcome() (Decision, bool) {
 	if m == nil {
 		return Decision{}, false
 	}
-	return Decision{Action: m.Action, Rule: m.Rule, Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}, true
+	return Decision{Action: m.Action, Rule: m.Rule,
+		Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}, true
 }
 
 func said(a Action) string {

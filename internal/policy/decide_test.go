@@ -15,7 +15,8 @@ import (
 var now = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
 func request(name, params string) policy.Request {
-	return policy.Request{Tool: name, Risk: tool.Dangerous, Permissions: []tool.Permission{tool.FileWrite, tool.Network}, Params: json.RawMessage(params), Now: now}
+	return policy.Request{Tool: name, Risk: tool.Dangerous,
+		Permissions: []tool.Permission{tool.FileWrite, tool.Network}, Params: json.RawMessage(params), Now: now}
 }
 
 func decide(t *testing.T, r policy.Request, rules policy.Rules) policy.Decision {
@@ -31,7 +32,8 @@ func withRules(rules ...policy.Rule) policy.Rules {
 
 // The example of contract 000: the rule matches the call.
 func TestContractExample(t *testing.T) {
-	rules := withRules(policy.Rule{Name: "text files", Tool: "create_file", Params: `^{"path":".*\.txt"}$`, Action: policy.Allow})
+	rules := withRules(policy.Rule{Name: "text files", Tool: "create_file", Params: `^{"path":".*\.txt"}$`,
+		Action: policy.Allow})
 	for params, want := range map[string]policy.Action{
 		`{"path":"test.txt"}`:               policy.Allow,
 		` { "path" : "test.txt" } `:         policy.Allow,
@@ -134,9 +136,12 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"nothing said", policy.Rules{}, policy.Allow, "default"},
 		{"default", policy.Rules{Default: policy.Deny}, policy.Deny, "default"},
-		{"risk", policy.Rules{Default: policy.Deny, Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Allow}}, policy.Allow, "risk dangerous"},
-		{"permission", policy.Rules{Permission: map[tool.Permission]policy.Action{tool.Network: policy.Deny, tool.FileWrite: policy.Ask}}, policy.Deny, "permission network"},
-		{"the strictest", policy.Rules{Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Ask}, Permission: map[tool.Permission]policy.Action{tool.FileWrite: policy.Allow}}, policy.Ask, "risk dangerous"},
+		{"risk", policy.Rules{Default: policy.Deny, Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Allow}},
+			policy.Allow, "risk dangerous"},
+		{"permission", policy.Rules{Permission: map[tool.Permission]policy.Action{tool.Network: policy.Deny,
+			tool.FileWrite: policy.Ask}}, policy.Deny, "permission network"},
+		{"the strictest", policy.Rules{Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Ask},
+			Permission: map[tool.Permission]policy.Action{tool.FileWrite: policy.Allow}}, policy.Ask, "risk dangerous"},
 	} {
 		d := decide(t, request("x", `{}`), c.rules)
 		assert.Equal(t, c.want, d.Action, c.name)
@@ -166,7 +171,8 @@ func TestMistakesAreNamedAllAtOnce(t *testing.T) {
 	})
 	require.Error(t, err)
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
-	for _, text := range []string{"wild", "maybe", "no action", "bad regexp", "rule 3", "bad risk", "no words", "a variable"} {
+	for _, text := range []string{"wild", "maybe", "no action", "bad regexp", "rule 3", "bad risk", "no words",
+		"a variable"} {
 		assert.ErrorContains(t, err, text)
 	}
 }
@@ -177,13 +183,16 @@ func TestAlwaysDenied(t *testing.T) {
 		rules policy.Rules
 		want  bool
 	}{
-		"allowed":                     {policy.Rules{}, false},
-		"by default":                  {policy.Rules{Default: policy.Deny}, true},
-		"by risk":                     {policy.Rules{Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Deny}}, true},
-		"by a rule":                   {withRules(policy.Rule{Tool: "x", Action: policy.Deny}), true},
-		"by a rule for some":          {withRules(policy.Rule{Tool: "x", Params: "a", Action: policy.Deny}), false},
-		"by default with a way":       {policy.Rules{Default: policy.Deny, Rules: []policy.Rule{{Tool: "x", Params: "a", Action: policy.Ask}}}, false},
-		"by default, a way elsewhere": {policy.Rules{Default: policy.Deny, Rules: []policy.Rule{{Tool: "y", Action: policy.Allow}}}, true},
+		"allowed":    {policy.Rules{}, false},
+		"by default": {policy.Rules{Default: policy.Deny}, true},
+		"by risk": {policy.Rules{Risk: map[tool.Risk]policy.Action{tool.Dangerous: policy.Deny}},
+			true},
+		"by a rule":          {withRules(policy.Rule{Tool: "x", Action: policy.Deny}), true},
+		"by a rule for some": {withRules(policy.Rule{Tool: "x", Params: "a", Action: policy.Deny}), false},
+		"by default with a way": {policy.Rules{Default: policy.Deny,
+			Rules: []policy.Rule{{Tool: "x", Params: "a", Action: policy.Ask}}}, false},
+		"by default, a way elsewhere": {policy.Rules{Default: policy.Deny,
+			Rules: []policy.Rule{{Tool: "y", Action: policy.Allow}}}, true},
 	} {
 		p, err := policy.New(c.rules)
 		require.NoError(t, err)
@@ -203,15 +212,20 @@ func TestRememberedRule(t *testing.T) {
 	p, err := base.With(rule)
 	require.NoError(t, err)
 
-	d := p.Decide(policy.Request{Tool: "write_file", Params: json.RawMessage(`{ "content":"x\\n$1", "path":"a.*[b]" }`)})
+	d := p.Decide(policy.Request{Tool: "write_file",
+		Params: json.RawMessage(`{ "content":"x\\n$1", "path":"a.*[b]" }`)})
 	assert.Equal(t, policy.Allow, d.Action)
 	assert.Equal(t, rule.Name, d.Rule)
-	for _, other := range []string{`{"path":"a.*[b]"}`, `{"path":"axxb","content":"x\\n$1"}`, `{"path":"a.*[b]","content":"x\\n$1","more":1}`} {
-		assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Params: json.RawMessage(other)}).Action, other)
+	for _, other := range []string{`{"path":"a.*[b]"}`, `{"path":"axxb","content":"x\\n$1"}`,
+		`{"path":"a.*[b]","content":"x\\n$1","more":1}`} {
+		assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Params: json.RawMessage(other)}).Action,
+			other)
 	}
-	assert.Equal(t, policy.Ask, base.Decide(policy.Request{Tool: "write_file", Params: params}).Action, "With leaves the policy as it was")
+	assert.Equal(t, policy.Ask, base.Decide(policy.Request{Tool: "write_file", Params: params}).Action,
+		"With leaves the policy as it was")
 
-	assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Toolset: "ocode", Params: params}).Action, "in another toolset it is another tool")
+	assert.Equal(t, policy.Ask, p.Decide(policy.Request{Tool: "write_file", Toolset: "ocode", Params: params}).Action,
+		"in another toolset it is another tool")
 	there := policy.Exactly("ocode", "write_file", params)
 	assert.NotEqual(t, rule.Name, there.Name, "one does not take the place of the other")
 	there.Remembered = true

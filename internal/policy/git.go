@@ -20,7 +20,8 @@ var shellSettings = regexp.MustCompile(`^(core\.(pager|editor|sshcommand)|sequen
 // unwrapGit reads what git runs for a line: aliases and settings that the line
 // itself gives, and commands of git that take a command.
 func (l *line) unwrapGit(args []word, depth int) {
-	git := wrapper{flags: "pPhv", valued: "Cc", long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
+	git := wrapper{flags: "pPhv", valued: "Cc",
+		long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
 		longFlags: "--bare --no-pager --paginate --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs " +
 			"--noglob-pathspecs --icase-pathspecs --html-path --man-path --info-path"}
 	rest, ok := git.skip(args)
@@ -32,7 +33,8 @@ func (l *line) unwrapGit(args []word, depth int) {
 	for i, w := range options {
 		if w.text == "-c" && i+1 < len(options) {
 			l.gitSetting(options[i+1], aliases, depth)
-		} else if setting, joined := strings.CutPrefix(w.text, "-c"); joined && setting != "" && (i == 0 || options[i-1].text != "-c") {
+		} else if setting, joined := strings.CutPrefix(w.text, "-c"); joined && setting != "" &&
+			(i == 0 || options[i-1].text != "-c") {
 			w.text = setting
 			l.gitSetting(w, aliases, depth)
 		}

@@ -55,7 +55,8 @@ func RememberedDir() (string, error) { return userdir.Dir("remembered rules", "r
 // trees that tools may use is refused.
 func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error) {
 	if !filepath.IsAbs(dir) || !filepath.IsAbs(workspace) {
-		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir, workspace).
+		return nil, tool.Errorf(tool.InvalidArgument, "remembered rules need absolute paths, not %q and %q", dir,
+			workspace).
 			Suggest("Give absolute paths.")
 	}
 	if err := userdir.Outside("remembered rules", dir, append([]string{workspace}, trees...)...); err != nil {

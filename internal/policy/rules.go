@@ -110,7 +110,8 @@ func New(rules Rules) (*Policy, error) {
 	}
 	for permission, action := range rules.Permission {
 		if !action.Valid() {
-			errs = append(errs, fmt.Errorf("permission %s = %q: the actions are allow, ask and deny", permission, action))
+			errs = append(errs,
+				fmt.Errorf("permission %s = %q: the actions are allow, ask and deny", permission, action))
 		}
 	}
 	for i, rule := range rules.Rules {

@@ -100,7 +100,8 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 			continue
 		}
 		valid, listed := known.fields[field.Name]
-		if !listed && field.Type != reflect.TypeFor[[]syntax.Comment]() || valid != nil && !valid(g, value.Interface()) {
+		if !listed && field.Type != reflect.TypeFor[[]syntax.Comment]() ||
+			valid != nil && !valid(g, value.Interface()) {
 			g.refuse(v)
 			return
 		}
@@ -113,7 +114,8 @@ func (g *grammar) checkNode(v reflect.Value, at place) {
 func (g *grammar) isComment(c syntax.Comment) bool {
 	before := g.source[:min(int(c.Hash.Offset()), len(g.source))]
 	escapes := len(before) - 1 - len(strings.TrimRight(before[:max(0, len(before)-1)], `\`))
-	return before == "" || strings.HasSuffix(before, ";") || escapes%2 == 0 && strings.ContainsAny(before[len(before)-1:], " \t\n")
+	return before == "" || strings.HasSuffix(before, ";") ||
+		escapes%2 == 0 && strings.ContainsAny(before[len(before)-1:], " \t\n")
 }
 
 // within gives the place of what a node holds. A substitution is a line of its
@@ -168,7 +170,8 @@ func fields(names ...string) map[string]func(*grammar, any) bool {
 }
 
 // and adds a field whose value is checked.
-func and(all map[string]func(*grammar, any) bool, name string, valid func(*grammar, any) bool) map[string]func(*grammar, any) bool {
+func and(all map[string]func(*grammar, any) bool, name string, valid func(*grammar, any) bool) map[string]func(*grammar,
+	any) bool {
 	all[name] = valid
 	return all
 }
@@ -209,9 +212,10 @@ var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.DblQuoted](): {fields: fields("Parts"), whole: isPlainQuote},
 	reflect.TypeFor[syntax.CmdSubst]():  {fields: fields("Stmts", "Backquotes"), whole: isPlainSubstitution},
 
-	reflect.TypeFor[syntax.ParamExp](): {fields: and(fields("Short", "Length", "Param", "Slice", "Repl", "Exp"), "Index", isElement)},
-	reflect.TypeFor[syntax.Slice]():    {fields: and(and(fields(), "Offset", isNumbers), "Length", isNumbers)},
-	reflect.TypeFor[syntax.Replace]():  {fields: fields("All", "Orig", "With")},
+	reflect.TypeFor[syntax.ParamExp](): {fields: and(fields("Short", "Length", "Param", "Slice", "Repl", "Exp"),
+		"Index", isElement)},
+	reflect.TypeFor[syntax.Slice]():   {fields: and(and(fields(), "Offset", isNumbers), "Length", isNumbers)},
+	reflect.TypeFor[syntax.Replace](): {fields: fields("All", "Orig", "With")},
 	reflect.TypeFor[syntax.Expansion](): {fields: and(fields("Word"), "Op", oneOf(
 		syntax.AlternateUnset, syntax.AlternateUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
 		syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.RemSmallSuffix, syntax.RemLargeSuffix,
@@ -222,9 +226,10 @@ var understood = map[reflect.Type]node{
 	reflect.TypeFor[syntax.ParenArithm](): {fields: and(fields(), "X", isNumbers)},
 	reflect.TypeFor[syntax.UnaryArithm](): {fields: and(and(fields(), "X", isNumbers), "Op", oneOf(
 		syntax.Not, syntax.BitNegation, syntax.Plus, syntax.Minus))},
-	reflect.TypeFor[syntax.BinaryArithm](): {fields: and(and(and(fields(), "X", isNumbers), "Y", isNumbers), "Op", oneOf(
-		syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem, syntax.Pow, syntax.Eql, syntax.Gtr, syntax.Lss,
-		syntax.Neq, syntax.Leq, syntax.Geq))},
+	reflect.TypeFor[syntax.BinaryArithm](): {fields: and(and(and(fields(), "X", isNumbers), "Y", isNumbers), "Op",
+		oneOf(
+			syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem, syntax.Pow, syntax.Eql, syntax.Gtr, syntax.Lss,
+			syntax.Neq, syntax.Leq, syntax.Geq))},
 
 	reflect.TypeFor[syntax.TestClause](): {fields: fields("X")},
 	reflect.TypeFor[syntax.ParenTest]():  {fields: fields("X")},
@@ -365,7 +370,8 @@ func isNumber(w *syntax.Word, counts bool) bool {
 
 // isCount reports an expansion whose value is a number, whoever set what.
 func isCount(p *syntax.ParamExp) bool {
-	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil || p.Names != 0 {
+	if p.Param == nil || p.Excl || p.Width || p.IsSet || p.Index != nil || p.Slice != nil || p.Repl != nil ||
+		p.Exp != nil || p.Names != 0 {
 		return false
 	}
 	return p.Length || slices.Contains([]string{"?", "#", "$", "!"}, p.Param.Value)

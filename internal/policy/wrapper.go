@@ -64,7 +64,8 @@ func (l *line) unwrapPlain(name string, w wrapper, args []word, depth int) bool 
 	}
 	assigned := false
 	for w.assignments && len(rest) > 0 && isAssignment(rest[0].text) {
-		if variable, _, _ := strings.Cut(rest[0].text, "="); rest[0].fixed < len(variable) && rest[0].dynamic || !plainName(variable) {
+		if variable, _, _ := strings.Cut(rest[0].text, "="); rest[0].fixed < len(variable) && rest[0].dynamic ||
+			!plainName(variable) {
 			l.cannotRead("%s sets %s", name, variable)
 		}
 		l.assignedWord(rest[0], depth)
@@ -215,7 +216,8 @@ func (l *line) parseWords(words []word, depth int) {
 }
 
 func (l *line) unwrapWatch(args []word, depth int) {
-	watch := wrapper{flags: "bcCdegprtwx", valued: "nq", long: "--interval --equexit", longFlags: "--differences --no-title --beep --errexit --exec --color --precise --no-wrap --chgexit"}
+	watch := wrapper{flags: "bcCdegprtwx", valued: "nq", long: "--interval --equexit",
+		longFlags: "--differences --no-title --beep --errexit --exec --color --precise --no-wrap --chgexit"}
 	rest, ok := watch.skip(args)
 	if !ok {
 		l.cannotRead("an option of watch is not known, or known to the shell only")
@@ -277,7 +279,8 @@ func (l *line) unwrapFind(args []word, depth int) {
 	for i, w := range args {
 		followed := i+1 < len(args) && (args[i+1].dynamic || !strings.HasPrefix(args[i+1].text, "-"))
 		value := i > 0 && strings.HasPrefix(args[i-1].text, "-") && !args[i-1].dynamic
-		if w.open && strings.HasPrefix(w.text, "-") || w.mayBeOption() && !value && (w.split && !isGlob(w) || followed) {
+		if w.open && strings.HasPrefix(w.text, "-") ||
+			w.mayBeOption() && !value && (w.split && !isGlob(w) || followed) {
 			l.cannotRead("an argument of find is known to the shell only")
 		}
 	}

@@ -45,8 +45,9 @@ var wrappers = map[string]wrapper{
 		flags: "i0v", valued: "uCSP", assignments: true, transparent: true, long: "--unset --chdir --split-string",
 		longFlags: "--ignore-environment --null --debug --block-signal --default-signal --ignore-signal --list-signal-handling",
 	},
-	"nice":   {flags: digits, valued: "n", long: "--adjustment", transparent: true},
-	"ionice": {flags: "t", valued: "cnpPu", long: "--class --classdata --pid --pgid --uid", longFlags: "--ignore", transparent: true},
+	"nice": {flags: digits, valued: "n", long: "--adjustment", transparent: true},
+	"ionice": {flags: "t", valued: "cnpPu", long: "--class --classdata --pid --pgid --uid", longFlags: "--ignore",
+		transparent: true},
 	"nohup":  {transparent: true},
 	"setsid": {flags: "cfw", longFlags: "--ctty --fork --wait", transparent: true},
 	"stdbuf": {valued: "ioe", long: "--input --output --error", transparent: true},
@@ -59,9 +60,10 @@ var wrappers = map[string]wrapper{
 		longFlags: "--preserve-status --foreground --verbose",
 	},
 	"builtin": {}, "busybox": {}, "toybox": {},
-	"fakeroot": {flags: "uh", valued: "lsibf", long: "--lib --faked --save-file --load-file", longFlags: "--unknown-is-real"},
-	"pkexec":   {long: "--user", longFlags: "--disable-internal-agent --keep-cwd"},
-	"exec":     {flags: "cl", valued: "a"},
+	"fakeroot": {flags: "uh", valued: "lsibf", long: "--lib --faked --save-file --load-file",
+		longFlags: "--unknown-is-real"},
+	"pkexec": {long: "--user", longFlags: "--disable-internal-agent --keep-cwd"},
+	"exec":   {flags: "cl", valued: "a"},
 	"sudo": {
 		flags: "ABbEeHiKklNnPSsVv", valued: "ughpCrtTDRU", assignments: true,
 		long: "--user --group --host --prompt --chdir --chroot --role --type --close-from --command-timeout --other-user",
@@ -76,7 +78,8 @@ var wrappers = map[string]wrapper{
 		longFlags: "--batch --deadline --fifo --idle --other --rr --reset-on-fork --all-tasks --max --pid --verbose",
 	},
 	"unshare": {
-		flags: "imnpuUCTfrc", valued: "RwSG", long: "--root --wd --setuid --setgid --propagation --setgroups --monotonic --boottime",
+		flags: "imnpuUCTfrc", valued: "RwSG",
+		long:      "--root --wd --setuid --setgid --propagation --setgroups --monotonic --boottime",
 		longFlags: "--ipc --mount --net --pid --uts --user --cgroup --time --fork --map-root-user --map-current-user --mount-proc --keep-caps --kill-child",
 	},
 	"nsenter": {
@@ -84,10 +87,12 @@ var wrappers = map[string]wrapper{
 		longFlags: "--all --mount --uts --ipc --net --pid --cgroup --user --time --root --wd --no-fork --preserve-credentials --follow-context",
 	},
 	"strace": {
-		flags: "cCdfFhikmnqrtTvVwxyYzZD", valued: "abeEIopPsSuUXO", long: "--output --trace --attach --env --user --string-limit --columns",
+		flags: "cCdfFhikmnqrtTvVwxyYzZD", valued: "abeEIopPsSuUXO",
+		long:      "--output --trace --attach --env --user --string-limit --columns",
 		longFlags: "--follow-forks --summary --summary-only --quiet --timestamps --relative-timestamps --successful-only --failed-only --no-abbrev --decode-fds --daemonize --debug",
 	},
-	"ltrace": {flags: "cCfhiLrStTV", valued: "aAeDFlnopsuwx", long: "--align --config --debug --library --indent --output"},
+	"ltrace": {flags: "cCfhiLrStTV", valued: "aAeDFlnopsuwx",
+		long: "--align --config --debug --library --indent --output"},
 	"xargs": {
 		flags: "0rtpox", valued: "InPLsadEJRS", attached: "iel", appends: true,
 		long:      "--max-args --max-procs --max-chars --arg-file --delimiter --process-slot-var",
@@ -96,7 +101,8 @@ var wrappers = map[string]wrapper{
 }
 
 func wrapperOf(name string) (wrapper, bool) {
-	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld.so") || strings.HasPrefix(name, "ld64.so") {
+	if strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || strings.HasPrefix(name, "ld.so") ||
+		strings.HasPrefix(name, "ld64.so") {
 		return loader, true
 	}
 	w, ok := wrappers[name]
@@ -117,7 +123,8 @@ func (w *wrapper) skip(args []word) (rest []word, ok bool) {
 		case arg.text == "-" && w.assignments: // env - is env -i
 			args = args[1:]
 			continue
-		case !strings.HasPrefix(arg.text, "-") && !(strings.HasPrefix(arg.text, "+") && w.flags == shellOptions.flags) || arg.text == "-":
+		case !strings.HasPrefix(arg.text, "-") &&
+			!(strings.HasPrefix(arg.text, "+") && w.flags == shellOptions.flags) || arg.text == "-":
 			return args, ok
 		}
 		known, next := w.option(arg.text)

@@ -15,7 +15,8 @@ func (p *Project) Approvals() (*approval.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root(), p.Config().Workspace.Allow...)
+	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root(),
+		p.Config().Workspace.Allow...)
 }
 
 // pendingApprovals lets a person approve in a terminal what an MCP client cannot ask.
@@ -26,7 +27,8 @@ func (e pendingApprovals) call(session string, proposal host.Proposal) approval.
 }
 
 // Take implements host.Approvals.
-func (e pendingApprovals) Take(_ context.Context, session string, proposal host.Proposal) (host.Verdict, string, error) {
+func (e pendingApprovals) Take(_ context.Context, session string, proposal host.Proposal) (host.Verdict, string,
+	error) {
 	store, err := e.p.Approvals()
 	if err != nil {
 		return "", "", err
@@ -58,7 +60,8 @@ func (e pendingApprovals) remembered(proposal host.Proposal) (bool, error) {
 }
 
 // File implements host.Approvals.
-func (e pendingApprovals) File(ctx context.Context, session string, proposal host.Proposal, d host.Decision) (string, error) {
+func (e pendingApprovals) File(ctx context.Context, session string, proposal host.Proposal, d host.Decision) (string,
+	error) {
 	store, err := e.p.Approvals()
 	if err != nil {
 		return "", err

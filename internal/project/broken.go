@@ -39,7 +39,8 @@ func (b *broken) Definition() *tool.Definition {
 	return &tool.Definition{
 		Name:  BrokenTool,
 		Title: b.file + " has mistakes",
-		Description: "This project's " + b.file + " has mistakes, so that none of its tools is offered now. Tell the user. " +
+		Description: "This project's " + b.file +
+			" has mistakes, so that none of its tools is offered now. Tell the user. " +
 			"The tools come back by themselves once the file is corrected. Returns: every mistake with its line and what to do.",
 		Risk: tool.ReadOnly, Permissions: []tool.Permission{tool.FileRead}, Idempotent: true,
 	}

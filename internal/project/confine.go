@@ -30,7 +30,8 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // agent.hcl says, and without one by the strongest level that works here, with
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
-	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(), Identity: p.identity}
+	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(),
+		Identity: p.identity}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = block.Read, block.Write, block.Mask
@@ -131,7 +132,8 @@ func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
 // workspace. The standard wrappers of that kind can change nothing at all, and
 // none of them needs caches.
 func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
-	prepare func(*exec.Cmd, argv.Access) (map[string]any, error), denied func(block string, access argv.Access, printed string) string) {
+	prepare func(*exec.Cmd, argv.Access) (map[string]any, error),
+	denied func(block string, access argv.Access, printed string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), cfg.Workspace.Allow
 	var once sync.Once
 	var policy sandbox.Policy
@@ -184,7 +186,8 @@ func taskBlock(cfg *config.Config) string {
 // confined. The shipped ones are toolhost's code, and confine what they start.
 // No image holds a plugin: at level docker, plugins get the strongest level
 // that works without one.
-func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error, denied func(plugin, printed string) string) {
+func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch) error,
+	denied func(plugin, printed string) string) {
 	access := make(map[string]argv.Access)
 	for _, plugin := range cfg.Plugins {
 		access[plugin.Name] = plugin.Access
@@ -194,7 +197,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 		settings.Level = sandbox.Auto
 	}
 	policyFor := func(plugin string, further ...string) sandbox.Policy {
-		return granting(settings, access[plugin]).Policy(p.Workspace.Root(), append(slices.Clone(cfg.Workspace.Allow), further...)...)
+		return granting(settings, access[plugin]).Policy(p.Workspace.Root(),
+			append(slices.Clone(cfg.Workspace.Allow), further...)...)
 	}
 	prepare = func(l plugins.Launch) error {
 		if l.Spec.Shipped {

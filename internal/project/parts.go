@@ -116,10 +116,12 @@ func (p *Project) workspaceFor(made *parts, cfg *config.Config) (*workspace.Work
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(root); err != nil || real != p.Workspace.Root() {
-		return nil, tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
-			Suggest("Start the server anew, or take the change back.")
+		return nil,
+			tool.Errorf(tool.Conflict, "workspace.root is another one, which a running server does not move to").
+				Suggest("Start the server anew, or take the change back.")
 	}
-	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) && !p.parts.changed {
+	if slices.Equal(p.config.Workspace.Allow, cfg.Workspace.Allow) && slices.Equal(p.parts.protect, made.protect) &&
+		!p.parts.changed {
 		return p.Workspace, nil
 	}
 	made.changed = true
@@ -219,11 +221,13 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 }
 
 func (p *Project) builtins(m *parts, cfg *config.Config) ([]tool.Tool, error) {
-	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize, Timeout: cfg.Web.Timeout})
+	client, err := netguard.New(netguard.Options{Allow: cfg.Web.Allow, MaxBytes: cfg.Web.MaxSize,
+		Timeout: cfg.Web.Timeout})
 	if err != nil {
 		return nil, err
 	}
-	return builtin.Tools(m.workspace, client, builtin.Options{Unescape: cfg.Builtins.Unescape, Seal: p.sealKey(cfg)}), nil
+	return builtin.Tools(m.workspace, client, builtin.Options{Unescape: cfg.Builtins.Unescape, Seal: p.sealKey(cfg)}),
+		nil
 }
 
 // sealKey gives the key for what toolhost writes into the workspace and believes
@@ -275,11 +279,12 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	}
 	prepare, denied := p.confinePlugin(cfg)
 	options := plugins.Options{
-		Attach:      attach,
-		Logger:      p.options.Logger,
-		CacheDir:    cacheDir("plugins"),
-		HistoryDir:  cacheDir("history"),
-		Workspace:   sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow, Protect: protectedGlobs(p.Workspace.Root(), cfg)},
+		Attach:     attach,
+		Logger:     p.options.Logger,
+		CacheDir:   cacheDir("plugins"),
+		HistoryDir: cacheDir("history"),
+		Workspace: sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow,
+			Protect: protectedGlobs(p.Workspace.Root(), cfg)},
 		HostVersion: p.options.Version,
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,
@@ -333,8 +338,10 @@ func (p *Project) resolveConfig(c *config.Plugin) func(json.RawMessage) (json.Ra
 		diags = diags.Redacted(p.Recorder.Redactor().String)
 		p.configMistakes.Store("plugin "+c.Name, diags)
 		if diags.HasErrors() {
-			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %s", c.Name, diags.Brief()).
-				Suggest("Correct the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos, c.Name)
+			return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %q is wrong: %s", c.Name,
+				diags.Brief()).
+				Suggest("Correct the config block at %s; toolhost plugin describe %s shows what it may hold.", c.Pos,
+					c.Name)
 		}
 		return settings, nil
 	}
@@ -359,12 +366,13 @@ func cacheDir(name string) string {
 
 func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
-	options := taskfile.Options{OutputCap: int(cfg.Limits.Output), Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
-		if err := verifiedTasks(cfg); err != nil {
-			return nil, err
-		}
-		return policy.ConfineTelling(cmd)
-	}}
+	options := taskfile.Options{OutputCap: int(cfg.Limits.Output),
+		Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
+			if err := verifiedTasks(cfg); err != nil {
+				return nil, err
+			}
+			return policy.ConfineTelling(cmd)
+		}}
 	options.Denied = func(printed string) string { return policy.Denied(taskBlock(cfg), printed) }
 	if t := cfg.Taskfile; t != nil {
 		options.Path, options.Timeout = t.Path, t.Timeout

@@ -67,13 +67,15 @@ func (p *Project) keepPins() {
 	}
 	fresh, err := s.Keep()
 	if err != nil {
-		p.options.Logger.WarnContext(ctx, "what the tools of plugins and MCP servers say cannot be kept for the user", "error", err)
+		p.options.Logger.WarnContext(ctx, "what the tools of plugins and MCP servers say cannot be kept for the user",
+			"error", err)
 	}
 	if len(fresh) == 0 {
 		return
 	}
 	if err := addPins(p.lockPath(), fresh); err != nil {
-		p.options.Logger.WarnContext(ctx, "what the tools of plugins and MCP servers say was not written into agent.lock.hcl", "error", err)
+		p.options.Logger.WarnContext(ctx,
+			"what the tools of plugins and MCP servers say was not written into agent.lock.hcl", "error", err)
 	}
 }
 

@@ -84,8 +84,9 @@ func (p *Project) Decide(proposal host.Proposal) policy.Decision {
 
 func (p *Project) policyRequest(proposal host.Proposal) policy.Request {
 	request := policy.Request{
-		Tool: proposal.Tool, Toolset: p.options.Toolset, Risk: proposal.Definition.Risk, Permissions: proposal.Definition.Permissions,
-		Params: proposal.Params, Argv: proposal.Argv,
+		Tool: proposal.Tool, Toolset: p.options.Toolset, Risk: proposal.Definition.Risk,
+		Permissions: proposal.Definition.Permissions,
+		Params:      proposal.Params, Argv: proposal.Argv,
 	}
 	if proposal.Argv == nil && slices.Contains(proposal.Definition.Permissions, tool.ShellExec) {
 		request.Shell = shellLine(proposal.Params)

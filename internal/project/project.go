@@ -129,7 +129,8 @@ func usage(err error) error { return &UsageError{err} }
 // Open builds the host of a configuration. It starts no process. Mistakes of
 // the user's are *UsageErrors, or what Options.Report returns.
 func Open(ctx context.Context, options Options) (*Project, error) {
-	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger), upstream: make(chan struct{}, 1)}
+	p := &Project{options: options, config: withExistingTrees(options.Config, options.Logger),
+		upstream: make(chan struct{}, 1)}
 	p.life, p.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := p.openWorkspace(); err != nil {
 		p.endLife()

@@ -56,7 +56,8 @@ func protectedGlobs(root string, cfg *config.Config) []string {
 func (p *Project) ownFiles(cfg *config.Config) []string {
 	root := p.Workspace.Root()
 	files := []string{p.Tasks().Path()}
-	for _, name := range append(workspace.Deciding(), ".agent/undo", ".agent/state.db", ".agent/state.db-wal", ".agent/state.db-shm") {
+	for _, name := range append(workspace.Deciding(), ".agent/undo", ".agent/state.db", ".agent/state.db-wal",
+		".agent/state.db-shm") {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
 	for _, glob := range deciding(root, cfg) {

@@ -14,7 +14,8 @@ func agentSettings(cfg *config.Config) subagent.Agents {
 	agents := subagent.Agents{}
 	for _, a := range cfg.Agents {
 		agents = append(agents, subagent.Agent{
-			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env, Timeout: a.Timeout,
+			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env,
+			Timeout: a.Timeout,
 			Network: a.Access.Network, Read: a.Access.Read, Write: a.Access.Write,
 		})
 	}

@@ -24,7 +24,8 @@ func SelectToolset(cfg *config.Config, name string) (host.Toolset, error) {
 	}
 	for _, set := range cfg.Toolsets {
 		if set.Name == name {
-			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Search: set.Search, Resources: set.Resources, Prompts: set.Prompts}, nil
+			return host.Toolset{Name: name, Tools: set.Tools, Rename: set.Rename, Search: set.Search,
+				Resources: set.Resources, Prompts: set.Prompts}, nil
 		}
 	}
 	return host.Toolset{}, usage(tool.Errorf(tool.InvalidArgument, "there is no toolset %q", name).

@@ -27,23 +27,29 @@ type direction func(f *trustFuzz, without, with any) bool
 // directions has one for each field of a configuration, and of its blocks.
 // A field that is not here is loosened by whatever is in it.
 var directions = map[string]direction{
-	"Path": any2, "Dir": any2, "SHA256": any2, "Leads": any2, "Digests": any2, "EnvNames": any2, // what was read, and not what is done
-	"Policy": any2, "Further": any2, // compared by what they decide
-	"Keep":              any2, // by what is kept
-	"Instructions":      sameOrNone,
-	"Workspace.Root":    func(f *trustFuzz, without, with any) bool { return below(f, with.(string), without.(string)) },
+	"Path": any2, "Dir": any2, "SHA256": any2, "Leads": any2, "Digests": any2,
+	"EnvNames": any2,                  // what was read, and not what is done
+	"Policy":   any2, "Further": any2, // compared by what they decide
+	"Keep":         any2, // by what is kept
+	"Instructions": sameOrNone,
+	"Workspace.Root": func(f *trustFuzz, without,
+		with any) bool {
+		return below(f, with.(string), without.(string))
+	},
 	"Workspace.Allow":   fewer,
 	"Workspace.Protect": any2, // compared by what is protected
 	"Workspace.Pos":     any2, "Limits.Pos": any2, "Web.Pos": any2, "Sandbox.Pos": any2,
 	"Variables": func(_ *trustFuzz, without, with any) bool { return covers(sensitive(without), sensitive(with)) },
-	"Tools":     fewer, "Resources": fewer, "Prompts": fewer, "Plugins": fewer, "Servers": fewer, "Agents": fewer, "Secrets": fewer,
+	"Tools":     fewer, "Resources": fewer, "Prompts": fewer, "Plugins": fewer, "Servers": fewer, "Agents": fewer,
+	"Secrets":  fewer,
 	"Taskfile": sameOrNone, "Model": sameOrNone,
 	"Toolsets":          narrowed,
 	"Builtins.Unescape": sameOrNone,
-	"Limits.Output":     atMost[int64](config.DefaultOutput), "Limits.Timeout": atMost(config.DefaultTimeout), "Limits.Processes": atMost(1 << 40),
-	"Web.Allow":   fewer,
-	"Web.Search":  sameOrNone,
-	"Web.Timeout": atMost(config.DefaultWebTimeout), "Web.MaxSize": atMost[int64](config.DefaultWebSize),
+	"Limits.Output":     atMost[int64](config.DefaultOutput), "Limits.Timeout": atMost(config.DefaultTimeout),
+	"Limits.Processes": atMost(1 << 40),
+	"Web.Allow":        fewer,
+	"Web.Search":       sameOrNone,
+	"Web.Timeout":      atMost(config.DefaultWebTimeout), "Web.MaxSize": atMost[int64](config.DefaultWebSize),
 	"Granted": func(_ *trustFuzz, without, with any) bool {
 		a, b := without.([]tool.Permission), with.([]tool.Permission)
 		return a == nil || b != nil && covers(a, b)
@@ -107,7 +113,8 @@ func atMost[N int | int64 | time.Duration](standard N) direction {
 
 // strength orders levels: auto is full or landlock.
 func strength(level any) int {
-	return slices.Index([]string{"off", "landlock", "auto", "full"}, cmp.Or(strings.Replace(level.(string), "docker", "full", 1), "auto"))
+	return slices.Index([]string{"off", "landlock", "auto", "full"},
+		cmp.Or(strings.Replace(level.(string), "docker", "full", 1), "auto"))
 }
 
 func sensitive(variables any) (names []string) {
@@ -130,12 +137,14 @@ func narrowed(_ *trustFuzz, without, with any) bool {
 		switch {
 		case reflect.DeepEqual(old, t):
 			continue
-		case known && (!covers(old.Tools, t.Tools) || !covers(old.Resources, t.Resources) || !covers(old.Prompts, t.Prompts)):
+		case known &&
+			(!covers(old.Tools, t.Tools) || !covers(old.Resources, t.Resources) || !covers(old.Prompts, t.Prompts)):
 			return false
 		case len(t.Rename) > 0:
 			return false
 		}
-		t.Name, t.Tools, t.ToolPos, t.Resources, t.Prompts, t.Search, t.Pos, t.Rename = "", nil, nil, nil, nil, false, "", nil
+		t.Name, t.Tools, t.ToolPos, t.Resources, t.Prompts, t.Search, t.Pos, t.Rename = "", nil, nil, nil, nil, false,
+			"", nil
 		if !reflect.ValueOf(t).IsZero() {
 			return false // a field that nobody thought of
 		}
@@ -209,8 +218,10 @@ func (f *trustFuzz) decisions(without, with *config.Config) (all []string) {
 		for _, risk := range []tool.Risk{tool.ReadOnly, tool.SafeWrite, tool.Dangerous} {
 			for _, request := range []policy.Request{
 				{Params: json.RawMessage(`{"path":"a.txt"}`), Permissions: []tool.Permission{tool.FileRead}},
-				{Params: json.RawMessage(`{}`), Argv: []string{"rm", "-rf", "sub"}, Permissions: []tool.Permission{tool.FileWrite}},
-				{Params: json.RawMessage(`{"x":1}`), Shell: "git push && rm -rf x", Permissions: []tool.Permission{tool.ShellExec, tool.Network}},
+				{Params: json.RawMessage(`{}`), Argv: []string{"rm", "-rf", "sub"},
+					Permissions: []tool.Permission{tool.FileWrite}},
+				{Params: json.RawMessage(`{"x":1}`), Shell: "git push && rm -rf x",
+					Permissions: []tool.Permission{tool.ShellExec, tool.Network}},
 				{Params: json.RawMessage(`{"x":2}`), Shell: "sh $(x)", Permissions: []tool.Permission{tool.ShellExec}},
 			} {
 				request.Tool, request.Risk = name, risk
@@ -237,7 +248,8 @@ func (f *trustFuzz) policy(cfg *config.Config) *policy.Policy {
 }
 
 // names are files of a workspace, some of which may be protected.
-var names = []string{"a.txt", "sub/deep/a.txt", "pkg/a.txt", "pkg/x", "x", "agent.hcl", "sub/b", "pkg/sub/agent.hcl", ".git/config", ".agent/Taskfile.yml", "here", "sh"}
+var names = []string{"a.txt", "sub/deep/a.txt", "pkg/a.txt", "pkg/x", "x", "agent.hcl", "sub/b", "pkg/sub/agent.hcl",
+	".git/config", ".agent/Taskfile.yml", "here", "sh"}
 
 // confinement compares what commands and file tools may do in the workspaces.
 func (f *trustFuzz) confinement(without, with *config.Config) (all []string) {
@@ -299,7 +311,8 @@ func protects(p *Project, cfg *config.Config, rel string) bool {
 func (f *trustFuzz) project(cfg *config.Config) (*Project, sandbox.Settings) {
 	p := &Project{options: Options{Logger: slog.New(slog.DiscardHandler)}}
 	cfg = withExistingTrees(cfg, p.options.Logger)
-	w, err := workspace.Open(cfg.Workspace.Root, workspace.Options{Allow: cfg.Workspace.Allow, Protect: protectedGlobs(cfg.Workspace.Root, cfg)})
+	w, err := workspace.Open(cfg.Workspace.Root,
+		workspace.Options{Allow: cfg.Workspace.Allow, Protect: protectedGlobs(cfg.Workspace.Root, cfg)})
 	if err != nil {
 		return nil, sandbox.Settings{}
 	}

@@ -32,8 +32,10 @@ func TestTrustDecision(t *testing.T) {
 	setCanary(t)
 	files, seed := setting(t, fuzzFiles, 400), setting(t, fuzzSeed, 1)
 	f := &trustFuzz{
-		T: t, place: newPlace(t), seen: make(map[string]bool), counted: make(map[string]int), kinds: make(map[string]bool), refused: make(map[string]string),
-		generator: generator{Rand: rand.New(rand.NewPCG(uint64(seed), 0)), top: explore(t, func(inner string) string { return inner }, 0)},
+		T: t, place: newPlace(t), seen: make(map[string]bool), counted: make(map[string]int),
+		kinds: make(map[string]bool), refused: make(map[string]string),
+		generator: generator{Rand: rand.New(rand.NewPCG(uint64(seed), 0)),
+			top: explore(t, func(inner string) string { return inner }, 0)},
 	}
 	f.fillMade(f.top, nil)
 	require.NotEmpty(t, f.made)
@@ -72,14 +74,16 @@ func newPlace(t *testing.T) place {
 		base: base, ws: filepath.Join(base, "home", "ws"), pkg: filepath.Join(base, "home", "ws", "pkg"),
 		deep: filepath.Join(base, "home", "ws", "sub", "deep"), store: trust.Open(filepath.Join(base, "trust")),
 	}
-	for _, dir := range []string{p.pkg, p.deep, filepath.Join(base, "home", ".ssh"), filepath.Join(base, "home", "outside", "dir")} {
+	for _, dir := range []string{p.pkg, p.deep, filepath.Join(base, "home", ".ssh"),
+		filepath.Join(base, "home", "outside", "dir")} {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
 	for _, dir := range []string{p.ws, p.pkg, p.deep} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("x\n"), 0o600))
 		for link, target := range map[string]string{
-			"here": filepath.Join(base, "home", "outside"), "all": "/", "inside": ".", "dangling": filepath.Join(base, "home", "outside", "later"),
-			"loop": "loop", "chain": "here", "up": "..",
+			"here": filepath.Join(base, "home", "outside"), "all": "/", "inside": ".",
+			"dangling": filepath.Join(base, "home", "outside", "later"),
+			"loop":     "loop", "chain": "here", "up": "..",
 		} {
 			if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 				t.Skip("this system makes no symlinks: ", err)
@@ -158,7 +162,8 @@ func (f *trustFuzz) forced(path []string, part *item) bool {
 		f.note(made, "")
 		f.made = append(f.made, made)
 	} else {
-		f.refused[strings.Join(append(slices.Clone(path), part.name), ".")] = fmt.Sprint(hcl(items), read(hcl(items)).Err())
+		f.refused[strings.Join(append(slices.Clone(path), part.name), ".")] = fmt.Sprint(hcl(items),
+			read(hcl(items)).Err())
 	}
 	return ok
 }

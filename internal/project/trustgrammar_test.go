@@ -182,7 +182,8 @@ func exploreBlock(t *testing.T, wrap func(string) string, name string, depth int
 		}
 		refused := false
 		for _, d := range read(wrap(header + " {\n}\n")) {
-			refused = refused || strings.Contains(d.Summary, "label") || strings.Contains(d.Summary, "name for") || d.Summary == "Unknown builtin" || d.Summary == "Not an option" || d.Summary == "Option without a name"
+			refused = refused || strings.Contains(d.Summary, "label") || strings.Contains(d.Summary, "name for") ||
+				d.Summary == "Unknown builtin" || d.Summary == "Not an option" || d.Summary == "Option without a name"
 		}
 		if refused {
 			continue
@@ -316,7 +317,8 @@ func asJSON(items []*item) string {
 var bare = regexp.MustCompile(`^(string|number|list\(string\))$`)
 
 // jsonTemplates escapes the quotes in templates.
-var jsonTemplates = strings.NewReplacer(`env("CANARY", "")`, `env(\"CANARY\", \"\")`, `env("CANARY")`, `env(\"CANARY\")`)
+var jsonTemplates = strings.NewReplacer(`env("CANARY", "")`, `env(\"CANARY\", \"\")`, `env("CANARY")`,
+	`env(\"CANARY\")`)
 
 // generator makes random files that the reader takes.
 type generator struct {
@@ -412,7 +414,8 @@ func (i *item) holdsKept() bool {
 // add adds something that a suggestion names.
 func (g *generator) add(to *[]*item, of *grammar, suggestion string) bool {
 	words := strings.FieldsFunc(suggestion, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
-	words = slices.DeleteFunc(words, func(word string) bool { return len(of.attrs[word]) == 0 && of.blocks[word] == nil })
+	words = slices.DeleteFunc(words,
+		func(word string) bool { return len(of.attrs[word]) == 0 && of.blocks[word] == nil })
 	if len(words) == 0 {
 		return false
 	}

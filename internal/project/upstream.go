@@ -39,7 +39,8 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	}
 	common := p.commonSettings(cfg)
 	for _, spec := range p.upstreamSpecs(cfg) {
-		spec.Confinement = string(tool.MustMarshal(confinement{common, &argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow}))
+		spec.Confinement = string(tool.MustMarshal(confinement{common,
+			&argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow}))
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
 		}
@@ -82,9 +83,11 @@ func oauthConfig(o *config.OAuth) oauth.Config {
 		return oauth.Config{}
 	}
 	return oauth.Config{
-		Grant: oauth.Grant(o.Grant), ClientID: o.ClientID, ClientSecret: o.ClientSecret, ClientSecretFile: o.ClientSecretFile,
-		PrivateKeyFile: o.PrivateKeyFile, AssertionFile: o.AssertionFile,
-		ClientMetadataURL: o.ClientMetadataURL, Issuer: o.Issuer, Scopes: o.Scopes, RedirectPort: o.RedirectPort, Private: o.Private,
+		Grant: oauth.Grant(o.Grant), ClientID: o.ClientID, ClientSecret: o.ClientSecret,
+		ClientSecretFile: o.ClientSecretFile,
+		PrivateKeyFile:   o.PrivateKeyFile, AssertionFile: o.AssertionFile,
+		ClientMetadataURL: o.ClientMetadataURL, Issuer: o.Issuer, Scopes: o.Scopes, RedirectPort: o.RedirectPort,
+		Private: o.Private,
 	}
 }
 
@@ -134,7 +137,8 @@ func (p *Project) LoadServers(ctx context.Context, wait time.Duration) bool {
 
 // confineUpstream is how the processes of MCP servers are confined: as other
 // children, with what the server's block grants. No image holds a server.
-func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error, denied func(mcpclient.Spec, string) string) {
+func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, mcpclient.Spec) error,
+	denied func(mcpclient.Spec, string) string) {
 	settings, root, trees := p.confineSettings(cfg), p.Workspace.Root(), slices.Clone(cfg.Workspace.Allow)
 	if settings.Level == sandbox.Docker {
 		settings.Level = sandbox.Auto
@@ -159,7 +163,8 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 func (p *Project) LoadFor(ctx context.Context, name string) {
 	upstream := p.Servers()
 	_, err := p.Host.Catalog().Lookup(name)
-	missing := errors.Is(err, &tool.Error{Code: tool.NotFound}) || errors.Is(err, &tool.Error{Code: tool.NeedsConfirmation})
+	missing := errors.Is(err, &tool.Error{Code: tool.NotFound}) ||
+		errors.Is(err, &tool.Error{Code: tool.NeedsConfirmation})
 	if upstream == nil || !missing {
 		return
 	}
@@ -203,5 +208,6 @@ func (p *Project) FollowServers(ctx context.Context, changed func()) {
 // IsServer reports whether a source of tools is an MCP server.
 func (p *Project) IsServer(source string) bool {
 	upstream := p.Servers()
-	return upstream != nil && slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
+	return upstream != nil &&
+		slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
 }

@@ -76,7 +76,8 @@ func writeMessages(a *answer) {
 		empty = fields{"type": "tool_use", "id": a.reply.id, "name": a.reply.tool.name, "input": fields{}}
 		delta, stop = fields{"type": "input_json_delta", "partial_json": string(a.reply.arguments)}, "tool_use"
 	}
-	usage := fields{"input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+	usage := fields{"input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 0,
+		"cache_read_input_tokens": 0}
 	message := fields{
 		"id": a.id("msg"), "type": "message", "role": "assistant", "model": a.request.model,
 		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,

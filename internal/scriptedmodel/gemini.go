@@ -62,7 +62,8 @@ func writeGemini(a *answer) {
 		part = fields{"functionCall": fields{"id": a.reply.id, "name": a.reply.tool.name, "args": a.reply.arguments}}
 	}
 	out := fields{
-		"candidates":    []any{fields{"index": 0, "finishReason": "STOP", "content": fields{"role": "model", "parts": []any{part}}}},
+		"candidates": []any{fields{"index": 0, "finishReason": "STOP",
+			"content": fields{"role": "model", "parts": []any{part}}}},
 		"usageMetadata": fields{"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110},
 		"modelVersion":  "scripted", "responseId": a.id("resp"),
 	}

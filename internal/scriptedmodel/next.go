@@ -160,7 +160,8 @@ func (m *Model) hidden(r *request, number int, name string, arguments json.RawMe
 		return reply{id: searchID(number), tool: search, arguments: object("query", quote("select:"+full))}, true
 	}
 	if caller, ok := exact(r.tools, "tool_call"); ok {
-		return reply{id: callID(number), tool: caller, arguments: object("name", quote(full), "arguments", string(arguments))}, true
+		return reply{id: callID(number), tool: caller,
+			arguments: object("name", quote(full), "arguments", string(arguments))}, true
 	}
 	return reply{}, false
 }

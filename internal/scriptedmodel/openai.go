@@ -38,7 +38,8 @@ func readChat(body []byte) (*request, error) {
 func writeChat(a *answer) {
 	message, stop := fields{"role": "assistant", "content": a.reply.text}, "stop"
 	if a.calls() {
-		call := fields{"index": 0, "id": a.reply.id, "type": "function", "function": fields{"name": a.reply.tool.name, "arguments": string(a.reply.arguments)}}
+		call := fields{"index": 0, "id": a.reply.id, "type": "function",
+			"function": fields{"name": a.reply.tool.name, "arguments": string(a.reply.arguments)}}
 		message, stop = fields{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
 	}
 	usage := fields{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -46,7 +47,8 @@ func writeChat(a *answer) {
 		if choices == nil {
 			choices = []any{}
 		}
-		return fields{"id": a.id("chatcmpl"), "object": kind, "created": 1, "model": a.request.model, "choices": choices}
+		return fields{"id": a.id("chatcmpl"), "object": kind, "created": 1, "model": a.request.model,
+			"choices": choices}
 	}
 	if !a.request.stream {
 		out := whole("chat.completion", fields{"index": 0, "message": message, "finish_reason": stop})
@@ -118,9 +120,11 @@ func (s *responseStream) send(kind string, more fields) {
 func writeResponses(a *answer) {
 	item := a.responseItem()
 	response := fields{
-		"id": a.id("resp"), "object": "response", "created_at": 1, "status": "in_progress", "model": a.request.model, "output": []any{},
-		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": fields{}, "parallel_tool_calls": true,
-		"tool_choice": "auto", "tools": []any{}, "temperature": 1, "top_p": 1,
+		"id": a.id("resp"), "object": "response", "created_at": 1, "status": "in_progress", "model": a.request.model,
+		"output": []any{},
+		"error":  nil, "incomplete_details": nil, "instructions": nil, "metadata": fields{},
+		"parallel_tool_calls": true,
+		"tool_choice":         "auto", "tools": []any{}, "temperature": 1, "top_p": 1,
 	}
 	done := fields{}
 	for k, v := range response {
@@ -145,7 +149,8 @@ func writeResponses(a *answer) {
 func (a *answer) responseItem() fields {
 	if !a.calls() {
 		part := fields{"type": "output_text", "text": a.reply.text, "annotations": []any{}}
-		return fields{"type": "message", "id": a.id("msg"), "role": "assistant", "status": "completed", "content": []any{part}}
+		return fields{"type": "message", "id": a.id("msg"), "role": "assistant", "status": "completed",
+			"content": []any{part}}
 	}
 	item := fields{
 		"type": "function_call", "id": a.id("fc"), "call_id": a.reply.id, "name": a.reply.tool.name,
@@ -172,7 +177,8 @@ func (s *responseStream) item(item fields) {
 		empty["arguments"] = ""
 		s.send("response.output_item.added", at(fields{"item": empty}))
 		s.send("response.function_call_arguments.delta", at(fields{"delta": item["arguments"]}))
-		s.send("response.function_call_arguments.done", at(fields{"arguments": item["arguments"], "name": item["name"]}))
+		s.send("response.function_call_arguments.done",
+			at(fields{"arguments": item["arguments"], "name": item["name"]}))
 	} else {
 		empty["content"] = []any{}
 		text := s.reply.text

@@ -230,7 +230,8 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	request, err := api.read(body)
 	if err != nil {
-		http.Error(w, `{"error":{"type":"invalid_request_error","message":`+quote(err.Error())+`}}`, http.StatusBadRequest)
+		http.Error(w, `{"error":{"type":"invalid_request_error","message":`+quote(err.Error())+`}}`,
+			http.StatusBadRequest)
 		return
 	}
 	request.api, request.number, request.body = api.name, number, body
@@ -251,6 +252,7 @@ func (m *Model) other(w http.ResponseWriter, r *http.Request) {
 	case path == "/":
 	default:
 		m.record(Record{Event: "unknown", Step: -1, Text: r.Method + " " + path})
-		http.Error(w, `{"error":{"type":"not_found_error","message":"the scripted model does not know this path"}}`, http.StatusNotFound)
+		http.Error(w, `{"error":{"type":"not_found_error","message":"the scripted model does not know this path"}}`,
+			http.StatusNotFound)
 	}
 }

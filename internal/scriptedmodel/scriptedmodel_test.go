@@ -61,7 +61,8 @@ var conversations = map[string]struct {
 			`,{"role": "assistant", "content": [{"type": "text", "text": "Half way."}]}, {"role": "user", "content": "on"}`,
 			`,{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_step_2", "content": "the last line", "is_error": true}]}`,
 		},
-		[4]string{`"name":"mcp__my-server__head"`, `"Half way."`, `"name":"mcp__my-server__tail"`, "The script is over."},
+		[4]string{`"name":"mcp__my-server__head"`, `"Half way."`, `"name":"mcp__my-server__tail"`,
+			"The script is over."},
 	},
 	"chat": {
 		"/v1/chat/completions",
@@ -125,8 +126,10 @@ func TestScriptIsPlayed(t *testing.T) {
 					}
 				}
 				require.NoError(t, model.Check())
-				require.Equal(t, name == "messages" || name == "gemini", strings.Contains(log.String(), `"failed":true`))
-				require.Equal(t, 2, strings.Count(log.String(), `"event":"result"`), "each result once:\n%s", log.String())
+				require.Equal(t, name == "messages" || name == "gemini",
+					strings.Contains(log.String(), `"failed":true`))
+				require.Equal(t, 2, strings.Count(log.String(), `"event":"result"`), "each result once:\n%s",
+					log.String())
 			})
 		}
 	}
@@ -167,7 +170,8 @@ func TestHiddenTools(t *testing.T) {
 	}
 	model, server = newModel(t)
 	require.Contains(t, post(t, server.URL+"/v1/chat/completions", qwen("")), `"name":"tool_search"`)
-	answer = post(t, server.URL+"/v1/chat/completions", qwen(`,{"role": "tool", "tool_call_id": "call_search_0", "content": "found"}`))
+	answer = post(t, server.URL+"/v1/chat/completions",
+		qwen(`,{"role": "tool", "tool_call_id": "call_search_0", "content": "found"}`))
 	require.Contains(t, answer, `"name":"tool_call"`)
 	require.Contains(t, answer, `\"name\":\"mcp__my-server__head\",\"arguments\":{\"args\": \"-n 1\"}`)
 	require.Equal(t, []string{"tools", "search", "call"}, eventsOf(model))
@@ -183,9 +187,12 @@ func eventsOf(model *scriptedmodel.Model) (events []string) {
 func TestCheckNamesWhatIsMissing(t *testing.T) {
 	model, server := newModel(t)
 	path := server.URL + "/v1/chat/completions"
-	require.Contains(t, post(t, path, `{"messages": [{"role": "user", "content": "a title, please"}]}`), `"content":"ok"`)
-	require.Contains(t, post(t, path, `{"tools": [{"function": {"name": "bash"}}, {"function": {"name": "ahead"}}]}`), "No tool head is offered")
-	require.ErrorContains(t, model.Check(), "step 0: no result of head reached the model: the client offered bash, ahead")
+	require.Contains(t, post(t, path, `{"messages": [{"role": "user", "content": "a title, please"}]}`),
+		`"content":"ok"`)
+	require.Contains(t, post(t, path, `{"tools": [{"function": {"name": "bash"}}, {"function": {"name": "ahead"}}]}`),
+		"No tool head is offered")
+	require.ErrorContains(t, model.Check(),
+		"step 0: no result of head reached the model: the client offered bash, ahead")
 	post(t, path, `{"tools": [{"function": {"name": "head"}}], "messages": [{"role": "tool", "tool_call_id": "call_step_0", "content": "other"}]}`)
 	require.ErrorContains(t, model.Check(), `step 0: the result of head has no "first line"`+":\nother")
 	require.ErrorContains(t, model.Check(), "step 2: no result of tail")
@@ -194,7 +201,8 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 func TestOtherRequests(t *testing.T) {
 	model, server := newModel(t)
 	for path, want := range map[string]string{
-		"/v1/messages/count_tokens": "input_tokens", "/v1beta/models/m:countTokens": "totalTokens", "/v1/models": "scripted",
+		"/v1/messages/count_tokens": "input_tokens", "/v1beta/models/m:countTokens": "totalTokens",
+		"/v1/models": "scripted",
 	} {
 		require.Contains(t, post(t, server.URL+path, "{}"), want)
 	}

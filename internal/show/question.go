@@ -193,8 +193,10 @@ func (q Question) Text(width, most int, keep func(text string) (file string, err
 		return whole
 	}
 	lines := strings.Count(whole, "\n")
-	long := fmt.Sprintf("TOO LONG TO SHOW HERE (%d lines). Read all of it before you allow it: %s (sha256 %s)\n", lines, Word(file), Digest(whole))
+	long := fmt.Sprintf("TOO LONG TO SHOW HERE (%d lines). Read all of it before you allow it: %s (sha256 %s)\n", lines,
+		Word(file), Digest(whole))
 	shown := body[:strings.LastIndexByte(body[:min(most, len(body))], '\n')+1]
 	left := strings.Count(body, "\n") - strings.Count(shown, "\n")
-	return q.Headline() + "\n" + long + q.Why() + "\n\n" + shown + fmt.Sprintf("[%d more lines are in the file]\n", left)
+	return q.Headline() + "\n" + long + q.Why() + "\n\n" + shown +
+		fmt.Sprintf("[%d more lines are in the file]\n", left)
 }

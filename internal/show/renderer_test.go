@@ -38,7 +38,8 @@ type shape struct {
 var (
 	barred   = regexp.MustCompile(`^[|:] `)
 	question = regexp.MustCompile(`^(Tool: |Parameters:$|Files affected: |Risk level: |Command, word by word:$|Effect:$|Why you are asked: |[|:] | +[|:] |  [^ ])`)
-	labels   = []string{"Tool: ", "Parameters:", "Files affected: ", "Risk level: ", "Command, word by word:", "Effect:", "Why you are asked: "}
+	labels   = []string{"Tool: ", "Parameters:", "Files affected: ", "Risk level: ", "Command, word by word:",
+		"Effect:", "Why you are asked: "}
 )
 
 // renderers are all that the package exports, by name: what is not here fails
@@ -48,22 +49,30 @@ var renderers = map[string]shape{
 	"Output": {render: func(s, _ string, _ int) string { return show.Output(s) }},
 	"Line":   {oneLine: true, decides: true, render: func(s, _ string, _ int) string { return show.Line(s) }},
 	"Word":   {oneLine: true, decides: true, render: func(s, _ string, _ int) string { return show.Word(s) }},
-	"Argv":   {oneLine: true, decides: true, render: func(s, other string, _ int) string { return show.Argv([]string{s, other}) }},
+	"Argv": {oneLine: true, decides: true,
+		render: func(s, other string, _ int) string { return show.Argv([]string{s, other}) }},
 	"Call": {oneLine: true, decides: true, render: func(s, other string, _ int) string {
 		return show.Call(s, object(s, other)) + show.Call(s, json.RawMessage(other))
 	}},
-	"Fit":   {oneLine: true, decides: true, fits: true, render: func(s, _ string, columns int) string { return show.Fit(show.Line(s), columns) }},
-	"Block": {lines: barred, fits: true, render: func(s, _ string, columns int) string { return show.Block(s, columns) }},
-	"Prose": {lines: barred, fits: true, render: func(s, _ string, columns int) string { return show.Prose(s, columns) }},
+	"Fit": {oneLine: true, decides: true, fits: true,
+		render: func(s, _ string, columns int) string { return show.Fit(show.Line(s), columns) }},
+	"Block": {lines: barred, fits: true,
+		render: func(s, _ string, columns int) string { return show.Block(s, columns) }},
+	"Prose": {lines: barred, fits: true,
+		render: func(s, _ string, columns int) string { return show.Prose(s, columns) }},
 	"Note": {lines: barred, fits: true, render: func(s, _ string, columns int) string {
 		first, rest, _ := strings.Cut(show.Note(s, 2, columns), "\n")
 		return ": " + first + "\n" + rest // its caller's mark
 	}},
-	"Said":     {render: func(s, other string, n int) string { return show.Said(s, n) + show.Said(other, 10*n) }},
-	"SaidLine": {oneLine: true, render: func(s, other string, n int) string { return show.SaidLine(s, n) + show.SaidLine(other, 10*n) }},
-	"Headline": {oneLine: true, decides: true, render: func(s, other string, _ int) string { return asked(s, other).Headline() }},
-	"Why":      {oneLine: true, decides: true, render: func(s, other string, _ int) string { return asked(s, other).Why() }},
-	"Body":     {lines: question, fits: true, once: labels, render: func(s, other string, columns int) string { return asked(s, other).Body(columns) }},
+	"Said": {render: func(s, other string, n int) string { return show.Said(s, n) + show.Said(other, 10*n) }},
+	"SaidLine": {oneLine: true,
+		render: func(s, other string, n int) string { return show.SaidLine(s, n) + show.SaidLine(other, 10*n) }},
+	"Headline": {oneLine: true, decides: true,
+		render: func(s, other string, _ int) string { return asked(s, other).Headline() }},
+	"Why": {oneLine: true, decides: true,
+		render: func(s, other string, _ int) string { return asked(s, other).Why() }},
+	"Body": {lines: question, fits: true, once: labels,
+		render: func(s, other string, columns int) string { return asked(s, other).Body(columns) }},
 	"Text of a question": {render: func(s, other string, columns int) string {
 		return asked(s, other).Text(columns, 500, func(string) (string, error) { return "/q/" + s, nil }) +
 			asked(s, other).Text(columns, 500, func(string) (string, error) { return "", errors.New(s) })
@@ -82,7 +91,8 @@ func object(s, other string) json.RawMessage {
 
 // asked is a question of which everything that others write is anything.
 func asked(s, other string) show.Question {
-	q := show.Question{Tool: s, Title: other, Risk: "dangerous", Rule: s, Reason: other, Object: s, Argv: []string{s, other}, Files: []string{other, s}, Effect: s}
+	q := show.Question{Tool: s, Title: other, Risk: "dangerous", Rule: s, Reason: other, Object: s,
+		Argv: []string{s, other}, Files: []string{other, s}, Effect: s}
 	if len(s)%2 == 0 {
 		q.Argv, q.Effect = nil, "--- a\n+++ b\n"+s
 	}
@@ -183,9 +193,12 @@ func (s shape) check(t *testing.T, name, from, shown string, columns int) {
 func FuzzRenderer(f *testing.F) {
 	flood := "a" + strings.Repeat("\u0301", 200)
 	for _, seed := range []string{
-		"", "a\nTool: b", "a\x1b[2J\x1b]52;c;eA==\a\x9b1A", "\u0085\u009b2K\u2028\u2029", "p\u0430y\u202e\u2066\u200b\u2060\ufeff\u00ad", "x\ufe0f\U000e0101\U000e0041",
-		flood, "\u0e01" + strings.Repeat("\u0e4a", 50), "\xff\xc3\r\n\r", "שלום; rm \u0627\u0644", "日本語の名前😀" + strings.Repeat("漢", 80), strings.Repeat("x", 77) + "\tRisk level: read_only",
-		strings.Repeat("\t", 30), strings.Repeat(" ", 90) + "Effect:", "\u115f\u3164\uffa0\u2800\u17b4", "\x1b[32m\x1b[0\x1b[32m", "| x\n: y", `{"a":1}`, "null", "-",
+		"", "a\nTool: b", "a\x1b[2J\x1b]52;c;eA==\a\x9b1A", "\u0085\u009b2K\u2028\u2029",
+		"p\u0430y\u202e\u2066\u200b\u2060\ufeff\u00ad", "x\ufe0f\U000e0101\U000e0041",
+		flood, "\u0e01" + strings.Repeat("\u0e4a", 50), "\xff\xc3\r\n\r", "שלום; rm \u0627\u0644",
+		"日本語の名前😀" + strings.Repeat("漢", 80), strings.Repeat("x", 77) + "\tRisk level: read_only",
+		strings.Repeat("\t", 30), strings.Repeat(" ", 90) + "Effect:", "\u115f\u3164\uffa0\u2800\u17b4",
+		"\x1b[32m\x1b[0\x1b[32m", "| x\n: y", `{"a":1}`, "null", "-",
 	} {
 		f.Add(seed, "other\n"+seed, 40)
 		f.Add("y", seed, 80)

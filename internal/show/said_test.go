@@ -36,7 +36,8 @@ func TestSchema(t *testing.T) {
 	assert.Equal(t, `{"type":"object","title":"x\\x1b[2K","properties":{"title":{"type":"string","description":"\\u202ehidden"},"n":{"const":12345678901234567890}},"x":[true,null,1.50,"<a>"]}`, string(said))
 	assert.True(t, clear)
 
-	for _, unclear := range []string{`{"enum":["y\u200bes"]}`, `{"properties":{"\u001b":{}}}`, `{"default":"\u202e"}`, `{"default":"a\rb"}`} {
+	for _, unclear := range []string{`{"enum":["y\u200bes"]}`, `{"properties":{"\u001b":{}}}`, `{"default":"\u202e"}`,
+		`{"default":"a\rb"}`} {
 		said, clear = show.Schema(json.RawMessage(unclear), 1000)
 		assert.False(t, clear, unclear)
 		assert.JSONEq(t, unclear, string(said), "it is as it was")

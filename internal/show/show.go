@@ -85,7 +85,8 @@ func plain(s string, m mode) bool {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case c >= 0x7f, c < ' ' && (m&layout == 0 || c != '\n' && c != '\t'), m&quoting != 0 && (c == '\'' || c == '\\'):
+		case c >= 0x7f, c < ' ' && (m&layout == 0 || c != '\n' && c != '\t'),
+			m&quoting != 0 && (c == '\'' || c == '\\'):
 			return false
 		}
 	}
@@ -209,7 +210,8 @@ func (m mode) marks(base, mark rune) bool {
 			return unicode.Is(script, mark) || m&writing != 0 && accent(mark)
 		}
 	}
-	return m&writing != 0 && unicode.In(base, fromRight...) && (unicode.In(mark, fromRight...) || mark >= 0x64b && mark <= 0x655 || mark == 0x670)
+	return m&writing != 0 && unicode.In(base, fromRight...) &&
+		(unicode.In(mark, fromRight...) || mark >= 0x64b && mark <= 0x655 || mark == 0x670)
 }
 
 // accent reports a mark that stands above or below a letter and leaves it as it
@@ -221,13 +223,15 @@ func accent(r rune) bool {
 // commonLetter reports letters and digits that belong to no script of their own:
 // superscripts, numbers in circles, those of Japanese.
 func commonLetter(r rune) bool {
-	listed := r < 0x300 || r >= 0x2070 && r <= 0x209f || r >= 0x2150 && r <= 0x24ff || r >= 0x3000 && r <= 0x33ff || r == 0xff70
+	listed := r < 0x300 || r >= 0x2070 && r <= 0x209f || r >= 0x2150 && r <= 0x24ff || r >= 0x3000 && r <= 0x33ff ||
+		r == 0xff70
 	return listed && unicode.Is(unicode.Common, r) && !looksASCII(r)
 }
 
 // invisible reports characters that take no room or leave it blank.
 func invisible(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Z) ||
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+		unicode.Z) ||
 		r == 0x2800 || r >= 0xe0000 && r <= 0xe0fff
 }
 
@@ -245,9 +249,12 @@ func typographic(r rune) bool {
 // scripts are those in use that are written from left to right and whose letters
 // a reader tells apart.
 var scripts = []*unicode.RangeTable{
-	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hiragana, unicode.Katakana,
-	unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Devanagari,
-	unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
+	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Han, unicode.Hiragana,
+	unicode.Katakana,
+	unicode.Bopomofo, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
+	unicode.Devanagari,
+	unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
+	unicode.Malayalam,
 	unicode.Sinhala, unicode.Ethiopic,
 }
 

@@ -18,8 +18,10 @@ import (
 // ignorable are the characters that Unicode 15 has fonts draw as nothing (the
 // derived property Default_Ignorable_Code_Point).
 var ignorable = [][2]rune{
-	{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f}, {0x202a, 0x202e},
-	{0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfff8}, {0x1bca0, 0x1bca3},
+	{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+	{0x200b, 0x200f}, {0x202a, 0x202e},
+	{0x2060, 0x206f}, {0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfff8},
+	{0x1bca0, 0x1bca3},
 	{0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 }
 
@@ -102,33 +104,35 @@ func TestEveryCharacter(t *testing.T) {
 
 func TestWhatIsSeen(t *testing.T) {
 	for name, tt := range map[string]struct{ text, line, whole string }{
-		"ASCII":                        {"go test ./... -run 'A|B'", "", ""},
-		"nothing":                      {"", "", ""},
-		"prose":                        {"Größe, naïve, Ελλάδα, привет, 日本語の名前, 한국어, ไทย, हिन्दी", "", ""},
-		"an emoji":                     {"done 🎉", "", ""},
-		"typographic punctuation":      {"don’t – “x” …", `don\u2019t \u2013 \u201cx\u201d \u2026`, "don’t – “x” …"},
-		"Turkish":                      {"kapalı", `kapal\u0131`, "kapalı"},
-		"an escape":                    {"a\x1b[2Kb", `a\x1b[2Kb`, `a\x1b[2Kb`},
-		"a C1 control":                 {"a\u009bb", `a\u009bb`, `a\u009bb`},
-		"lines":                        {"a\nb\tc", `a\nb\tc`, "a\nb\tc"},
-		"a carriage return":            {"a\rb", `a\rb`, `a\rb`},
-		"an override":                  {"a\u202eb", `a\u202eb`, `a\u202eb`},
-		"no width":                     {"a\u200bb\u2060c\ufeff", `a\u200bb\u2060c\ufeff`, `a\u200bb\u2060c\ufeff`},
-		"tags":                         {"a\U000e0041", `a\U000e0041`, `a\U000e0041`},
-		"a hard space":                 {"a\u00a0b", `a\u00a0b`, `a\u00a0b`},
-		"a Hangul filler":              {"a\u3164b", `a\u3164b`, `a\u3164b`},
-		"a blank Braille":              {"a\u2800b", `a\u2800b`, `a\u2800b`},
-		"a line separator":             {"a\u2028b", `a\u2028b`, `a\u2028b`},
-		"Cyrillic in a Latin word":     {"p\u0430ypal", `p\u0430ypal`, `p\u0430ypal`},
-		"Latin alone, in Cyrillic":     {"\u0441\u043e\u0440\u0443 x", `\u0441\u043e\u0440\u0443 x`, `\u0441\u043e\u0440\u0443 x`},
-		"wide letters":                 {"ｒｍ -rf", `\uff52\uff4d -rf`, `\uff52\uff4d -rf`},
-		"mathematical letters":         {"𝐫𝐦", `\U0001d42b\U0001d426`, `\U0001d42b\U0001d426`},
-		"a wide semicolon":             {"a； b", `a\uff1b b`, "a； b"},
-		"a Greek question mark":        {"a\u037e b", `a\u037e b`, `a\u037e b`},
-		"a division slash":             {"etc∕passwd", `etc\u2215passwd`, `etc\u2215passwd`},
-		"an accent that stands alone":  {"\u0301a", `\u0301a`, `\u0301a`},
-		"an accent on its letter":      {"cafe\u0301", `cafe\u0301`, "cafe\u0301"},
-		"a heap of accents":            {"a\u0301\u0301\u0301\u0301\u0301", `a\u0301\u0301\u0301\u0301\u0301`, "a\u0301\u0301\u0301" + `\u0301\u0301`},
+		"ASCII":                    {"go test ./... -run 'A|B'", "", ""},
+		"nothing":                  {"", "", ""},
+		"prose":                    {"Größe, naïve, Ελλάδα, привет, 日本語の名前, 한국어, ไทย, हिन्दी", "", ""},
+		"an emoji":                 {"done 🎉", "", ""},
+		"typographic punctuation":  {"don’t – “x” …", `don\u2019t \u2013 \u201cx\u201d \u2026`, "don’t – “x” …"},
+		"Turkish":                  {"kapalı", `kapal\u0131`, "kapalı"},
+		"an escape":                {"a\x1b[2Kb", `a\x1b[2Kb`, `a\x1b[2Kb`},
+		"a C1 control":             {"a\u009bb", `a\u009bb`, `a\u009bb`},
+		"lines":                    {"a\nb\tc", `a\nb\tc`, "a\nb\tc"},
+		"a carriage return":        {"a\rb", `a\rb`, `a\rb`},
+		"an override":              {"a\u202eb", `a\u202eb`, `a\u202eb`},
+		"no width":                 {"a\u200bb\u2060c\ufeff", `a\u200bb\u2060c\ufeff`, `a\u200bb\u2060c\ufeff`},
+		"tags":                     {"a\U000e0041", `a\U000e0041`, `a\U000e0041`},
+		"a hard space":             {"a\u00a0b", `a\u00a0b`, `a\u00a0b`},
+		"a Hangul filler":          {"a\u3164b", `a\u3164b`, `a\u3164b`},
+		"a blank Braille":          {"a\u2800b", `a\u2800b`, `a\u2800b`},
+		"a line separator":         {"a\u2028b", `a\u2028b`, `a\u2028b`},
+		"Cyrillic in a Latin word": {"p\u0430ypal", `p\u0430ypal`, `p\u0430ypal`},
+		"Latin alone, in Cyrillic": {"\u0441\u043e\u0440\u0443 x", `\u0441\u043e\u0440\u0443 x`,
+			`\u0441\u043e\u0440\u0443 x`},
+		"wide letters":                {"ｒｍ -rf", `\uff52\uff4d -rf`, `\uff52\uff4d -rf`},
+		"mathematical letters":        {"𝐫𝐦", `\U0001d42b\U0001d426`, `\U0001d42b\U0001d426`},
+		"a wide semicolon":            {"a； b", `a\uff1b b`, "a； b"},
+		"a Greek question mark":       {"a\u037e b", `a\u037e b`, `a\u037e b`},
+		"a division slash":            {"etc∕passwd", `etc\u2215passwd`, `etc\u2215passwd`},
+		"an accent that stands alone": {"\u0301a", `\u0301a`, `\u0301a`},
+		"an accent on its letter":     {"cafe\u0301", `cafe\u0301`, "cafe\u0301"},
+		"a heap of accents": {"a\u0301\u0301\u0301\u0301\u0301", `a\u0301\u0301\u0301\u0301\u0301`,
+			"a\u0301\u0301\u0301" + `\u0301\u0301`},
 		"an overlay":                   {"a\u0336", `a\u0336`, `a\u0336`},
 		"an enclosing mark":            {"a\u20dd", `a\u20dd`, `a\u20dd`},
 		"Hebrew":                       {"rm שלום", `rm \u05e9\u05dc\u05d5\u05dd`, "rm שלום"},
@@ -152,8 +156,10 @@ func TestWhatIsSeen(t *testing.T) {
 func TestWordsHaveEdges(t *testing.T) {
 	assert.Equal(t, `sh -c 'rm -rf a'`, show.Argv([]string{"sh", "-c", "rm -rf a"}))
 	for word, want := range map[string]string{
-		"": "''", "a": "a", "--a=b,c:d/e@f+g%h_i.j": "--a=b,c:d/e@f+g%h_i.j", "a b": "'a b'", "it's": `'it'\''s'`, "$x": "'$x'", "~": "'~'", "a;b": "'a;b'",
-		"a\nb": `$'a\nb'`, "it's\n": `$'it\'s\n'`, `a\` + "\t": `$'a\\\t'`, "\x00": `$'\x00'`, "\x1b[2K": `$'\x1b[2K'`, "\u202e": `$'\u202e'`, "#x": "'#x'", "a\xff": `$'a\xff'`,
+		"": "''", "a": "a", "--a=b,c:d/e@f+g%h_i.j": "--a=b,c:d/e@f+g%h_i.j", "a b": "'a b'", "it's": `'it'\''s'`,
+		"$x": "'$x'", "~": "'~'", "a;b": "'a;b'",
+		"a\nb": `$'a\nb'`, "it's\n": `$'it\'s\n'`, `a\` + "\t": `$'a\\\t'`, "\x00": `$'\x00'`, "\x1b[2K": `$'\x1b[2K'`,
+		"\u202e": `$'\u202e'`, "#x": "'#x'", "a\xff": `$'a\xff'`,
 	} {
 		assert.Equal(t, want, show.Word(word))
 	}
@@ -165,7 +171,8 @@ func readWord(t *testing.T, shown string) string {
 	file, err := syntax.NewParser().Parse(strings.NewReader("x "+shown), "")
 	require.NoError(t, err, shown)
 	require.Len(t, file.Stmts, 1, shown)
-	fields, err := expand.Fields(&expand.Config{Env: expand.ListEnviron()}, file.Stmts[0].Cmd.(*syntax.CallExpr).Args...)
+	fields, err := expand.Fields(&expand.Config{Env: expand.ListEnviron()},
+		file.Stmts[0].Cmd.(*syntax.CallExpr).Args...)
 	require.NoError(t, err, shown)
 	require.Len(t, fields, 2, shown)
 	return fields[1]
@@ -181,7 +188,8 @@ func TestBlocks(t *testing.T) {
 }
 
 func FuzzShow(f *testing.F) {
-	for _, seed := range []string{"", "a b", "a\x1b[2K\r\nb", "p\u0430ypal\u202e\u200b", "\xff\xc3", "e\u0301\u0301\u0301\u0301", "$'a'", "שלום; rm", strings.Repeat("x ", 99)} {
+	for _, seed := range []string{"", "a b", "a\x1b[2K\r\nb", "p\u0430ypal\u202e\u200b", "\xff\xc3",
+		"e\u0301\u0301\u0301\u0301", "$'a'", "שלום; rm", strings.Repeat("x ", 99)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -73,7 +73,9 @@ func (w *Writer) incomplete(text string) int {
 		switch {
 		case rest == "\r", utf8.RuneStart(rest[0]) && !utf8.FullRuneInString(rest):
 			return i
-		case rest[0] == '\x1b' && slices.ContainsFunc(w.Pass, func(s string) bool { return len(rest) < len(s) && strings.HasPrefix(s, rest) }):
+		case rest[0] == '\x1b' &&
+			slices.ContainsFunc(w.Pass,
+				func(s string) bool { return len(rest) < len(s) && strings.HasPrefix(s, rest) }):
 			return i
 		}
 	}

@@ -29,10 +29,11 @@ func TestWriter(t *testing.T) {
 		texts []string
 		want  string
 	}{
-		"as it is":                    {[]string{"a\tb\n", "ü\n"}, "a\tb\nü\n"},
-		"its own colours":             {[]string{"\x1b[32mok\x1b[0m\n"}, "\x1b[32mok\x1b[0m\n"},
-		"its own colours in parts":    {[]string{"\x1b", "[3", "2mok\x1b[0", "m\n"}, "\x1b[32mok\x1b[0m\n"},
-		"others":                      {[]string{"\x1b[8mhidden\x1b[28m\x1b]52;c;eA==\a"}, `\x1b[8mhidden\x1b[28m\x1b]52;c;eA==\x07`},
+		"as it is":                 {[]string{"a\tb\n", "ü\n"}, "a\tb\nü\n"},
+		"its own colours":          {[]string{"\x1b[32mok\x1b[0m\n"}, "\x1b[32mok\x1b[0m\n"},
+		"its own colours in parts": {[]string{"\x1b", "[3", "2mok\x1b[0", "m\n"}, "\x1b[32mok\x1b[0m\n"},
+		"others": {[]string{"\x1b[8mhidden\x1b[28m\x1b]52;c;eA==\a"},
+			`\x1b[8mhidden\x1b[28m\x1b]52;c;eA==\x07`},
 		"others in parts":             {[]string{"\x1b", "[", "8m", "\x1b"}, `\x1b[8m\x1b`},
 		"a character in parts":        {[]string{"\xe2", "\x82", "\xac"}, "€"},
 		"a part of a character":       {[]string{"\xe2\x82", "a", "\xe2"}, `\xe2\x82a\xe2`},

@@ -71,7 +71,8 @@ func Start(options Options) (*Relay, error) {
 	if options.Patience <= 0 {
 		options.Patience = DefaultPatience
 	}
-	r := &Relay{options: options, lines: make(chan Line, waiting), ended: make(chan struct{}), cmd: exec.Command(options.Binary)}
+	r := &Relay{options: options, lines: make(chan Line, waiting), ended: make(chan struct{}),
+		cmd: exec.Command(options.Binary)}
 	in, err := r.cmd.StdinPipe()
 	if err != nil {
 		return nil, err

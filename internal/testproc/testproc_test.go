@@ -21,12 +21,14 @@ func TestProcess(t *testing.T) {
 	defer func() { _ = cmd.Wait() }()
 	assert.True(t, testproc.Alive(cmd.Process.Pid))
 	if runtime.GOOS == "linux" {
-		require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4270001")) == 1 }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4270001")) == 1 }, time.Minute,
+			time.Millisecond)
 		assert.Equal(t, cmd.Process.Pid, testproc.Running(t, "sleep 4270001")[0].PID)
 	}
 	require.NoError(t, cmd.Process.Kill())
 	if runtime.GOOS == "linux" {
-		require.Eventually(t, func() bool { return !testproc.Alive(cmd.Process.Pid) }, time.Minute, time.Millisecond, "a zombie does not count")
+		require.Eventually(t, func() bool { return !testproc.Alive(cmd.Process.Pid) }, time.Minute, time.Millisecond,
+			"a zombie does not count")
 	}
 	assert.Empty(t, testproc.Running(t, "sleep 4270001"))
 	require.Error(t, cmd.Wait())

@@ -129,7 +129,8 @@ func (r *report) words(u unit) string {
 		return ""
 	}
 	for line := range strings.Lines(r.said[u].String()) {
-		if start := strings.TrimLeft(line, " "); !strings.HasPrefix(start, "=== ") && !strings.HasPrefix(start, "--- ") {
+		if start := strings.TrimLeft(line, " "); !strings.HasPrefix(start, "=== ") &&
+			!strings.HasPrefix(start, "--- ") {
 			kept.WriteString(line)
 		}
 	}

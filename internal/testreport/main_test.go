@@ -22,11 +22,13 @@ func TestReport(t *testing.T) {
 		good    bool
 	}{
 		"nothing ran": {"", "packages: ; tests: \n", false},
-		"a skip":      {fine, "packages: 1 pass; tests: 1 pass, 1 skip\n   1 skipped: the program rg is not installed\n", true},
+		"a skip": {fine,
+			"packages: 1 pass; tests: 1 pass, 1 skip\n   1 skipped: the program rg is not installed\n", true},
 		"a failure": {fine + `{"Action":"output","Package":"q","Test":"TestC","Output":"    c_test.go:1: wrong\n"}
 {"Action":"fail","Package":"q","Test":"TestC"}
 {"Action":"fail","Package":"q"}`, "FAIL q \nFAIL q TestC\n    c_test.go:1: wrong\n" +
-			"packages: 1 pass, 1 fail; tests: 1 pass, 1 fail, 1 skip\n   1 skipped: the program rg is not installed\n", false},
+			"packages: 1 pass, 1 fail; tests: 1 pass, 1 fail, 1 skip\n   1 skipped: the program rg is not installed\n",
+			false},
 		"a build that fails": {`{"ImportPath":"q","Action":"build-output","Output":"q.go:1: undefined: x\n"}
 {"ImportPath":"q","Action":"build-fail"}
 {"Action":"fail","Package":"q"}

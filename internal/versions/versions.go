@@ -70,7 +70,8 @@ func parseTerm(text string) (term, error) {
 		return t, fmt.Errorf("%q is no version: write it like 1.2.3", text)
 	}
 	t.version, t.pre = semver.Canonical(version), semver.Prerelease(version) != ""
-	numbers := strings.Split(strings.TrimPrefix(withoutBuild(strings.TrimSuffix(version, semver.Prerelease(version))), "v"), ".")
+	numbers := strings.Split(strings.TrimPrefix(withoutBuild(strings.TrimSuffix(version, semver.Prerelease(version))),
+		"v"), ".")
 	switch t.operator {
 	case "~>":
 		keep := max(1, len(numbers)-1)
@@ -102,7 +103,8 @@ func (c Constraint) Allows(version string) bool {
 	if !semver.IsValid(v) {
 		return false
 	}
-	if semver.Prerelease(v) != "" && !slices.ContainsFunc(c.terms, func(t term) bool { return t.pre && release(t.version) == release(v) }) {
+	if semver.Prerelease(v) != "" &&
+		!slices.ContainsFunc(c.terms, func(t term) bool { return t.pre && release(t.version) == release(v) }) {
 		return false
 	}
 	return !slices.ContainsFunc(c.terms, func(t term) bool { return !t.allows(v) })

@@ -25,7 +25,8 @@ func TestConstraints(t *testing.T) {
 		{"~> 1", []string{"1.0.0", "1.9.0"}, []string{"2.0.0", "0.9.0"}},
 		{"^1.2.3", []string{"1.2.3", "1.9.0"}, []string{"2.0.0", "1.2.2"}},
 		{"^0.2.3", []string{"0.2.3", "0.2.9"}, []string{"0.3.0"}},
-		{">= 1.0.0-beta", []string{"1.0.0-beta", "1.0.0-rc.1", "1.0.0", "2.0.0"}, []string{"1.0.0-alpha", "2.0.0-rc.1"}},
+		{">= 1.0.0-beta", []string{"1.0.0-beta", "1.0.0-rc.1", "1.0.0", "2.0.0"},
+			[]string{"1.0.0-alpha", "2.0.0-rc.1"}},
 	} {
 		parsed, err := versions.Parse(c.constraint)
 		require.NoError(t, err, c.constraint)

@@ -21,9 +21,11 @@ func dependencies(t *testing.T, pkg string) []string {
 func TestSDKPullsInLittle(t *testing.T) {
 	const module = "github.com/toolhost/toolhost/"
 	heavy := []string{
-		"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", "github.com/go-task/", "modernc.org/", "github.com/spf13/",
+		"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", "github.com/go-task/", "modernc.org/",
+		"github.com/spf13/",
 		"github.com/modelcontextprotocol/", "mvdan.cc/sh", "github.com/stretchr/",
-		module + "config", module + "taskfile", module + "internal/files/workspace", module + "internal/keep/state", module + "internal/mcpserve", module + "internal/peer/mcpclient",
+		module + "config", module + "taskfile", module + "internal/files/workspace", module + "internal/keep/state",
+		module + "internal/mcpserve", module + "internal/peer/mcpclient",
 	}
 	for _, pkg := range []string{module + "plugins/sdk", module + "plugins/sdk/plugintest"} {
 		for _, dep := range dependencies(t, pkg) {

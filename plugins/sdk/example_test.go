@@ -19,7 +19,8 @@ type countOutput struct {
 
 func countWords(_ context.Context, _ *sdk.Call, in countInput) (countOutput, error) {
 	if strings.Contains(in.Word, " ") {
-		return countOutput{}, sdk.Errorf(sdk.InvalidArgument, "%q is more than one word", in.Word).Suggest("Count one word at a time.")
+		return countOutput{}, sdk.Errorf(sdk.InvalidArgument, "%q is more than one word",
+			in.Word).Suggest("Count one word at a time.")
 	}
 	var out countOutput
 	for _, word := range strings.Fields(in.Text) {
@@ -46,7 +47,8 @@ func plugin() sdk.Plugin {
 func ExampleFunc() {
 	tool := plugin().Tools[0]
 	fmt.Println(string(tool.Definition().Parameters))
-	result, err := tool.Call(context.Background(), &sdk.Call{Params: []byte(`{"text":"to be or not to be","word":"to"}`)})
+	result, err := tool.Call(context.Background(),
+		&sdk.Call{Params: []byte(`{"text":"to be or not to be","word":"to"}`)})
 	fmt.Println(result.Text(), err)
 	_, err = tool.Call(context.Background(), &sdk.Call{Params: []byte(`{"text":"","word":"to be"}`)})
 	fmt.Println(err)

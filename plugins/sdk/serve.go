@@ -84,11 +84,13 @@ func serverOptions(std *stdio) []grpc.ServerOption {
 		grpc.InitialConnWindowSize(4 * handshake.Window),
 		grpc.ReadBufferSize(handshake.Buffer),
 		grpc.WriteBufferSize(handshake.Buffer),
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
+			next grpc.UnaryHandler) (any, error) {
 			std.takeBack()
 			return next(ctx, req)
 		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo,
+			next grpc.StreamHandler) error {
 			std.takeBack()
 			return next(srv, stream)
 		}),

@@ -44,7 +44,8 @@ func TestDefinition(t *testing.T) {
 func TestDocumentedExample1SingleReplacement(t *testing.T) {
 	b := newBench(t, editfile.Options{})
 	b.Write("src/main.go", "package main\n\nfunc oldFunc() {}\n")
-	r, err := b.Call(args{"path": "src/main.go", "old_str": "func oldFunc()", "new_str": "func newFunc()", "expected_replacements": 1})
+	r, err := b.Call(args{"path": "src/main.go", "old_str": "func oldFunc()", "new_str": "func newFunc()",
+		"expected_replacements": 1})
 	require.Nil(t, err)
 	assert.Equal(t, edittest.Result{
 		Message:            "Successfully modified file: src/main.go (1 replacement(s)).",
@@ -116,31 +117,55 @@ func TestErrors(t *testing.T) {
 		"nearest": {edit("f.go", "retrun 1", "x"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "\n  4: →return·1"},
 		"twice": {edit("f.go", "a", "x"), "EDIT_EXPECTED_OCCURRENCE_MISMATCH", tool.NotUnique,
 			"EDIT_EXPECTED_OCCURRENCE_MISMATCH: expected 1 occurrence of old_str but found 4, at lines 1 and 3 (f.go)"},
-		"too few": {args{"path": "f.go", "old_str": "return", "new_str": "x", "expected_replacements": 2}, "EDIT_EXPECTED_OCCURRENCE_MISMATCH", tool.NotUnique,
+		"too few": {args{"path": "f.go", "old_str": "return", "new_str": "x", "expected_replacements": 2},
+			"EDIT_EXPECTED_OCCURRENCE_MISMATCH", tool.NotUnique,
 			"EDIT_EXPECTED_OCCURRENCE_MISMATCH: expected 2 occurrences of old_str but found 1, at line 4 (f.go)"},
-		"expected, but missing": {args{"path": "f.go", "old_str": "@", "new_str": "x", "expected_replacements": 2}, "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "(f.go)"},
-		"identical":             {edit("f.go", "return", "return"), "EDIT_NO_CHANGE", tool.NoChange, "EDIT_NO_CHANGE: old_str and new_str are the same, nothing would change (f.go)"},
-		"identical unescaped":   {edit("f.go", `\treturn`, "\treturn"), "EDIT_NO_CHANGE", tool.NoChange, "(f.go)"},
-		"identical unescaped, where a raw pair would be found": {edit("f.go", "func", `\x66unc`), "EDIT_NO_CHANGE", tool.NoChange, "(f.go)"},
-		"no change but endings":                                {edit("crlf", "a\n", "a\r\n"), "EDIT_NO_CHANGE", tool.NoChange, "(crlf)"},
-		"existing":                                             {edit("f.go", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
-		"existing, both empty":                                 {edit("f.go", "", ""), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
-		"existing directory":                                   {edit("dir", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dir)"},
-		"existing symlink":                                     {edit("dangling", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dangling)"},
-		"missing file":                                         {edit("no/such.go", "a", "b"), "EDIT_FILE_NOT_FOUND", tool.NotFound, "EDIT_FILE_NOT_FOUND: the file does not exist (no/such.go)"},
-		"empty path":                                           {edit("", "a", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "EDIT_INVALID_PATH: the path is empty ()"},
-		"empty file":                                           {edit("empty", "a", "b"), "EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "(empty)"},
-		"directory":                                            {edit("dir", "a", "b"), "EDIT_FILE_READ_ERROR", tool.IsDirectory, "EDIT_FILE_READ_ERROR: it is a directory (dir)"},
-		"binary":                                               {edit("binary", "a", "b"), "EDIT_FILE_READ_ERROR", tool.BinaryFile, "(binary)"},
-		"below a file":                                         {edit("f.go/x", "", "b"), "EDIT_FILE_READ_ERROR", tool.NotADirectory, "(f.go/x)"},
-		"outside":                                              {edit("../outside.txt", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "EDIT_INVALID_PATH: the path is outside the workspace (../outside.txt)"},
-		"outside, new":                                         {edit("../new.txt", "", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(../new.txt)"},
-		"outside, absolute":                                    {edit("/etc/passwd", "root", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(/etc/passwd)"},
-		"symlink to outside":                                   {edit("link", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(link)"},
-		"below such a symlink":                                 {edit("dirlink/new.txt", "", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(dirlink/new.txt)"},
-		"protected":                                            {edit(".git/config", "a", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied, "(.git/config)"},
-		"protected, new":                                       {edit(".git/hooks/x", "", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied, "(.git/hooks/x)"},
-		"NUL in path":                                          {edit("a\x00b", "", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "NUL"},
+		"expected, but missing": {args{"path": "f.go", "old_str": "@", "new_str": "x", "expected_replacements": 2},
+			"EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "(f.go)"},
+		"identical": {edit("f.go", "return", "return"), "EDIT_NO_CHANGE", tool.NoChange,
+			"EDIT_NO_CHANGE: old_str and new_str are the same, nothing would change (f.go)"},
+		"identical unescaped": {edit("f.go", `\treturn`, "\treturn"), "EDIT_NO_CHANGE", tool.NoChange, "(f.go)"},
+		"identical unescaped, where a raw pair would be found": {edit("f.go", "func", `\x66unc`), "EDIT_NO_CHANGE",
+			tool.NoChange, "(f.go)"},
+		"no change but endings": {edit("crlf", "a\n", "a\r\n"), "EDIT_NO_CHANGE",
+			tool.NoChange, "(crlf)"},
+		"existing": {edit("f.go", "", "x"),
+			"ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
+		"existing, both empty": {edit("f.go", "", ""),
+			"ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
+		"existing directory": {edit("dir", "", "x"),
+			"ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dir)"},
+		"existing symlink": {edit("dangling", "", "x"),
+			"ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dangling)"},
+		"missing file": {edit("no/such.go", "a", "b"), "EDIT_FILE_NOT_FOUND",
+			tool.NotFound, "EDIT_FILE_NOT_FOUND: the file does not exist (no/such.go)"},
+		"empty path": {edit("", "a", "b"), "EDIT_INVALID_PATH",
+			tool.InvalidArgument, "EDIT_INVALID_PATH: the path is empty ()"},
+		"empty file": {edit("empty", "a", "b"), "EDIT_NO_OCCURRENCE_FOUND",
+			tool.NoMatch, "(empty)"},
+		"directory": {edit("dir", "a", "b"), "EDIT_FILE_READ_ERROR",
+			tool.IsDirectory, "EDIT_FILE_READ_ERROR: it is a directory (dir)"},
+		"binary": {edit("binary", "a", "b"), "EDIT_FILE_READ_ERROR",
+			tool.BinaryFile, "(binary)"},
+		"below a file": {edit("f.go/x", "", "b"), "EDIT_FILE_READ_ERROR",
+			tool.NotADirectory, "(f.go/x)"},
+		"outside": {edit("../outside.txt", "secret", "b"),
+			"EDIT_INVALID_PATH", tool.PathOutsideWorkspace,
+			"EDIT_INVALID_PATH: the path is outside the workspace (../outside.txt)"},
+		"outside, new": {edit("../new.txt", "", "b"), "EDIT_INVALID_PATH",
+			tool.PathOutsideWorkspace, "(../new.txt)"},
+		"outside, absolute": {edit("/etc/passwd", "root", "b"), "EDIT_INVALID_PATH",
+			tool.PathOutsideWorkspace, "(/etc/passwd)"},
+		"symlink to outside": {edit("link", "secret", "b"), "EDIT_INVALID_PATH",
+			tool.PathOutsideWorkspace, "(link)"},
+		"below such a symlink": {edit("dirlink/new.txt", "", "b"), "EDIT_INVALID_PATH",
+			tool.PathOutsideWorkspace, "(dirlink/new.txt)"},
+		"protected": {edit(".git/config", "a", "b"), "EDIT_FILE_WRITE_ERROR",
+			tool.PermissionDenied, "(.git/config)"},
+		"protected, new": {edit(".git/hooks/x", "", "b"), "EDIT_FILE_WRITE_ERROR",
+			tool.PermissionDenied, "(.git/hooks/x)"},
+		"NUL in path": {edit("a\x00b", "", "b"), "EDIT_INVALID_PATH",
+			tool.InvalidArgument, "NUL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			newBench(t, editfile.Options{}).Fails(c.params, c.contract, c.code, c.message)
@@ -153,22 +178,27 @@ func TestUnescape(t *testing.T) {
 		mode, data, old, new, want string
 		noted                      bool
 	}{
-		"contract":                         {"contract", "a\n\tb\n", `a\n\tb`, `c\td`, "c\td\n", false},
-		"contract, quotes":                 {"contract", `say "hi"`, `say \"hi\"`, `say \"\u00e9\"`, `say "é"`, false},
-		"contract, default":                {"", "a\tb", `a\tb`, `x\\y`, `x\y`, false},
-		"contract, each string by itself":  {"contract", "a\tb", `a\tb`, `say "\n"`, `say "\n"`, false},
-		"contract, raw newline":            {"contract", "a\nb\\n", "a\nb\\n", "x", "x", false},
-		"contract, unknown escape":         {"contract", `a\d`, `a\d`, `a\w\n`, `a\w\n`, false},
-		"contract, single quote escape":    {"contract", `a\'b`, `a\'b`, `x`, `x`, false},
-		"contract, raw pair where it fits": {"contract", `printf("a\n")` + "\n", `a\n`, `b\n\t`, `printf("b\n\t")` + "\n", true},
-		"contract, tab by escape":          {"contract", `x\ty`, `\t`, "\t", "x\ty", true},
-		"contract, raw pair before endings made alike": {"contract", "a\nb\n" + `s = "a\r\nb"` + "\n", `a\r\nb`, `c\r\nd`,
+		"contract":                        {"contract", "a\n\tb\n", `a\n\tb`, `c\td`, "c\td\n", false},
+		"contract, quotes":                {"contract", `say "hi"`, `say \"hi\"`, `say \"\u00e9\"`, `say "é"`, false},
+		"contract, default":               {"", "a\tb", `a\tb`, `x\\y`, `x\y`, false},
+		"contract, each string by itself": {"contract", "a\tb", `a\tb`, `say "\n"`, `say "\n"`, false},
+		"contract, raw newline":           {"contract", "a\nb\\n", "a\nb\\n", "x", "x", false},
+		"contract, unknown escape":        {"contract", `a\d`, `a\d`, `a\w\n`, `a\w\n`, false},
+		"contract, single quote escape":   {"contract", `a\'b`, `a\'b`, `x`, `x`, false},
+		"contract, raw pair where it fits": {"contract", `printf("a\n")` + "\n", `a\n`, `b\n\t`,
+			`printf("b\n\t")` + "\n", true},
+		"contract, tab by escape": {"contract", `x\ty`, `\t`, "\t", "x\ty", true},
+		"contract, raw pair before endings made alike": {"contract", "a\nb\n" + `s = "a\r\nb"` + "\n", `a\r\nb`,
+			`c\r\nd`,
 			"a\nb\n" + `s = "c\r\nd"` + "\n", true},
-		"contract, endings made alike":                  {"contract", "a\nb\n", `a\r\nb`, `c\r\nd`, "c\nd\n", false},
-		"fallback, unescaped before endings made alike": {"fallback", "a\rb\n" + "a\r\nb\r\n", `a\rb`, `x`, "x\na\r\nb\r\n", true},
-		"fallback prefers raw":                          {"fallback", `a\nb` + "\na\nb", `a\nb`, `x\ny`, `x\ny` + "\na\nb", false},
-		"fallback unescapes":                            {"fallback", "a\nb", `a\nb`, `x\ty`, "x\ty", true},
-		"never":                                         {"never", `a\nb` + "\na\nb", `a\nb`, `x\ty`, `x\ty` + "\na\nb", false},
+		"contract, endings made alike": {"contract", "a\nb\n", `a\r\nb`, `c\r\nd`, "c\nd\n", false},
+		"fallback, unescaped before endings made alike": {"fallback", "a\rb\n" + "a\r\nb\r\n", `a\rb`, `x`,
+			"x\na\r\nb\r\n", true},
+		"fallback prefers raw": {"fallback", `a\nb` + "\na\nb", `a\nb`, `x\ny`,
+			`x\ny` + "\na\nb", false},
+		"fallback unescapes": {"fallback", "a\nb", `a\nb`, `x\ty`, "x\ty", true},
+		"never": {"never", `a\nb` + "\na\nb", `a\nb`, `x\ty`, `x\ty` + "\na\nb",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, editfile.Options{Unescape: c.mode})
@@ -192,7 +222,8 @@ func TestUnescapeNeverFindsNothing(t *testing.T) {
 }
 
 func TestUnescapeOfNewFiles(t *testing.T) {
-	for mode, want := range map[string]string{editfile.Contract: "a\tb\n", editfile.Fallback: `a\tb\n`, editfile.Never: `a\tb\n`} {
+	for mode, want := range map[string]string{editfile.Contract: "a\tb\n", editfile.Fallback: `a\tb\n`,
+		editfile.Never: `a\tb\n`} {
 		b := newBench(t, editfile.Options{Unescape: mode})
 		_, err := b.Call(edit("f", "", `a\tb\n`))
 		require.Nil(t, err)

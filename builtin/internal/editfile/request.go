@@ -54,7 +54,8 @@ func (e *editor) request(call *tool.Call) (*request, error) {
 	case r.OldStr == r.NewStr && r.OldStr != "":
 		return nil, r.unchanged()
 	case r.ExpectedReplacements != nil && *r.ExpectedReplacements < 1:
-		return nil, fileedit.Coded(mismatch, tool.InvalidArgument, r.Path, "expected_replacements is %d", *r.ExpectedReplacements).
+		return nil, fileedit.Coded(mismatch, tool.InvalidArgument, r.Path, "expected_replacements is %d",
+			*r.ExpectedReplacements).
 			Suggest("Give the number of occurrences to replace, 1 or more, or leave it out for one.")
 	}
 	return r, nil

@@ -156,7 +156,8 @@ func outputPath(path string) (string, error) {
 	base := filepath.Base(path)
 	ext := filepath.Ext(base)
 	if strings.EqualFold(ext, ".md") {
-		return "", tool.Errorf(tool.InvalidArgument, "%s is a Markdown file by its name already, and would be overwritten", path).
+		return "", tool.Errorf(tool.InvalidArgument,
+			"%s is a Markdown file by its name already, and would be overwritten", path).
 			Suggest("Name an HTML file; rename it if it really holds HTML.")
 	}
 	if ext == base {

@@ -136,7 +136,8 @@ func TestPlan(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	b := newBench(t, map[string]string{
-		"a.md": "# x", "A.MD": "# x", "bin.html": "a\x00b", "kept.html": "x", "dir/x": "", "deep.html": strings.Repeat("<div>", 1000),
+		"a.md": "# x", "A.MD": "# x", "bin.html": "a\x00b", "kept.html": "x", "dir/x": "",
+		"deep.html":  strings.Repeat("<div>", 1000),
 		"taken.html": "x", "taken.md/x": "",
 	})
 	big, err := os.Create(b.path("big.html"))
@@ -144,9 +145,12 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, big.Truncate(16<<20+1))
 	require.NoError(t, big.Close())
 	for path, code := range map[string]tool.Code{
-		"": tool.InvalidArgument, "missing.html": tool.NotFound, "dir": tool.IsDirectory, "../x.html": tool.PathOutsideWorkspace,
-		"/etc/hosts": tool.PathOutsideWorkspace, "a.md": tool.InvalidArgument, "A.MD": tool.InvalidArgument, "bin.html": tool.BinaryFile,
-		"kept.html": tool.PermissionDenied, "big.html": tool.TooLarge, "deep.html": tool.Unsupported, "taken.html": tool.IsDirectory,
+		"": tool.InvalidArgument, "missing.html": tool.NotFound, "dir": tool.IsDirectory,
+		"../x.html":  tool.PathOutsideWorkspace,
+		"/etc/hosts": tool.PathOutsideWorkspace, "a.md": tool.InvalidArgument, "A.MD": tool.InvalidArgument,
+		"bin.html":  tool.BinaryFile,
+		"kept.html": tool.PermissionDenied, "big.html": tool.TooLarge, "deep.html": tool.Unsupported,
+		"taken.html": tool.IsDirectory,
 	} {
 		_, err := b.call(path)
 		assert.Equal(t, code, tool.CodeOf(err), "%q: %v", path, err)

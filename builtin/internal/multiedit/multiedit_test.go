@@ -30,8 +30,10 @@ func edits(path string, texts ...string) args {
 func TestDefinition(t *testing.T) {
 	parameters := edittest.Definition(t, newBench(t).Definition(), "multi_edit")
 	for _, bad := range []string{
-		`{}`, `{"file_path":"f"}`, `{"edits":[]}`, `{"file_path":"f","edits":{}}`, `{"file_path":"f","edits":[{"old_string":"a"}]}`,
-		`{"file_path":"f","edits":[],"extra":1}`, `{"file_path":"f","edits":[{"old_string":"a","new_string":"b","extra":1}]}`,
+		`{}`, `{"file_path":"f"}`, `{"edits":[]}`, `{"file_path":"f","edits":{}}`,
+		`{"file_path":"f","edits":[{"old_string":"a"}]}`,
+		`{"file_path":"f","edits":[],"extra":1}`,
+		`{"file_path":"f","edits":[{"old_string":"a","new_string":"b","extra":1}]}`,
 		`{"file_path":"f","edits":[{"old_string":"a","new_string":"b","replace_all":"yes please"}]}`,
 	} {
 		_, _, violations := parameters.Decode(json.RawMessage(bad))
@@ -59,9 +61,11 @@ func TestDocumentedExample2CreateAndEdit(t *testing.T) {
 		"", "package main\n\nfunc main() {\n\t// Initial content\n}\n",
 		"// Initial content", "// Updated content with a new line"))
 	require.Nil(t, err)
-	assert.Equal(t, "Successfully performed multi-edit on file: new_project/main.go (2 total replacement(s)).", r.Message)
+	assert.Equal(t, "Successfully performed multi-edit on file: new_project/main.go (2 total replacement(s)).",
+		r.Message)
 	assert.Equal(t, 2, r.ActualReplacements)
-	assert.Equal(t, "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n", b.Read("new_project/main.go"))
+	assert.Equal(t, "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n",
+		b.Read("new_project/main.go"))
 	assert.True(t, strings.HasPrefix(r.Diff, "--- /dev/null\n+++ b/new_project/main.go\n@@ -0,0 +1,5 @@\n"))
 }
 
@@ -72,13 +76,18 @@ func TestSuccess(t *testing.T) {
 		want  string
 		count int
 	}{
-		"first occurrence":        {"a a a", edits("f", "a", "b"), "b a a", 1},
-		"one after the other":     {"a", edits("f", "a", "bb", "bb", "c", "c", "d"), "d", 3},
-		"replace all":             {"a a a\nb", args{"file_path": "f", "edits": []args{{"old_string": "a", "new_string": "x", "replace_all": true}, {"old_string": "b", "new_string": "y"}}}, "x x x\ny", 4},
-		"replace all, false":      {"a a", args{"file_path": "f", "edits": []args{{"old_string": "a", "new_string": "x", "replace_all": false}}}, "x a", 1},
-		"no unescaping":           {`a\nb` + "\na\nb", edits("f", `a\nb`, `\t`), `\t` + "\na\nb", 1},
-		"there and back":          {"a\n", edits("f", "a", "b", "b", "a"), "a\n", 2},
-		"CRLF":                    {"a\r\nb\r\n", edits("f", "a\nb\n", "a\nx\nb\n", "x\nb", "y\nz\nb"), "a\r\ny\r\nz\r\nb\r\n", 2},
+		"first occurrence":    {"a a a", edits("f", "a", "b"), "b a a", 1},
+		"one after the other": {"a", edits("f", "a", "bb", "bb", "c", "c", "d"), "d", 3},
+		"replace all": {"a a a\nb",
+			args{"file_path": "f", "edits": []args{{"old_string": "a", "new_string": "x", "replace_all": true},
+				{"old_string": "b", "new_string": "y"}}}, "x x x\ny", 4},
+		"replace all, false": {"a a",
+			args{"file_path": "f", "edits": []args{{"old_string": "a", "new_string": "x", "replace_all": false}}},
+			"x a", 1},
+		"no unescaping":  {`a\nb` + "\na\nb", edits("f", `a\nb`, `\t`), `\t` + "\na\nb", 1},
+		"there and back": {"a\n", edits("f", "a", "b", "b", "a"), "a\n", 2},
+		"CRLF": {"a\r\nb\r\n", edits("f", "a\nb\n", "a\nx\nb\n", "x\nb", "y\nz\nb"),
+			"a\r\ny\r\nz\r\nb\r\n", 2},
 		"CRLF by a literal match": {"a\nb\n", edits("f", "a\n", "a\r\nx\r\n"), "a\nx\nb\n", 1},
 		"no final newline":        {"a\nb", edits("f", "b", "c", "a", "d"), "d\nc", 2},
 		"UTF-8 mark":              {"\xef\xbb\xbfa\n", edits("f", "a", "b"), "\xef\xbb\xbfb\n", 1},
@@ -106,31 +115,47 @@ func TestErrors(t *testing.T) {
 		code     tool.Code
 		message  string
 	}{
-		"not found": {edits("f.go", "func a()", "func b()", "func z()", "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+		"not found": {edits("f.go", "func a()", "func b()", "func z()", "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND",
+			tool.NoMatch,
 			"MULTI_EDIT_NO_OCCURRENCE_FOUND: edit 1 (old_string: 'func z()') not found. Rolling back."},
-		"found before the edits only": {edits("f.go", "a()", "b()", "a()", "c()"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+		"found before the edits only": {edits("f.go", "a()", "b()", "a()", "c()"), "MULTI_EDIT_NO_OCCURRENCE_FOUND",
+			tool.NoMatch,
 			"MULTI_EDIT_NO_OCCURRENCE_FOUND: edit 1 (old_string: 'a()') not found. Rolling back."},
-		"all, not found": {args{"file_path": "f.go", "edits": []args{{"old_string": "zz", "new_string": "y", "replace_all": true}}}, "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+		"all, not found": {args{"file_path": "f.go",
+			"edits": []args{{"old_string": "zz", "new_string": "y", "replace_all": true}}},
+			"MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
 			"MULTI_EDIT_NO_OCCURRENCE_FOUND: edit 0 (old_string: 'zz') not found. Rolling back."},
-		"whitespace":              {edits("f.go", "    return 1", "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "Rolling back.\nThese lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage return):\n  4: →return·1"},
-		"a long old_string":       {edits("f.go", strings.Repeat("é", 400), "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "[100 more characters]') not found. Rolling back."},
-		"identical":               {edits("f.go", "return", "x", "1", "1"), "EDIT_OLD_NEW_IDENTICAL", tool.NoChange, "EDIT_OLD_NEW_IDENTICAL: edit 1: old_string and new_string are identical. Rolling back. (f.go)"},
-		"identical, creating":     {edits("new", "", ""), "EDIT_OLD_NEW_IDENTICAL", tool.NoChange, "edit 0"},
-		"no edits":                {edits("f.go"), "MULTI_EDIT_NO_EDITS", tool.InvalidArgument, "(f.go)"},
-		"empty old_string later":  {edits("f.go", "a", "b", "", "c"), "MULTI_EDIT_EMPTY_OLD_STRING", tool.InvalidArgument, "edit 1"},
-		"existing":                {edits("f.go", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(f.go)"},
-		"existing directory":      {edits("dir", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists, "(dir)"},
-		"creating, then no match": {edits("new/f", "", "x", "y", "z"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "edit 1 (old_string: 'y')"},
-		"missing file":            {edits("no/such", "a", "b"), "EDIT_FILE_NOT_FOUND", tool.NotFound, "(no/such)"},
-		"empty path":              {edits("", "a", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument, "the path is empty"},
-		"empty file":              {edits("empty", "a", "b"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "edit 0"},
-		"directory":               {edits("dir", "a", "b"), "EDIT_FILE_READ_ERROR", tool.IsDirectory, "(dir)"},
-		"binary":                  {edits("binary", "a", "b"), "EDIT_FILE_READ_ERROR", tool.BinaryFile, "(binary)"},
-		"not in Latin-1":          {edits("latin1", "é", "€"), "EDIT_FILE_WRITE_ERROR", tool.Unsupported, "edit 0"},
-		"outside":                 {edits("../outside.txt", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(../outside.txt)"},
-		"outside, absolute":       {edits("/etc/passwd", "root", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(/etc/passwd)"},
-		"symlink to outside":      {edits("link", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace, "(link)"},
-		"protected":               {edits(".git/config", "a", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied, "(.git/config)"},
+		"whitespace": {edits("f.go", "    return 1", "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+			"Rolling back.\nThese lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage return):\n  4: →return·1"},
+		"a long old_string": {edits("f.go", strings.Repeat("é", 400), "x"), "MULTI_EDIT_NO_OCCURRENCE_FOUND",
+			tool.NoMatch, "[100 more characters]') not found. Rolling back."},
+		"identical": {edits("f.go", "return", "x", "1", "1"), "EDIT_OLD_NEW_IDENTICAL", tool.NoChange,
+			"EDIT_OLD_NEW_IDENTICAL: edit 1: old_string and new_string are identical. Rolling back. (f.go)"},
+		"identical, creating": {edits("new", "", ""), "EDIT_OLD_NEW_IDENTICAL", tool.NoChange, "edit 0"},
+		"no edits":            {edits("f.go"), "MULTI_EDIT_NO_EDITS", tool.InvalidArgument, "(f.go)"},
+		"empty old_string later": {edits("f.go", "a", "b", "", "c"), "MULTI_EDIT_EMPTY_OLD_STRING",
+			tool.InvalidArgument, "edit 1"},
+		"existing": {edits("f.go", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists,
+			"(f.go)"},
+		"existing directory": {edits("dir", "", "x"), "ATTEMPT_TO_CREATE_EXISTING_FILE", tool.AlreadyExists,
+			"(dir)"},
+		"creating, then no match": {edits("new/f", "", "x", "y", "z"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch,
+			"edit 1 (old_string: 'y')"},
+		"missing file": {edits("no/such", "a", "b"), "EDIT_FILE_NOT_FOUND", tool.NotFound, "(no/such)"},
+		"empty path": {edits("", "a", "b"), "EDIT_INVALID_PATH", tool.InvalidArgument,
+			"the path is empty"},
+		"empty file":     {edits("empty", "a", "b"), "MULTI_EDIT_NO_OCCURRENCE_FOUND", tool.NoMatch, "edit 0"},
+		"directory":      {edits("dir", "a", "b"), "EDIT_FILE_READ_ERROR", tool.IsDirectory, "(dir)"},
+		"binary":         {edits("binary", "a", "b"), "EDIT_FILE_READ_ERROR", tool.BinaryFile, "(binary)"},
+		"not in Latin-1": {edits("latin1", "é", "€"), "EDIT_FILE_WRITE_ERROR", tool.Unsupported, "edit 0"},
+		"outside": {edits("../outside.txt", "secret", "b"), "EDIT_INVALID_PATH",
+			tool.PathOutsideWorkspace, "(../outside.txt)"},
+		"outside, absolute": {edits("/etc/passwd", "root", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace,
+			"(/etc/passwd)"},
+		"symlink to outside": {edits("link", "secret", "b"), "EDIT_INVALID_PATH", tool.PathOutsideWorkspace,
+			"(link)"},
+		"protected": {edits(".git/config", "a", "b"), "EDIT_FILE_WRITE_ERROR", tool.PermissionDenied,
+			"(.git/config)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -54,7 +54,8 @@ func readRequest(call *tool.Call) (*request, error) {
 			return nil, r.unchanged(i, "old_string and new_string are identical")
 		}
 		if e.OldString == "" && i > 0 {
-			return nil, fileedit.Coded(emptyOld, tool.InvalidArgument, r.FilePath, "edit %d: old_string is empty, which only the first edit may have", i).
+			return nil, fileedit.Coded(emptyOld, tool.InvalidArgument, r.FilePath,
+				"edit %d: old_string is empty, which only the first edit may have", i).
 				Suggest("Give the text that edit %d replaces. Nothing was changed.", i).With("edit", i)
 		}
 	}
@@ -63,7 +64,8 @@ func readRequest(call *tool.Call) (*request, error) {
 
 func (r *request) unchanged(index int, why string) error {
 	return fileedit.Coded(identical, tool.NoChange, r.FilePath, "edit %d: %s. Rolling back.", index, why).
-		Suggest("Give edit %d a new_string that differs, or leave the edit out. Nothing was changed.", index).With("edit", index)
+		Suggest("Give edit %d a new_string that differs, or leave the edit out. Nothing was changed.",
+			index).With("edit", index)
 }
 
 func (r *request) edit() fileedit.Edit {
@@ -102,7 +104,8 @@ func (r *request) apply(text *textedit.Text, from int) ([]byte, error) {
 
 // message says what was done.
 func (r *request) message() string {
-	return fmt.Sprintf("Successfully performed multi-edit on file: %s (%d total replacement(s)).", r.FilePath, r.replaced)
+	return fmt.Sprintf("Successfully performed multi-edit on file: %s (%d total replacement(s)).", r.FilePath,
+		r.replaced)
 }
 
 // failure puts an error of the edit engine into the contract's form.

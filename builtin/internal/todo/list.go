@@ -96,7 +96,8 @@ func reason(err error) string {
 func (t Todo) check(number int) error {
 	switch {
 	case !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, t.Status):
-		return refused("invalid status '%s' for todo %d. Must be one of: pending, in_progress, completed, cancelled", t.Status, number)
+		return refused("invalid status '%s' for todo %d. Must be one of: pending, in_progress, completed, cancelled",
+			t.Status, number)
 	case !slices.Contains([]string{"high", "medium", "low"}, t.Priority):
 		return refused("invalid priority '%s' for todo %d. Must be one of: high, medium, low", t.Priority, number)
 	case strings.TrimSpace(t.Content) == "":

@@ -98,7 +98,8 @@ func TestWriteContractExample(t *testing.T) {
 	got, err = s.call(t, "todoread", `{}`)
 	require.NoError(t, err)
 	assert.Equal(t, "1 todos", got["title"])
-	assert.Equal(t, `[{"id":"task-1","content":"Implement feature X","status":"in_progress","priority":"high"}]`, got["output"])
+	assert.Equal(t, `[{"id":"task-1","content":"Implement feature X","status":"in_progress","priority":"high"}]`,
+		got["output"])
 }
 
 func TestReadWithoutAList(t *testing.T) {
@@ -124,7 +125,8 @@ func TestActiveCountsPendingAndInProgress(t *testing.T) {
 
 func TestArrayIsAcceptedToo(t *testing.T) {
 	s := newSession()
-	_, err := s.call(t, "todowrite", `{"todos_json": [{"id":"a","content":"<é> & \u2028","status":"pending","priority":"low"}]}`)
+	_, err := s.call(t, "todowrite",
+		`{"todos_json": [{"id":"a","content":"<é> & \u2028","status":"pending","priority":"low"}]}`)
 	require.NoError(t, err)
 	got, err := s.call(t, "todoread", `{}`)
 	require.NoError(t, err)
@@ -135,7 +137,8 @@ func TestArrayIsAcceptedToo(t *testing.T) {
 
 func TestNormalizeLeavesOtherFormsAlone(t *testing.T) {
 	n := find(t, "todowrite").(tool.Normalizer)
-	for _, params := range []string{`{"todos_json":"[]"}`, `{"todos_json":3}`, `{}`, `[]`, `nonsense`, `{"todos_json":{"a":1}}`} {
+	for _, params := range []string{`{"todos_json":"[]"}`, `{"todos_json":3}`, `{}`, `[]`, `nonsense`,
+		`{"todos_json":{"a":1}}`} {
 		assert.Equal(t, params, string(n.Normalize(json.RawMessage(params))))
 	}
 }
@@ -146,7 +149,8 @@ func TestIDs(t *testing.T) {
 		name, list string
 		want       []todo.ID
 	}{
-		{"missing", `[` + item(``) + `,` + item(`"id":"",`) + `,` + item(`"id":"  ",`) + `]`, []todo.ID{"task-1", "task-2", "task-3"}},
+		{"missing", `[` + item(``) + `,` + item(`"id":"",`) + `,` + item(`"id":"  ",`) + `]`,
+			[]todo.ID{"task-1", "task-2", "task-3"}},
 		{"missing beside taken", `[` + item(``) + `,` + item(`"id":"task-1",`) + `]`, []todo.ID{"task-2", "task-1"}},
 		{"null", `[` + item(`"id":null,`) + `]`, []todo.ID{"task-1"}},
 		{"number", `[` + item(`"id":7,`) + `]`, []todo.ID{"7"}},
@@ -187,9 +191,11 @@ func TestRefusedListsLeaveTheOldOne(t *testing.T) {
 		{"object", `{"a":1}`, "todos_json is not a JSON array of todos: it does not begin with '['"},
 		{"null", `null`, "todos_json is not a JSON array of todos: it does not begin with '['"},
 		{"cut off", `[` + good, "todos_json is not a JSON array of todos: the text ends before the array does"},
-		{"trailing", `[] []`, "todos_json is not a JSON array of todos: there is more text after the array, from byte 4 on"},
+		{"trailing", `[] []`,
+			"todos_json is not a JSON array of todos: there is more text after the array, from byte 4 on"},
 		{"no objects", `["a"]`, "todos_json is not a JSON array of todos: a todo is an object, found a string"},
-		{"wrong type", `[{"content":5}]`, "todos_json is not a JSON array of todos: the field content is a string, found a number"},
+		{"wrong type", `[{"content":5}]`,
+			"todos_json is not a JSON array of todos: the field content is a string, found a number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSession()

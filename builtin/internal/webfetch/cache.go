@@ -31,7 +31,8 @@ const (
 func stemOf(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return "", tool.Errorf(tool.InvalidArgument, "invalid URL: %w", err).Suggest("Give a whole URL such as https://www.example.com/page.")
+		return "", tool.Errorf(tool.InvalidArgument, "invalid URL: %w",
+			err).Suggest("Give a whole URL such as https://www.example.com/page.")
 	}
 	name := strings.ToLower(u.Host + "/" + strings.Trim(u.Path, "/"))
 	name = strings.Map(plain, name)
@@ -78,7 +79,8 @@ type sealedEntry struct {
 }
 
 func (e *entry) result(cached bool) *tool.Result {
-	return tool.JSON(result{Path: e.Path, StatusCode: e.StatusCode, ContentType: e.ContentType, Cached: cached, Bytes: e.Bytes})
+	return tool.JSON(result{Path: e.Path, StatusCode: e.StatusCode, ContentType: e.ContentType, Cached: cached,
+		Bytes: e.Bytes})
 }
 
 // cache is the place of one URL.

@@ -73,9 +73,11 @@ func TestFreshCopyIsNotAskedFor(t *testing.T) {
 
 func TestStaleCopyIsAskedFor(t *testing.T) {
 	for name, header := range map[string]http.Header{
-		"nothing said": {}, "no-cache": {"Cache-Control": {"no-cache, max-age=60"}}, "max-age=0": {"Cache-Control": {"max-age=0"}},
-		"vary": {"Cache-Control": {"max-age=60"}, "Vary": {"*"}}, "too old": {"Cache-Control": {"max-age=60"}, "Age": {"61"}},
-		"nonsense": {"Cache-Control": {"max-age=soon"}, "Expires": {"tomorrow"}},
+		"nothing said": {}, "no-cache": {"Cache-Control": {"no-cache, max-age=60"}},
+		"max-age=0": {"Cache-Control": {"max-age=0"}},
+		"vary":      {"Cache-Control": {"max-age=60"}, "Vary": {"*"}},
+		"too old":   {"Cache-Control": {"max-age=60"}, "Age": {"61"}},
+		"nonsense":  {"Cache-Control": {"max-age=soon"}, "Expires": {"tomorrow"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &page{header: header, body: "one", tag: `"1"`}
@@ -146,7 +148,10 @@ func TestDamagedCacheIsReplaced(t *testing.T) {
 		"document gone":    func(doc, _ string) error { return os.Remove(doc) },
 		"entry gone":       func(_, meta string) error { return os.Remove(meta) },
 		"entry broken":     func(_, meta string) error { return os.WriteFile(meta, []byte("{"), 0o600) },
-		"entry led astray": func(_, meta string) error { return rewrite(meta, `"path":".agent/`, `"path":".agent/../`) },
+		"entry led astray": func(_,
+			meta string) error {
+			return rewrite(meta, `"path":".agent/`, `"path":".agent/../`)
+		},
 		"entry of another": func(_, meta string) error { return rewrite(meta, `"url":"http://`, `"url":"https://`) },
 	} {
 		t.Run(name, func(t *testing.T) {

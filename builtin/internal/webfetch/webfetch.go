@@ -58,7 +58,8 @@ func (f *fetcher) Definition() *tool.Definition {
 	return &tool.Definition{
 		Name:  "web_fetch",
 		Title: "Fetch a web page",
-		Description: "Downloads a document from the web into " + cacheDir + "/, as UTF-8, and gives the path of the stored file; read it with the file tools. " +
+		Description: "Downloads a document from the web into " + cacheDir +
+			"/, as UTF-8, and gives the path of the stored file; read it with the file tools. " +
 			"Takes text of any kind, JSON, XML and XHTML, over http or https, from public hosts. " +
 			"A document that is in the cache already is downloaded again only when the server says that it has changed. " +
 			"Returns: a JSON object with path (the stored file), statusCode (of the HTTP answer), contentType, " +
@@ -184,7 +185,8 @@ func checkHead(target string, r *netguard.Response) error {
 			code = tool.NotFound
 		}
 		return tool.Errorf(code, "HTTP request failed with status code: %d", r.StatusCode).
-			Suggest("The server answered %q for %s. Check the URL, or try another page.", http.StatusText(r.StatusCode), r.URL).
+			Suggest("The server answered %q for %s. Check the URL, or try another page.", http.StatusText(r.StatusCode),
+				r.URL).
 			With("statusCode", r.StatusCode).With("url", target)
 	}
 	if header := r.Header.Get("Content-Type"); header != "" {

@@ -48,7 +48,8 @@ func newBench(t *testing.T, handler http.HandlerFunc) *bench {
 	key, err := seal.Open(t.TempDir())
 	require.NoError(t, err)
 	b.offer = func(key *seal.Key) {
-		b.tool = webfetch.New(ws, client, webfetch.Options{MaxBytes: 1 << 20, Key: key, Now: func() time.Time { return b.now }})
+		b.tool = webfetch.New(ws, client,
+			webfetch.Options{MaxBytes: 1 << 20, Key: key, Now: func() time.Time { return b.now }})
 	}
 	b.offer(key)
 	var mu sync.Mutex
@@ -71,7 +72,8 @@ type answer struct {
 }
 
 func (b *bench) call(rawURL string) (*tool.Result, error) {
-	return b.tool.Call(b.t.Context(), &tool.Call{Tool: "web_fetch", Params: tool.MustMarshal(map[string]string{"url": rawURL})})
+	return b.tool.Call(b.t.Context(),
+		&tool.Call{Tool: "web_fetch", Params: tool.MustMarshal(map[string]string{"url": rawURL})})
 }
 
 // fetch fetches a path of the server and gives the result with the file's text.
@@ -145,7 +147,8 @@ func TestTypes(t *testing.T) {
 		assert.False(t, got.Cached)
 		assert.Equal(t, "<p>hello", text)
 	}
-	for _, contentType = range []string{"image/png", "application/pdf", "application/octet-stream", "application/javascript", "video/mp4", "application/ld+json"} {
+	for _, contentType = range []string{"image/png", "application/pdf", "application/octet-stream",
+		"application/javascript", "video/mp4", "application/ld+json"} {
 		_, err := b.call(b.server.URL + "/" + contentType)
 		require.Error(t, err)
 		assert.Equal(t, "unsupported content type: "+contentType, err.Error())
@@ -200,7 +203,8 @@ func TestBadURLs(t *testing.T) {
 	} {
 		_, err := b.call(rawURL)
 		assert.Equal(t, code, tool.CodeOf(err), "%s: %v", rawURL, err)
-		_, err = b.tool.(tool.Planner).Plan(t.Context(), &tool.Call{Params: tool.MustMarshal(map[string]string{"url": rawURL})})
+		_, err = b.tool.(tool.Planner).Plan(t.Context(),
+			&tool.Call{Params: tool.MustMarshal(map[string]string{"url": rawURL})})
 		assert.Equal(t, code, tool.CodeOf(err), "%s: %v", rawURL, err)
 	}
 	assert.Empty(t, b.requests)

@@ -28,7 +28,8 @@ func serveLoudly() {
 
 // loudUpstream is the block of the server that says so much.
 func loudUpstream(lines int) string {
-	return strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`, fmt.Sprintf(`ATTACK_ROLE = "loud", ATTACK_LINES = "%d"`, lines), 1)
+	return strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`,
+		fmt.Sprintf(`ATTACK_ROLE = "loud", ATTACK_LINES = "%d"`, lines), 1)
 }
 
 // A server's words fill nobody's log.
@@ -73,16 +74,19 @@ func TestASearchOfALongLine(t *testing.T) {
 	} {
 		t.Run(toolset, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, map[string]string{"agent.hcl": "limits {\n  timeout = \"3s\"\n}\n", "long.txt": strings.Repeat("ab", 8<<20) + "\n", "other.txt": "abxyz\n"})
+			a := newArena(t, map[string]string{"agent.hcl": "limits {\n  timeout = \"3s\"\n}\n",
+				"long.txt": strings.Repeat("ab", 8<<20) + "\n", "other.txt": "abxyz\n"})
 			a.arm()
 			h := a.serve([]string{without}, "--toolset", toolset)
-			x := attack{group: "bounds", name: "slow pattern " + toolset, tool: search.tool, params: fmt.Sprintf(search.params, quoted)}
+			x := attack{group: "bounds", name: "slow pattern " + toolset, tool: search.tool,
+				params: fmt.Sprintf(search.params, quoted)}
 			tally.note(tally.cases, x.group, x.name)
 			h.finish(h.startCall(x.tool, x.params), time.Now())
 			assert.True(t, within(patience, func() bool { return h.idles(t) }), "the host works on after the answer")
 			require.NoError(t, os.Remove(filepath.Join(a.ws, "long.txt")))
 			tally.note(tally.controls, "bounds", "that pattern in a short line "+toolset)
-			assert.Contains(t, string(h.ask("tools/call", `{"name":"`+x.tool+`","arguments":`+x.params+`}`)), "abxyz", "it is found where that takes no time")
+			assert.Contains(t, string(h.ask("tools/call", `{"name":"`+x.tool+`","arguments":`+x.params+`}`)), "abxyz",
+				"it is found where that takes no time")
 			h.stop()
 		})
 	}
@@ -115,14 +119,18 @@ func TestAPatternOfALongParameter(t *testing.T) {
 	long, err := json.Marshal(map[string]string{"x": strings.Repeat("ab", 4<<20)})
 	require.NoError(t, err)
 	for name, c := range map[string]struct{ file, want string }{
-		"of a schema":           {strings.Replace(declared, "PATTERN", "pattern = "+quoted, 1), "invalid_argument"},
-		"of a rule that denies": {strings.Replace(declared, "PATTERN", "", 1) + strings.NewReplacer("PATTERN", strings.Replace(quoted, "$", "", 1), "ACTION", "deny").Replace(rule), "denied"},
+		"of a schema": {strings.Replace(declared, "PATTERN", "pattern = "+quoted, 1), "invalid_argument"},
+		"of a rule that denies": {strings.Replace(declared, "PATTERN", "", 1) +
+			strings.NewReplacer("PATTERN", strings.Replace(quoted, "$", "", 1), "ACTION", "deny").Replace(rule),
+			"denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, map[string]string{"agent.hcl": c.file})
 			a.arm()
-			onCommandLine(t, a, nil, "", attack{group: "bounds", name: "a pattern " + name, tool: "say", params: string(long), want: []string{c.want}})
+			onCommandLine(t, a, nil, "",
+				attack{group: "bounds", name: "a pattern " + name, tool: "say", params: string(long),
+					want: []string{c.want}})
 			tally.note(tally.controls, "bounds", "a pattern "+name+" and a short text")
 			r := a.cli(nil, "", "say", `{"x":"abxyz"}`)
 			assert.Equal(t, c.want == "denied", r.code == "denied", "a short text that matches: %s", r.said)
@@ -133,11 +141,13 @@ func TestAPatternOfALongParameter(t *testing.T) {
 // A project's agent.hcl that is a link shows nothing of the file it leads to.
 func TestALinkedFileIsQuoted(t *testing.T) {
 	t.Parallel()
-	for name, target := range map[string]string{"outside": "../outside/secret.txt", "a key": "../home/.ssh/id_ed25519", "a credential": "../home/.aws/credentials"} {
+	for name, target := range map[string]string{"outside": "../outside/secret.txt", "a key": "../home/.ssh/id_ed25519",
+		"a credential": "../home/.aws/credentials"} {
 		a := newArena(t, nil)
 		a.link(target, "agent.hcl")
 		a.arm()
-		for _, args := range [][]string{{"validate"}, {"validate", "--json"}, {"list"}, {"doctor"}, {"trust", "--show"}, {"call", "read_file", "path=ok.txt"}, {"fmt"}} {
+		for _, args := range [][]string{{"validate"}, {"validate", "--json"}, {"list"}, {"doctor"}, {"trust", "--show"},
+			{"call", "read_file", "path=ok.txt"}, {"fmt"}} {
 			tally.note(tally.cases, "trust", "a link to "+name+", "+args[0])
 			out, _ := a.run([]string{unapproved}, args...)
 			for _, v := range a.inspect(out) {

@@ -103,7 +103,8 @@ func (c *asking) receive() message {
 // call makes a call; u answers what is asked.
 func (c *asking) call(tool, params string, u user) string {
 	c.a.t.Helper()
-	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, params))
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool,
+		params))
 	for {
 		m := c.receive()
 		if m.Method == "" {
@@ -265,7 +266,8 @@ func (a *arena) onTerminal(typed [][2]string, args ...string) string {
 // environment, the exit code, and the answers whose prompts did not come. The
 // terminal is a dumb one: on others toolhost's own status line moves the cursor
 // when a call takes long.
-func (a *arena) typedOn(before string, env []string, typed [][2]string, args []string) (screen string, code int, left [][2]string) {
+func (a *arena) typedOn(before string, env []string, typed [][2]string, args []string) (screen string, code int,
+	left [][2]string) {
 	a.t.Helper()
 	testneed.Program(a.t, "script")
 	words := []string{before + "exec", filepath.Join(binaries, "toolhost")}
@@ -313,7 +315,8 @@ const runsScripts = askAll + `tool "run" {
 
 func TestATerminalShowsWhatRuns(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, map[string]string{"agent.hcl": runsScripts, ".agent/Taskfile.yml": "version: '3'\ntasks:\n  lint:\n    desc: Lints\n    cmds: ['touch behind-the-name']\n"})
+	a := newArena(t, map[string]string{"agent.hcl": runsScripts,
+		".agent/Taskfile.yml": "version: '3'\ntasks:\n  lint:\n    desc: Lints\n    cmds: ['touch behind-the-name']\n"})
 	a.arm()
 	refuse := [][2]string{{"Approve?", "n\n"}, {"Why not?", "\n"}}
 	forged := "touch evil-ran\n" + strings.Repeat("\n", 60) + "Why you are asked: fine\nApprove? (y/n"
@@ -321,10 +324,12 @@ func TestATerminalShowsWhatRuns(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"a script":            {[]string{"call", "run", "script=" + "touch evil-ran #" + strings.Repeat("x", 150)}, []string{"touch evil-ran", "LD_LIBRARY_PATH=/tmp/evil"}},
+		"a script": {[]string{"call", "run", "script=" + "touch evil-ran #" + strings.Repeat("x", 150)},
+			[]string{"touch evil-ran", "LD_LIBRARY_PATH=/tmp/evil"}},
 		"a script of lines":   {[]string{"call", "run", "script=" + forged}, []string{"touch evil-ran"}},
 		"a command by a name": {[]string{"call", "run_command", "command=lint"}, []string{"touch behind-the-name"}},
-		"a shell":             {[]string{"call", "--toolset", "cliagent", "run_in_terminal", "command=true\ntouch evil-ran"}, []string{"touch evil-ran"}},
+		"a shell": {[]string{"call", "--toolset", "cliagent", "run_in_terminal",
+			"command=true\ntouch evil-ran"}, []string{"touch evil-ran"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally.note(tally.cases, "approval", "terminal: "+name)
@@ -356,7 +361,8 @@ func TestOutputMovesNoCursor(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, evil, strings.TrimSuffix(string(piped), "\n"), "control: in a pipe bytes are as they are")
 	tally.note(tally.controls, "approval", "bytes in a pipe")
-	assert.Contains(t, a.onTerminal(nil, "call", "read_file", "path=evil.txt", "--raw"), evil[:20], "control: who asks for it gets it")
+	assert.Contains(t, a.onTerminal(nil, "call", "read_file", "path=evil.txt", "--raw"), evil[:20],
+		"control: who asks for it gets it")
 
 	tally.note(tally.cases, "approval", "names on a terminal")
 	params, err := json.Marshal(map[string]string{"path": "a\x1b[2Kb.txt", "content": "x"})
@@ -375,7 +381,8 @@ func TestAnApprovalReachesTheNextSession(t *testing.T) {
 	tally.note(tally.cases, "approval", "an ended session")
 	const params = `{"path":"h.txt","content":"x"}`
 	c := a.asking()
-	id := regexp.MustCompile("toolhost approve ([a-z0-9]+)").FindStringSubmatch(c.call("write_file", params, answers("cancel", nil)))
+	id := regexp.MustCompile("toolhost approve ([a-z0-9]+)").FindStringSubmatch(c.call("write_file", params,
+		answers("cancel", nil)))
 	require.NotNil(t, id, "it waits")
 	_ = c.in.Close()
 	a.onTerminal([][2]string{{"Approve?", "y\n"}}, "approve", id[1])
@@ -384,7 +391,8 @@ func TestAnApprovalReachesTheNextSession(t *testing.T) {
 		return map[string]any{"action": "cancel"}
 	}
 	other := a.asking()
-	assert.Contains(t, other.call("write_file", `{"path":"other.txt","content":"x"}`, answers("cancel", nil)), "toolhost approve", "for that call alone")
+	assert.Contains(t, other.call("write_file", `{"path":"other.txt","content":"x"}`, answers("cancel", nil)),
+		"toolhost approve", "for that call alone")
 	other.call("write_file", params, never)
 	assert.FileExists(t, filepath.Join(a.ws, "h.txt"))
 	require.NoError(t, os.Remove(filepath.Join(a.ws, "h.txt")))

@@ -11,7 +11,8 @@ import (
 )
 
 // refused are the codes by which arguments are refused before anything runs.
-var refused = []string{"invalid_argument", "blocked", "path_outside_workspace", "unsupported", "permission_denied", "not_found"}
+var refused = []string{"invalid_argument", "blocked", "path_outside_workspace", "unsupported", "permission_denied",
+	"not_found"}
 
 // argsAttacks are args strings that try to reach more than the command is for.
 var argsAttacks = []struct{ tool, args string }{
@@ -164,7 +165,8 @@ var harmlessSearches = []string{
 func argsArena(t *testing.T, s stance) *arena {
 	a := newArenaFor(t, s, map[string]string{
 		"sub/x.txt": "x\n", "tree/a.txt": "a\n", "names0": "../outside/secret.txt\x00",
-		".ripgreprc": "--pre=./evil.sh\n", ".agent/Taskfile.yml": "version: '3'\ntasks:\n  default:\n    cmds: ['true']\n",
+		".ripgreprc":          "--pre=./evil.sh\n",
+		".agent/Taskfile.yml": "version: '3'\ntasks:\n  default:\n    cmds: ['true']\n",
 	})
 	a.write(a.ws, "evil.sh", "#!/bin/sh\ntouch "+a.out+"/owned\ncat "+a.out+"/secret.txt\n", 0o755)
 	a.plantLinks()
@@ -197,12 +199,14 @@ func tryArgs(t *testing.T, s stance) {
 	h := a.serve([]string{"RIPGREP_CONFIG_PATH=" + a.ws + "/.ripgreprc"})
 	for _, x := range argsAttacks {
 		a.plantLinks()
-		one := attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool, params: params(t, x.args), want: refused}
+		one := attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool,
+			params: params(t, x.args), want: refused}
 		oneOverMCP(t, h, one)
 	}
 	for _, x := range oddArgs {
 		a.plantLinks()
-		oneOverMCP(t, h, attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool, params: params(t, x.args)})
+		oneOverMCP(t, h, attack{group: "args", name: s.String() + " " + x.tool + " " + x.args, tool: x.tool,
+			params: params(t, x.args)})
 	}
 	for _, p := range searchAttacks {
 		oneOverMCP(t, h, attack{group: "args", name: s.String() + " rg " + p, tool: "rg", params: p, want: refused})
@@ -257,7 +261,8 @@ func TestTypedArguments(t *testing.T) {
 	h := a.serve(nil)
 	var list []attack
 	add := func(tool, params string, want []string) {
-		list = append(list, attack{group: "args", name: "typed " + tool + " " + params, tool: tool, params: params, want: want})
+		list = append(list,
+			attack{group: "args", name: "typed " + tool + " " + params, tool: tool, params: params, want: want})
 	}
 	add("show", `{"file":"../outside/secret.txt"}`, refused)
 	add("show", `{"file":"lnk"}`, refused)

@@ -31,7 +31,8 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
 			a.arm()
-			r := onCommandLine(t, a, nil, c.toolset, attack{group: "bounds", name: name, tool: c.tool, params: c.params})
+			r := onCommandLine(t, a, nil, c.toolset,
+				attack{group: "bounds", name: name, tool: c.tool, params: c.params})
 			assert.NotEmpty(t, r.code)
 			for _, said := range r.said {
 				assert.Less(t, len(said), mostAnswer)
@@ -44,9 +45,12 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestAnswersOfPeersAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []string{"", "limits {\n  output = \"8MiB\"\n}\n"} {
-		a := newArena(t, map[string]string{"agent.hcl": limit + upstream(""), "tools.json": offering("Says much.", "flood")})
+		a := newArena(t,
+			map[string]string{"agent.hcl": limit + upstream(""), "tools.json": offering("Says much.", "flood")})
 		a.arm()
-		r := onCommandLine(t, a, nil, "", attack{group: "bounds", name: "a server's long answer " + limit, tool: "flood", params: `{}`, want: []string{""}})
+		r := onCommandLine(t, a, nil, "",
+			attack{group: "bounds", name: "a server's long answer " + limit, tool: "flood", params: `{}`,
+				want: []string{""}})
 		if limit == "" {
 			assert.Less(t, len(r.text), mostAnswer+1000)
 			assert.Contains(t, r.text, "Ask for less")
@@ -63,7 +67,8 @@ func TestAnswersOfPeersAreBounded(t *testing.T) {
 // What the operator lets tools print is not cut: the bound is on errors.
 func TestAnswerBoundControls(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  output = \"8MiB\"\n}\n", "big.txt": strings.Repeat("0123456789abcde\n", 1<<17)})
+	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  output = \"8MiB\"\n}\n",
+		"big.txt": strings.Repeat("0123456789abcde\n", 1<<17)})
 	a.arm()
 	r := a.cli(nil, "", "head", `{"args":"-n 131072 big.txt"}`)
 	var found []violation

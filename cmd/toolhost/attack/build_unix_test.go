@@ -65,7 +65,8 @@ func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
 		a.write(a.ws, "evil/main.go", "package main\n\nfunc main() {}\n", 0o644)
 		a.write(a.ws, "evil/x_test.go", fmt.Sprintf(hostileBuild, planted, a.out), 0o644)
 		a.arm()
-		return []string{"TMPDIR=/tmp", "GOCACHE=" + users, "GOFLAGS=" + os.Getenv("GOFLAGS")}, filepath.Join(planted, "owned")
+		return []string{"TMPDIR=/tmp", "GOCACHE=" + users, "GOFLAGS=" + os.Getenv("GOFLAGS")},
+			filepath.Join(planted, "owned")
 	}
 
 	a := newArena(t, nil)

@@ -22,7 +22,8 @@ type attack struct {
 func (a *arena) fill(text string) string {
 	return strings.NewReplacer(
 		"{OUT}", a.out, "{WS}", a.ws, "{BASE}", a.base, "{HOME}", a.home, "{MARK}", a.mark,
-		"{CANARY}", a.canary.Addr().String(), "{PORT}", a.canary.Addr().String()[strings.LastIndex(a.canary.Addr().String(), ":")+1:],
+		"{CANARY}", a.canary.Addr().String(), "{PORT}",
+		a.canary.Addr().String()[strings.LastIndex(a.canary.Addr().String(), ":")+1:],
 	).Replace(text)
 }
 

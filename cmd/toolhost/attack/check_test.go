@@ -53,7 +53,8 @@ func (a *arena) inspect(said ...string) []violation {
 	a.walk(add)
 	for path, contents := range a.whole {
 		data, err := os.ReadFile(filepath.Join(a.ws, path))
-		if err != nil && !slices.Contains(contents, "(missing)") || err == nil && !slices.Contains(contents, string(data)) {
+		if err != nil && !slices.Contains(contents, "(missing)") ||
+			err == nil && !slices.Contains(contents, string(data)) {
 			add(checkWhole, "%s: %v, %d bytes", path, err, len(data))
 		}
 	}
@@ -84,7 +85,8 @@ func (a *arena) walk(add func(check, format string, args ...any)) {
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 8<<20 {
 			return nil
 		}
-		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, []byte(a.secret)) && !a.plantedLink(info) {
+		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data,
+			[]byte(a.secret)) && !a.plantedLink(info) {
 			add(checkSecret, "in the file %s", path)
 		}
 		return nil
@@ -123,7 +125,8 @@ func (a *arena) marked() []int {
 		if err != nil {
 			continue
 		}
-		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err == nil && bytes.Contains(line, []byte(a.mark)) {
+		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err == nil &&
+			bytes.Contains(line, []byte(a.mark)) {
 			pids = append(pids, pid)
 		}
 	}

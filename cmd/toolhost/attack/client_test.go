@@ -147,14 +147,19 @@ func TestSilentMistakes(t *testing.T) {
 		file, said string
 		fails      bool
 	}{
-		"a deny rule for no tool":  {strings.NewReplacer("TOOL", "delete_fil", "ACTION", "deny").Replace(rule), `Did you mean "delete_file"`, true},
-		"an ask rule for no tool":  {strings.NewReplacer("TOOL", "run_comand", "ACTION", "ask").Replace(rule), `Did you mean "run_command"`, true},
-		"a server's program":       {"mcp \"m\" {\n  command = [\"no-such-server\"]\n}\n", "no-such-server is not installed", false},
-		"an agent's program":       {"agent \"a\" {\n  command = [\"no-such-agent\"]\n}\n", "no-such-agent", false},
-		"a resource's file":        {"resource \"f\" {\n  uri  = \"x://f\"\n  file = \"no-such-file\"\n}\n", "no-such-file", false},
-		"a parameter in a script":  {"tool \"t\" {\n  description = \"x. Returns: y.\"\n  param \"d\" {\n    type = string\n  }\n  command { argv = [\"bash\", \"-c\", \"ls ${param.d}\"] }\n}\n", "param.d", false},
-		"control: nothing to say":  {"limits {\n  timeout = \"1m\"\n}\n", "", false},
-		"control: a rule that can": {strings.NewReplacer("TOOL", "delete_file", "ACTION", "deny").Replace(rule), "", false},
+		"a deny rule for no tool": {strings.NewReplacer("TOOL", "delete_fil", "ACTION", "deny").Replace(rule),
+			`Did you mean "delete_file"`, true},
+		"an ask rule for no tool": {strings.NewReplacer("TOOL", "run_comand", "ACTION", "ask").Replace(rule),
+			`Did you mean "run_command"`, true},
+		"a server's program": {"mcp \"m\" {\n  command = [\"no-such-server\"]\n}\n",
+			"no-such-server is not installed", false},
+		"an agent's program": {"agent \"a\" {\n  command = [\"no-such-agent\"]\n}\n", "no-such-agent", false},
+		"a resource's file": {"resource \"f\" {\n  uri  = \"x://f\"\n  file = \"no-such-file\"\n}\n",
+			"no-such-file", false},
+		"a parameter in a script": {"tool \"t\" {\n  description = \"x. Returns: y.\"\n  param \"d\" {\n    type = string\n  }\n  command { argv = [\"bash\", \"-c\", \"ls ${param.d}\"] }\n}\n", "param.d", false},
+		"control: nothing to say": {"limits {\n  timeout = \"1m\"\n}\n", "", false},
+		"control: a rule that can": {strings.NewReplacer("TOOL", "delete_file", "ACTION", "deny").Replace(rule), "",
+			false},
 	} {
 		a := newArena(t, map[string]string{"agent.hcl": c.file})
 		a.arm()

@@ -41,7 +41,8 @@ type result struct {
 // env is the environment of the program: clean, but for a secret that no child
 // may see.
 func (a *arena) env(more ...string) []string {
-	if chosen, _ := os.ReadFile(filepath.Join(a.ws, "agent.hcl")); a.stance.level != sandbox.Auto && !bytes.Contains(chosen, []byte("level = ")) {
+	if chosen, _ := os.ReadFile(filepath.Join(a.ws, "agent.hcl")); a.stance.level != sandbox.Auto &&
+		!bytes.Contains(chosen, []byte("level = ")) {
 		more = append(more, "TOOLHOST_SANDBOX="+string(a.stance.level))
 	}
 	return append([]string{
@@ -73,7 +74,8 @@ func (a *arena) cli(env []string, toolset, tool, params string) *result {
 	require.NoError(a.t, cmd.Start())
 	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait()
-	r := &result{exit: cmd.ProcessState.ExitCode(), elapsed: time.Since(began), said: []string{stdout.String(), stderr.String()}}
+	r := &result{exit: cmd.ProcessState.ExitCode(), elapsed: time.Since(began),
+		said: []string{stdout.String(), stderr.String()}}
 	if !timer.Stop() {
 		r.faults = append(r.faults, violation{checkAlive, "the program did not end"})
 	}
@@ -96,14 +98,16 @@ func (r *result) read(toolset string, stdout []byte) {
 		}
 	}
 	if err := decoder.Decode(&o); err != nil {
-		r.faults = append(r.faults, violation{checkResult, fmt.Sprintf("no JSON object: %v; stderr: %s", err, r.said[1])})
+		r.faults = append(r.faults,
+			violation{checkResult, fmt.Sprintf("no JSON object: %v; stderr: %s", err, r.said[1])})
 		return
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		r.faults = append(r.faults, violation{checkResult, "something follows the result"})
 	}
 	r.text = o.Output
-	r.failed = o.Success != nil && !*o.Success || o.Status == "error" || o.Success == nil && o.Status == "" && (toolset != "clemini" || o.Error != nil)
+	r.failed = o.Success != nil && !*o.Success || o.Status == "error" ||
+		o.Success == nil && o.Status == "" && (toolset != "clemini" || o.Error != nil)
 	var e struct {
 		Code      string `json:"code"`
 		ErrorType string `json:"error_type"`
@@ -297,7 +301,8 @@ func (h *host) finish(id string, began time.Time) *result {
 	}
 	r.code = h.lastCode()
 	if r.failed == (r.code == "") {
-		r.faults = append(r.faults, violation{checkResult, fmt.Sprintf("failed is %v and the record says %q", r.failed, r.code)})
+		r.faults = append(r.faults,
+			violation{checkResult, fmt.Sprintf("failed is %v and the record says %q", r.failed, r.code)})
 	}
 	return r
 }

@@ -88,8 +88,10 @@ func TestFaultsOfConcurrentWriters(t *testing.T) {
 						line := fmt.Sprintf("%03d", n*each+i)
 						ids = append(ids, h.startCall(how, map[string]string{
 							"append_file": `{"path":"f.txt","content":"new-` + line + `-\n"}`,
-							"edit_file":   `{"path":"f.txt","old_str":"old-` + line + `-","new_str":"new-` + line + `-"}`,
-							"multi_edit":  `{"file_path":"f.txt","edits":[{"old_string":"old-` + line + `-","new_string":"new-` + line + `-"}]}`,
+							"edit_file": `{"path":"f.txt","old_str":"old-` + line + `-","new_str":"new-` + line +
+								`-"}`,
+							"multi_edit": `{"file_path":"f.txt","edits":[{"old_string":"old-` + line +
+								`-","new_string":"new-` + line + `-"}]}`,
 						}[how]))
 					}
 					all.Go(func() {
@@ -130,13 +132,19 @@ func TestFaultsOfWrites(t *testing.T) {
 	}
 	add("write a read-only file", "write_file", `{"path":"locked.txt","content":"x"}`, "permission_denied")
 	add("append to a read-only file", "append_file", `{"path":"locked.txt","content":"x"}`, "permission_denied")
-	add("edit a read-only file", "edit_file", `{"path":"locked.txt","old_str":"locked","new_str":"x"}`, "permission_denied")
-	add("multi_edit a read-only file", "multi_edit", `{"file_path":"locked.txt","edits":[{"old_string":"locked","new_string":"x"}]}`, "permission_denied")
-	add("write a directory", "write_file", `{"path":"dir","content":"x"}`, "is_directory", "invalid_argument", "conflict")
+	add("edit a read-only file", "edit_file", `{"path":"locked.txt","old_str":"locked","new_str":"x"}`,
+		"permission_denied")
+	add("multi_edit a read-only file", "multi_edit",
+		`{"file_path":"locked.txt","edits":[{"old_string":"locked","new_string":"x"}]}`, "permission_denied")
+	add("write a directory", "write_file", `{"path":"dir","content":"x"}`, "is_directory", "invalid_argument",
+		"conflict")
 	add("delete a directory", "delete_file", `{"path":"dir"}`, "is_directory", "invalid_argument")
-	add("an edit that fails at its second part", "multi_edit", `{"file_path":"a.txt","edits":[{"old_string":"keep","new_string":"x"},{"old_string":"none","new_string":"y"}]}`, "no_match")
+	add("an edit that fails at its second part", "multi_edit",
+		`{"file_path":"a.txt","edits":[{"old_string":"keep","new_string":"x"},{"old_string":"none","new_string":"y"}]}`,
+		"no_match")
 	add("an edit of nothing", "edit_file", `{"path":"a.txt","old_str":"none","new_str":"x"}`, "no_match")
-	add("an edit that changes nothing", "edit_file", `{"path":"a.txt","old_str":"keep","new_str":"keep"}`, "no_change", "invalid_argument")
+	add("an edit that changes nothing", "edit_file", `{"path":"a.txt","old_str":"keep","new_str":"keep"}`, "no_change",
+		"invalid_argument")
 	add("create what is there", "edit_file", `{"path":"a.txt","old_str":"","new_str":"x"}`, "already_exists")
 	overMCP(t, a.serve(nil), list)
 
@@ -149,17 +157,25 @@ func TestFaultsOfWrites(t *testing.T) {
 		require.NoError(t, err)
 		return string(data)
 	}
-	good, bad := "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-keep\n+x\n", "--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-three\n+x\n"
+	good, bad := "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-keep\n+x\n",
+		"--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-three\n+x\n"
 	add("a patch whose second file does not fit", "apply_patch", patch(good+bad))
 	add("a patch with a missing file", "apply_patch", patch(good+"--- a/none\n+++ b/none\n@@ -1 +1 @@\n-x\n+y\n"))
-	add("a patch that escapes with its second file", "apply_patch", patch(good+"--- a/../outside/secret.txt\n+++ b/../outside/secret.txt\n@@ -1 +1 @@\n-x\n+y\n"))
-	add("a patch that renames out", "apply_patch", patch("diff --git a/a.txt b/../outside/a.txt\nsimilarity index 100%\nrename from a.txt\nrename to ../outside/a.txt\n"))
-	add("a patch that makes a link out", "apply_patch", patch("diff --git a/c.txt b/c.txt\nnew file mode 120000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+../outside/secret.txt\n\\ No newline at end of file\n"))
-	add("a patch that makes a submodule", "apply_patch", patch("diff --git a/c.txt b/c.txt\nnew file mode 160000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+Subproject commit 0123456789012345678901234567890123456789\n"))
-	add("a patch of a quoted name that leads out", "apply_patch", patch("--- \"a/\\056\\056/outside/secret.txt\"\n+++ \"b/\\056\\056/outside/secret.txt\"\n@@ -1 +1 @@\n-x\n+y\n"))
-	add("a patch of a protected file", "apply_patch", patch("--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+x\n"))
+	add("a patch that escapes with its second file", "apply_patch",
+		patch(good+"--- a/../outside/secret.txt\n+++ b/../outside/secret.txt\n@@ -1 +1 @@\n-x\n+y\n"))
+	add("a patch that renames out", "apply_patch",
+		patch("diff --git a/a.txt b/../outside/a.txt\nsimilarity index 100%\nrename from a.txt\nrename to ../outside/a.txt\n"))
+	add("a patch that makes a link out", "apply_patch",
+		patch("diff --git a/c.txt b/c.txt\nnew file mode 120000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+../outside/secret.txt\n\\ No newline at end of file\n"))
+	add("a patch that makes a submodule", "apply_patch",
+		patch("diff --git a/c.txt b/c.txt\nnew file mode 160000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+Subproject commit 0123456789012345678901234567890123456789\n"))
+	add("a patch of a quoted name that leads out", "apply_patch",
+		patch("--- \"a/\\056\\056/outside/secret.txt\"\n+++ \"b/\\056\\056/outside/secret.txt\"\n@@ -1 +1 @@\n-x\n+y\n"))
+	add("a patch of a protected file", "apply_patch",
+		patch("--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+x\n"))
 	for i := range list {
-		list[i].want = []string{"conflict", "not_found", "path_outside_workspace", "unsupported", "permission_denied", "invalid_argument", "blocked"}
+		list[i].want = []string{"conflict", "not_found", "path_outside_workspace", "unsupported", "permission_denied",
+			"invalid_argument", "blocked"}
 	}
 	overMCP(t, b.serve(nil, "--toolset", "agentbench"), list)
 }

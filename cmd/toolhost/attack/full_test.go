@@ -28,7 +28,8 @@ func (a *arena) onFullDisk(unshare string, env []string, args ...string) *exec.C
 func TestFaultsOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	unshare := testneed.Program(t, "unshare")
-	if out, err := exec.Command(unshare, "-Urm", "sh", "-c", "mount -t tmpfs -o size=64k none /mnt").CombinedOutput(); err != nil {
+	if out, err := exec.Command(unshare, "-Urm", "sh", "-c",
+		"mount -t tmpfs -o size=64k none /mnt").CombinedOutput(); err != nil {
 		testneed.Missing(t, "this user may not mount a file system: "+strings.TrimSpace(string(out)))
 	}
 	data := make([]byte, 1<<20)
@@ -53,7 +54,8 @@ func TestFaultsOfAFullDisk(t *testing.T) {
 		assert.FileExists(t, filepath.Join(a.ws, "big.bin"), name)
 	}
 	a := prepare()
-	out, err := a.onFullDisk(unshare, []string{"TOOLHOST_UNDO=optional"}, "call", "delete_file", "path=big.bin").CombinedOutput()
+	out, err := a.onFullDisk(unshare, []string{"TOOLHOST_UNDO=optional"}, "call", "delete_file",
+		"path=big.bin").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	control(t, "faults", "undo is optional on a full disk", checkWhole, a.inspect(string(out)))
 }

@@ -36,13 +36,15 @@ tool "line" {
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			a := newArenaFor(t, s, map[string]string{"agent.hcl": file + s.block(), "tools/other.sh": "echo other ran\n"})
+			a := newArenaFor(t, s,
+				map[string]string{"agent.hcl": file + s.block(), "tools/other.sh": "echo other ran\n"})
 			a.arm()
 			a.approve(a.ws)
 			env := []string{unapproved}
 			h := a.serve(env)
 			_ = h.call("line", scriptParams(t, evil))
-			x := attack{group: "protect", name: s.String() + " granted file that was not there", tool: "script", params: `{}`}
+			x := attack{group: "protect", name: s.String() + " granted file that was not there", tool: "script",
+				params: `{}`}
 			oneOverMCP(t, h, x)
 			onCommandLine(t, a, env, "", x)
 			r := h.call("script", `{}`)

@@ -38,13 +38,15 @@ func TestASourceThatNobodyClassified(t *testing.T) {
 		if !field.IsExported() || restricting[field.Name] {
 			continue
 		}
-		c := &config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir}, Sandbox: &config.Sandbox{Level: "auto"}, Policy: &config.Policy{}, Builtins: config.Builtins{}}
+		c := &config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir},
+			Sandbox: &config.Sandbox{Level: "auto"}, Policy: &config.Policy{}, Builtins: config.Builtins{}}
 		tally.note(tally.cases, "trust", "a part of agent.hcl: "+field.Name)
 		set(reflect.ValueOf(c).Elem().Field(i), 4)
 		assert.NotEmpty(t, whatNobodyApproved(c), field.Name)
 	}
 	tally.note(tally.controls, "trust", "an empty file needs no approval")
-	assert.Empty(t, whatNobodyApproved(&config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir}}))
+	assert.Empty(t,
+		whatNobodyApproved(&config.Config{Path: "agent.hcl", Dir: dir, Workspace: config.Workspace{Root: dir}}))
 }
 
 // set gives a value other than the zero one, the largest where there is one.
@@ -88,7 +90,8 @@ func (wrapped) Name() string { return "wrapped" }
 func (wrapped) Tools(context.Context) ([]tool.Tool, error) { return []tool.Tool{wrapped{}}, nil }
 
 func (wrapped) Definition() *tool.Definition {
-	return &tool.Definition{Name: "read_file", Description: "Mine. Returns: nothing.", Parameters: []byte(`{"type":"object"}`), Risk: tool.ReadOnly}
+	return &tool.Definition{Name: "read_file", Description: "Mine. Returns: nothing.",
+		Parameters: []byte(`{"type":"object"}`), Risk: tool.ReadOnly}
 }
 
 func (wrapped) Call(context.Context, *tool.Call) (*tool.Result, error) { return &tool.Result{}, nil }

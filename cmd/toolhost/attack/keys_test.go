@@ -9,8 +9,10 @@ import (
 
 // keys are where programs of the user's keep what lets others in.
 var keys = []string{
-	".local/share/opencode/auth.json", ".local/share/amp/secrets.json", ".qwen/oauth_creds.json", ".cache/huggingface/token", ".kaggle/kaggle.json",
-	".pulumi/credentials.json", ".ollama/id_ed25519", ".rclone.conf", ".subversion/auth/svn.simple/x", ".dockercfg", ".composer/auth.json",
+	".local/share/opencode/auth.json", ".local/share/amp/secrets.json", ".qwen/oauth_creds.json",
+	".cache/huggingface/token", ".kaggle/kaggle.json",
+	".pulumi/credentials.json", ".ollama/id_ed25519", ".rclone.conf", ".subversion/auth/svn.simple/x", ".dockercfg",
+	".composer/auth.json",
 	".bitcoin/wallet.dat", ".msmtprc", "snap/firefox/common/key4.db", ".var/app/org.mozilla.firefox/key4.db",
 }
 
@@ -28,10 +30,12 @@ func TestKeysOfOtherPrograms(t *testing.T) {
 			a.arm()
 			h := a.serve(nil, "--toolset", "cliagent")
 			for _, name := range keys {
-				oneOverMCP(t, h, attack{group: "sandbox", name: s.String() + " read " + name, tool: "run_in_terminal", params: command(t, "cat "+a.home+"/"+name+"; true")})
+				oneOverMCP(t, h, attack{group: "sandbox", name: s.String() + " read " + name, tool: "run_in_terminal",
+					params: command(t, "cat "+a.home+"/"+name+"; true")})
 			}
 			tally.note(tally.controls, "sandbox", "a file that is no key")
-			assert.Contains(t, strings.Join(h.call("run_in_terminal", command(t, "cat "+a.home+"/notes/plain")).said, ""), "no-key")
+			assert.Contains(t, strings.Join(h.call("run_in_terminal", command(t, "cat "+a.home+"/notes/plain")).said,
+				""), "no-key")
 			assert.Empty(t, h.stop())
 		})
 	}

@@ -32,7 +32,9 @@ var edits = map[string]func(to string) (tool, params string){
 	},
 	"multi_edit": func(to string) (string, string) {
 		from := map[string]string{newText: "old", oldText: "new"}[to]
-		data, _ := json.Marshal(map[string]any{"file_path": "f.txt", "edits": []map[string]any{{"old_string": from + " line", "new_string": to[:3] + " line", "replace_all": true}}})
+		data, _ := json.Marshal(map[string]any{"file_path": "f.txt",
+			"edits": []map[string]any{{"old_string": from + " line", "new_string": to[:3] + " line",
+				"replace_all": true}}})
 		return "multi_edit", string(data)
 	},
 }

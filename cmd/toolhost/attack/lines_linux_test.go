@@ -70,7 +70,8 @@ func TestATextForgesNoLine(t *testing.T) {
 			assert.Contains(t, screen, "Z", "control: %s with %s shows the text", what, name)
 			return screen
 		}
-		file := strings.ReplaceAll(text, strings.Repeat("Z", 400), strings.Repeat("Z", 200)) + ".txt" // a name has 255 bytes
+		file := strings.ReplaceAll(text, strings.Repeat("Z", 400), strings.Repeat("Z", 200)) +
+			".txt" // a name has 255 bytes
 		params, err := json.Marshal(map[string]string{"path": file, "content": text})
 		require.NoError(t, err)
 		require.NoError(t, a.program(nil, "call", "write_file", "--params", string(params), "--yes").Run())
@@ -82,7 +83,8 @@ func TestATextForgesNoLine(t *testing.T) {
 		see("undo --list", nil, "undo", "--list")
 		see("undo --dry-run", nil, "undo", "--dry-run")
 		see("call --dry-run", nil, "call", "write_file", "path="+file, "content="+text, "--dry-run")
-		see("a question", [][2]string{{"Approve?", "n\n"}, {"Why not?", "\n"}}, "call", "write_file", "path="+file, "content="+text)
+		see("a question", [][2]string{{"Approve?", "n\n"}, {"Why not?", "\n"}}, "call", "write_file", "path="+file,
+			"content="+text)
 
 		c := a.asking()
 		said := c.call("write_file", string(params), answers("cancel", nil))
@@ -95,7 +97,9 @@ func TestATextForgesNoLine(t *testing.T) {
 
 		quoted, err := json.Marshal(text)
 		require.NoError(t, err)
-		a.write(a.ws, "agent.hcl", "tool \"t\" {\n  description = \"x\"\n  command {\n    argv = [\"sh\", \"-c\", "+string(quoted)+"]\n  }\n}\n", 0o644)
+		a.write(a.ws, "agent.hcl",
+			"tool \"t\" {\n  description = \"x\"\n  command {\n    argv = [\"sh\", \"-c\", "+string(quoted)+
+				"]\n  }\n}\n", 0o644)
 		see("trust --show", nil, "trust", "--show")
 		a.write(a.ws, "agent.hcl", "workspace {\n  nothing = "+string(quoted)+"\n}\n", 0o644)
 		see("a mistake", nil, "trust")
@@ -114,7 +118,8 @@ func TestARecordForgesNoLine(t *testing.T) {
 	for name, text := range forgeries {
 		tally.note(tally.cases, "approval", "a planted record with "+name)
 		data, err := json.Marshal(map[string]any{
-			"event": "tool_call_finished", "time": time.Now().UTC().Format(time.RFC3339Nano), "request_id": "r" + text, "tool": "t" + text, "status": "x", "error": text,
+			"event": "tool_call_finished", "time": time.Now().UTC().Format(time.RFC3339Nano), "request_id": "r" + text,
+			"tool": "t" + text, "status": "x", "error": text,
 		})
 		require.NoError(t, err)
 		f, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
@@ -161,7 +166,8 @@ func TestNothingLongScrollsAway(t *testing.T) {
 
 	var file strings.Builder
 	for i := range 60 {
-		file.WriteString("tool \"t" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "\" {\n  description = \"x\"\n  command { argv = [\"true\"] }\n}\n")
+		file.WriteString("tool \"t" + string(rune('a'+i%26)) + string(rune('a'+i/26)) +
+			"\" {\n  description = \"x\"\n  command { argv = [\"true\"] }\n}\n")
 	}
 	a.write(a.ws, "agent.hcl", file.String(), 0o644)
 	tally.note(tally.cases, "approval", "a long agent.hcl on a terminal")
@@ -173,6 +179,7 @@ func TestNothingLongScrollsAway(t *testing.T) {
 	screen, code = a.onScreen([][2]string{all, {"(y/n): ", "y\n"}}, "trust")
 	assert.Zero(t, code, screen)
 	sum = sha256.Sum256([]byte(file.String()))
-	assert.Contains(t, strings.ReplaceAll(screen, "\n", ""), hex.EncodeToString(sum[:]), "the digest is in the question")
+	assert.Contains(t, strings.ReplaceAll(screen, "\n", ""), hex.EncodeToString(sum[:]),
+		"the digest is in the question")
 	assert.NoError(t, a.program([]string{unapprovedFile}, "call", "taa").Run(), "control: it is approved")
 }

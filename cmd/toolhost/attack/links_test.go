@@ -15,7 +15,8 @@ import (
 // protectedLinks are names that commands may not change. Being protected must
 // not make visible what a link of such a name leads to.
 var protectedLinks = []string{
-	".envrc", ".mcp.json", ".vscode", ".cursor/mcp.json", "agent.lock.hcl", ".agent/undo", ".agent/Taskfile.yml", ".git/config", ".git/hooks", "tools/build.sh",
+	".envrc", ".mcp.json", ".vscode", ".cursor/mcp.json", "agent.lock.hcl", ".agent/undo", ".agent/Taskfile.yml",
+	".git/config", ".git/hooks", "tools/build.sh",
 }
 
 const linksConfig = `sandbox {
@@ -35,12 +36,14 @@ func TestProtectedLinksShowNothing(t *testing.T) {
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			for _, leads := range []string{"../home/.ssh/id_ed25519", "../home/.ssh", "../outside/secret.txt", "../outside"} {
+			for _, leads := range []string{"../home/.ssh/id_ed25519", "../home/.ssh", "../outside/secret.txt",
+				"../outside"} {
 				hcl := linksConfig
 				if s.level != sandbox.Auto {
 					hcl = strings.Replace(hcl, "sandbox {", "sandbox {\n  level = \""+string(s.level)+"\"", 1)
 				}
-				a := newArenaFor(t, s, map[string]string{"agent.hcl": hcl, ".git/HEAD": "ref: refs/heads/main\n", ".git/objects/x": "", ".git/refs/x": ""})
+				a := newArenaFor(t, s, map[string]string{"agent.hcl": hcl, ".git/HEAD": "ref: refs/heads/main\n",
+					".git/objects/x": "", ".git/refs/x": ""})
 				planted := make(map[string]bool)
 				for _, name := range protectedLinks {
 					if planted[name] = name != ".mcp.json" && name != ".cursor/mcp.json"; planted[name] {
@@ -51,11 +54,14 @@ func TestProtectedLinksShowNothing(t *testing.T) {
 				h := a.serve(nil, "--toolset", "cliagent")
 				for _, name := range protectedLinks {
 					if !planted[name] {
-						_ = h.call("run_in_terminal", command(t, "mkdir -p .cursor; ln -s "+filepath.Join(a.ws, leads)+" "+name))
+						_ = h.call("run_in_terminal",
+							command(t, "mkdir -p .cursor; ln -s "+filepath.Join(a.ws, leads)+" "+name))
 					}
-					line := "cat " + name + " " + name + "/*; mkdir -p t; mount --bind " + name + " t 2>/dev/null; cat t/* 2>/dev/null; true"
+					line := "cat " + name + " " + name + "/*; mkdir -p t; mount --bind " + name +
+						" t 2>/dev/null; cat t/* 2>/dev/null; true"
 					if s.level != sandbox.Off {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " link " + name + " to " + leads, tool: "run_in_terminal", params: command(t, line)})
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " link " + name + " to " + leads,
+							tool: "run_in_terminal", params: command(t, line)})
 						continue
 					}
 					r := h.call("run_in_terminal", command(t, line))
@@ -71,7 +77,8 @@ func TestProtectedLinksShowNothing(t *testing.T) {
 	a.link("real.json", ".mcp.json")
 	a.link("notes/n", ".envrc")
 	a.arm()
-	r := a.cli(nil, "cliagent", "run_in_terminal", command(t, "cat .envrc; echo owned > .mcp.json; echo owned > real.json; cat real.json"))
+	r := a.cli(nil, "cliagent", "run_in_terminal",
+		command(t, "cat .envrc; echo owned > .mcp.json; echo owned > real.json; cat real.json"))
 	assert.NotContains(t, strings.Join(r.said, "\n"), "not-for-tools", "what is masked in the workspace")
 	kept, err := os.ReadFile(filepath.Join(a.ws, "real.json"))
 	require.NoError(t, err)

@@ -33,7 +33,8 @@ func TestOverlappingTokens(t *testing.T) {
 		case "tools/list":
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, offering(innocent, "greet"))
 		case "tools/call":
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no account of %s"}}`, m.ID, access+rest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no account of %s"}}`, m.ID,
+				access+rest)
 		default:
 			w.WriteHeader(http.StatusAccepted)
 		}
@@ -45,13 +46,16 @@ func TestOverlappingTokens(t *testing.T) {
 		if loggedIn {
 			sum := sha256.Sum256([]byte(url + strings.Repeat("\x00", 5)))
 			login, _ := json.Marshal(map[string]string{
-				"server": url, "resource": url, "issuer": server.URL, "token_endpoint": server.URL + "/token", "client_id": "me",
+				"server": url, "resource": url, "issuer": server.URL, "token_endpoint": server.URL + "/token",
+				"client_id":    "me",
 				"access_token": access, "refresh_token": access + rest, "at": "2026-01-01T00:00:00Z",
 			})
 			a.write(a.home, "config/toolhost/logins/"+hex.EncodeToString(sum[:16])+".json", string(login), 0o600)
 		}
 		a.arm()
-		return onCommandLine(t, a, nil, "", attack{group: "secrets", name: fmt.Sprintf("tokens that overlap %v", loggedIn), tool: "greet", params: `{}`, want: []string{"command_failed"}, wantText: "no account of"})
+		return onCommandLine(t, a, nil, "",
+			attack{group: "secrets", name: fmt.Sprintf("tokens that overlap %v", loggedIn), tool: "greet", params: `{}`,
+				want: []string{"command_failed"}, wantText: "no account of"})
 	}
 	r := call(true)
 	assert.Contains(t, strings.Join(r.said, ""), "no account of [redacted]")

@@ -46,7 +46,8 @@ func buildAndRun(m *testing.M) (int, error) {
 	if err := errors.Join(os.Chmod(dir, 0o755), copyFile("/proc/self/exe", player())); err != nil {
 		return 1, err
 	}
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task", "../../../internal/run/sandbox/testdata/probe")
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task",
+		"../../../internal/run/sandbox/testdata/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -71,7 +72,8 @@ func runAs(user string) (int, error) {
 	if err != nil {
 		return 1, fmt.Errorf("%s: %w", userEnv, err)
 	}
-	args := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile") })
+	args := slices.DeleteFunc(slices.Clone(os.Args[1:]),
+		func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile") })
 	home := filepath.Join(binaries, "home")
 	if err := errors.Join(os.Mkdir(home, 0o700), os.Chown(home, int(uid), int(uid))); err != nil {
 		return 1, err
@@ -92,7 +94,8 @@ func run(m *testing.M, dir string) (int, error) {
 	flag.Parse()
 	_ = flag.Set("test.parallel", "12") // they wait more than they work
 	code := m.Run()
-	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !tally.enough() {
+	if flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" &&
+		!tally.enough() {
 		code = 1
 	}
 	return code, nil
@@ -116,7 +119,8 @@ func all() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
 // that it must have cases and controls of.
 const wanted = 200
 
-var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp", "repository", "protect"}
+var groups = []string{"paths", "faults", "args", "shell", "sandbox", "processes", "parsers", "web", "plugins", "mcp",
+	"repository", "protect"}
 
 // tally counts the cases and controls that ran, by group.
 var tally = counts{cases: make(map[string]map[string]bool), controls: make(map[string]map[string]bool)}

@@ -15,7 +15,8 @@ import (
 // see it.
 func TestMaskedFilesAreNotMoved(t *testing.T) {
 	t.Parallel()
-	moves := []string{"mv a b", "mv a/c a/d", "mv a/c/notes a/n", "mv keys/token shown", "mv keys k", "ln keys/token shown", "mkdir k; mv keys/* k", "rm -r a keys"}
+	moves := []string{"mv a b", "mv a/c a/d", "mv a/c/notes a/n", "mv keys/token shown", "mv keys k",
+		"ln keys/token shown", "mkdir k; mv keys/* k", "rm -r a keys"}
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +33,8 @@ func TestMaskedFilesAreNotMoved(t *testing.T) {
 				assert.Empty(t, h.inspect(r), name)
 			}
 			for _, move := range moves {
-				look("run_in_terminal", command(t, move+"; grep -r --exclude-dir=.agent not-for ."), "the command "+move)
+				look("run_in_terminal", command(t, move+"; grep -r --exclude-dir=.agent not-for ."),
+					"the command "+move)
 				look("run_in_terminal", command(t, "grep -r --exclude-dir=.agent not-for ."), "the command after "+move)
 				look("grep_search", `{"pattern":"not-for"}`, "a search after "+move)
 			}
@@ -51,13 +53,16 @@ func TestAGrantInAMaskedDirectory(t *testing.T) {
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			hcl := fmt.Sprintf("sandbox {\n  level = %q\n  mask  = [\"vault\"]\n  read  = [\"vault/x/y\"]\n}\n", s.level)
+			hcl := fmt.Sprintf("sandbox {\n  level = %q\n  mask  = [\"vault\"]\n  read  = [\"vault/x/y\"]\n}\n",
+				s.level)
 			a := newArenaFor(t, s, map[string]string{
-				"agent.hcl": hcl, "vault/n": "not-for-tools\n", "vault/x/n": "not-for-tools\n", "vault/x/z/n": "not-for-tools\n", "vault/x/y/granted": "granted\n",
+				"agent.hcl": hcl, "vault/n": "not-for-tools\n", "vault/x/n": "not-for-tools\n",
+				"vault/x/z/n": "not-for-tools\n", "vault/x/y/granted": "granted\n",
 			})
 			a.arm()
 			tally.note(tally.cases, "sandbox", s.String()+" beside a grant in a masked directory")
-			r := a.cli(nil, "cliagent", "run_in_terminal", command(t, "cat vault/n vault/x/n vault/x/z/n; echo more > vault/x/z/n; cat vault/x/y/granted"))
+			r := a.cli(nil, "cliagent", "run_in_terminal",
+				command(t, "cat vault/n vault/x/n vault/x/z/n; echo more > vault/x/z/n; cat vault/x/y/granted"))
 			assert.NotContains(t, strings.Join(r.said, "\n"), "not-for-tools")
 			assert.Contains(t, strings.Join(r.said, "\n"), "granted", "the control: what is granted is seen")
 			kept, err := os.ReadFile(filepath.Join(a.ws, "vault/x/z/n"))

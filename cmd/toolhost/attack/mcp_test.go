@@ -38,25 +38,34 @@ var rawLines = []struct {
 	{"a method with dots", `{"jsonrpc":"2.0","id":1006,"method":"../../etc/passwd","params":{}}`},
 	{"parameters that are a list", `{"jsonrpc":"2.0","id":1007,"method":"tools/call","params":[1]}`},
 	{"parameters that are missing", `{"jsonrpc":"2.0","id":1008,"method":"tools/call"}`},
-	{"arguments that are a string", `{"jsonrpc":"2.0","id":1009,"method":"tools/call","params":{"name":"read_file","arguments":"ok.txt"}}`},
+	{"arguments that are a string",
+		`{"jsonrpc":"2.0","id":1009,"method":"tools/call","params":{"name":"read_file","arguments":"ok.txt"}}`},
 	{"a tool without a name", `{"jsonrpc":"2.0","id":1010,"method":"tools/call","params":{"arguments":{}}}`},
-	{"a tool with a long name", `{"jsonrpc":"2.0","id":1011,"method":"tools/call","params":{"name":"` + strings.Repeat("n", 100000) + `","arguments":{}}}`},
-	{"deep nesting", `{"jsonrpc":"2.0","id":1012,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 100000) + "1" + strings.Repeat("}", 100000) + `}`},
+	{"a tool with a long name",
+		`{"jsonrpc":"2.0","id":1011,"method":"tools/call","params":{"name":"` + strings.Repeat("n", 100000) +
+			`","arguments":{}}}`},
+	{"deep nesting", `{"jsonrpc":"2.0","id":1012,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 100000) +
+		"1" + strings.Repeat("}", 100000) + `}`},
 	{"deep lists", strings.Repeat("[", 500000)},
 	{"an answer to nothing", `{"jsonrpc":"2.0","id":9999,"result":{}}`},
 	{"an error to nothing", `{"jsonrpc":"2.0","id":9998,"error":{"code":1,"message":"x"}}`},
 	{"an unknown notification", `{"jsonrpc":"2.0","method":"notifications/none"}`},
-	{"the end of an unknown call", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":424242}}`},
+	{"the end of an unknown call",
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":424242}}`},
 	{"the end of no call", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`},
-	{"progress of nothing", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`},
+	{"progress of nothing",
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`},
 	{"a second hello", `{"jsonrpc":"2.0","id":1013,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`},
-	{"a resource that is a file", `{"jsonrpc":"2.0","id":1014,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`},
-	{"a resource outside", `{"jsonrpc":"2.0","id":1015,"method":"resources/read","params":{"uri":"file://{OUT}/secret.txt"}}`},
+	{"a resource that is a file",
+		`{"jsonrpc":"2.0","id":1014,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`},
+	{"a resource outside",
+		`{"jsonrpc":"2.0","id":1015,"method":"resources/read","params":{"uri":"file://{OUT}/secret.txt"}}`},
 	{"a resource by dots", `{"jsonrpc":"2.0","id":1016,"method":"resources/read","params":{"uri":"toolhost://runs/../../../outside/secret.txt"}}`},
 	{"a prompt that is none", `{"jsonrpc":"2.0","id":1017,"method":"prompts/get","params":{"name":"../x"}}`},
 	{"a level that is none", `{"jsonrpc":"2.0","id":1018,"method":"logging/setLevel","params":{"level":"none"}}`},
 	{"a cursor that is forged", `{"jsonrpc":"2.0","id":1019,"method":"tools/list","params":{"cursor":"../../x"}}`},
-	{"a state that is forged", `{"jsonrpc":"2.0","id":1020,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"x","content":"y"},"requestState":"forged","inputResponses":{"toolhost.approval":{"action":"accept"}}}}`},
+	{"a state that is forged",
+		`{"jsonrpc":"2.0","id":1020,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"x","content":"y"},"requestState":"forged","inputResponses":{"toolhost.approval":{"action":"accept"}}}}`},
 }
 
 func TestMCPLines(t *testing.T) {
@@ -126,7 +135,8 @@ func TestMCPFloods(t *testing.T) {
 		},
 		"a message of 200 MB": func(h *host) {
 			piece := strings.Repeat("x", 1<<20)
-			_, _ = io.WriteString(h.in, `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"big","content":"`)
+			_, _ = io.WriteString(h.in,
+				`{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"big","content":"`)
 			for range 200 {
 				_, _ = io.WriteString(h.in, piece)
 			}
@@ -219,23 +229,31 @@ func TestMCPOverHTTP(t *testing.T) {
 		token, body string
 		change      func(*http.Request)
 	}{
-		"no token":                 {"", helloHTTP, nil},
-		"a wrong token":            {"wrong-token", helloHTTP, nil},
-		"the beginning of it":      {token[:10], helloHTTP, nil},
-		"the token as a parameter": {"", helloHTTP, func(r *http.Request) { r.URL.RawQuery = "token=" + token + "&access_token=" + token }},
-		"another scheme":           {"", helloHTTP, func(r *http.Request) { r.Header.Set("Authorization", "Basic "+token) }},
-		"a foreign origin":         {token, helloHTTP, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }},
-		"an origin of null":        {token, helloHTTP, func(r *http.Request) { r.Header.Set("Origin", "null") }},
-		"an origin that begins so": {token, helloHTTP, func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1.evil.example") }},
-		"a name that was rebound":  {token, helloHTTP, func(r *http.Request) { r.Host = "evil.example" }},
-		"a host with a user":       {token, helloHTTP, func(r *http.Request) { r.Host = "localhost@evil.example" }},
-		"a guessed session":        {token, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "AAAAAAAAAAAAAAAA") }},
-		"another content type":     {token, helloHTTP, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }},
-		"a path upwards":           {token, helloHTTP, func(r *http.Request) { r.URL.Path = "/mcp/../../outside/secret.txt" }},
-		"another path":             {token, helloHTTP, func(r *http.Request) { r.URL.Path = "/etc/passwd" }},
-		"PUT":                      {token, helloHTTP, func(r *http.Request) { r.Method = http.MethodPut }},
-		"a body that is too large": {token, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 100<<20) + `"}}`, nil},
-		"a broken body":            {token, `{"jsonrpc":`, nil},
+		"no token":            {"", helloHTTP, nil},
+		"a wrong token":       {"wrong-token", helloHTTP, nil},
+		"the beginning of it": {token[:10], helloHTTP, nil},
+		"the token as a parameter": {"", helloHTTP,
+			func(r *http.Request) { r.URL.RawQuery = "token=" + token + "&access_token=" + token }},
+		"another scheme": {"", helloHTTP,
+			func(r *http.Request) { r.Header.Set("Authorization", "Basic "+token) }},
+		"a foreign origin": {token, helloHTTP,
+			func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }},
+		"an origin of null": {token, helloHTTP, func(r *http.Request) { r.Header.Set("Origin", "null") }},
+		"an origin that begins so": {token, helloHTTP,
+			func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1.evil.example") }},
+		"a name that was rebound": {token, helloHTTP, func(r *http.Request) { r.Host = "evil.example" }},
+		"a host with a user":      {token, helloHTTP, func(r *http.Request) { r.Host = "localhost@evil.example" }},
+		"a guessed session": {token, `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+			func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "AAAAAAAAAAAAAAAA") }},
+		"another content type": {token, helloHTTP,
+			func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }},
+		"a path upwards": {token, helloHTTP,
+			func(r *http.Request) { r.URL.Path = "/mcp/../../outside/secret.txt" }},
+		"another path": {token, helloHTTP, func(r *http.Request) { r.URL.Path = "/etc/passwd" }},
+		"PUT":          {token, helloHTTP, func(r *http.Request) { r.Method = http.MethodPut }},
+		"a body that is too large": {token,
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 100<<20) + `"}}`, nil},
+		"a broken body": {token, `{"jsonrpc":`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally.note(tally.cases, "mcp", "HTTP: "+name)

@@ -23,12 +23,14 @@ const (
 
 // configBombs are files that make a naive reader fall over.
 var configBombs = map[string]string{
-	"nested brackets":       "locals { a = " + strings.Repeat("[", 60000) + strings.Repeat("]", 60000) + " }\n",
-	"nested parentheses":    "locals { a = " + strings.Repeat("(", 60000) + "1" + strings.Repeat(")", 60000) + " }\n",
-	"nested braces":         "locals { a = " + strings.Repeat("{a=", 30000) + "1" + strings.Repeat("}", 30000) + " }\n",
-	"nested blocks":         strings.Repeat("a {\n", 30000) + strings.Repeat("}\n", 30000),
-	"nested templates":      "locals { a = " + strings.Repeat("\"${", 20000) + "1" + strings.Repeat("}\"", 20000) + " }\n",
-	"nested conditionals":   "locals { a = " + strings.Repeat("true ? ", 20000) + "1" + strings.Repeat(" : 2", 20000) + " }\n",
+	"nested brackets":    "locals { a = " + strings.Repeat("[", 60000) + strings.Repeat("]", 60000) + " }\n",
+	"nested parentheses": "locals { a = " + strings.Repeat("(", 60000) + "1" + strings.Repeat(")", 60000) + " }\n",
+	"nested braces":      "locals { a = " + strings.Repeat("{a=", 30000) + "1" + strings.Repeat("}", 30000) + " }\n",
+	"nested blocks":      strings.Repeat("a {\n", 30000) + strings.Repeat("}\n", 30000),
+	"nested templates": "locals { a = " + strings.Repeat("\"${", 20000) + "1" + strings.Repeat("}\"", 20000) +
+		" }\n",
+	"nested conditionals": "locals { a = " + strings.Repeat("true ? ", 20000) + "1" + strings.Repeat(" : 2", 20000) +
+		" }\n",
 	"nested operators":      "locals { a = " + strings.Repeat("!", 60000) + "true }\n",
 	"nested for":            "locals {\n l = [1,2,3,4,5,6,7,8,9,10]\n a = [for a in local.l : [for b in local.l : [for c in local.l : [for d in local.l : [for e in local.l : [for f in local.l : [for g in local.l : [for h in local.l : h]]]]]]]]\n}\n",
 	"locals in a circle":    "locals {\n a = local.b\n b = local.a\n}\n",
@@ -88,9 +90,11 @@ func (a *arena) survives(args ...string) []violation {
 
 // taskBombs are Taskfiles of the same kind.
 var taskBombs = map[string]string{
-	"laughter":                "version: '3'\nx0: &x0 [a,a,a,a,a,a,a,a,a]\n" + laughter() + "tasks:\n  a:\n    desc: a\n    vars: {V: *x8}\n    cmds: ['true']\n",
-	"nested lists":            "version: '3'\nx: " + strings.Repeat("[", 50000) + strings.Repeat("]", 50000) + "\n",
-	"nested maps":             "version: '3'\nx: " + strings.Repeat("{a: ", 20000) + "1" + strings.Repeat("}", 20000) + "\n",
+	"laughter": "version: '3'\nx0: &x0 [a,a,a,a,a,a,a,a,a]\n" + laughter() +
+		"tasks:\n  a:\n    desc: a\n    vars: {V: *x8}\n    cmds: ['true']\n",
+	"nested lists": "version: '3'\nx: " + strings.Repeat("[", 50000) + strings.Repeat("]", 50000) + "\n",
+	"nested maps": "version: '3'\nx: " + strings.Repeat("{a: ", 20000) + "1" + strings.Repeat("}", 20000) +
+		"\n",
 	"an alias of itself":      "version: '3'\nx: &x [*x]\ntasks: {}\n",
 	"includes itself":         "version: '3'\nincludes:\n  me: ./Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
 	"includes from a server":  "version: '3'\nincludes:\n  far: http://{CANARY}/Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
@@ -105,7 +109,8 @@ var taskBombs = map[string]string{
 func laughter() string {
 	var b strings.Builder
 	for i := range 8 {
-		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d,", i), 9), ","))
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i+1, i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d,", i), 9), ","))
 	}
 	return b.String()
 }
@@ -120,7 +125,8 @@ func TestParsersOfTaskfiles(t *testing.T) {
 			a.arm()
 			h := a.serve(nil)
 			for _, call := range [][2]string{{"list_commands", `{}`}, {"run_command", `{"command":"a"}`}} {
-				r := oneOverMCPResult(t, h, attack{group: "parsers", name: "Taskfile " + call[0] + ": " + name, tool: call[0], params: call[1]})
+				r := oneOverMCPResult(t, h,
+					attack{group: "parsers", name: "Taskfile " + call[0] + ": " + name, tool: call[0], params: call[1]})
 				assert.Less(t, r.elapsed, slow)
 			}
 			assert.Empty(t, h.stop())
@@ -140,30 +146,43 @@ func inputBombs(t *testing.T) []attack {
 		list = append(list, attack{group: "parsers", name: name, tool: tool, params: params})
 	}
 	for name, pattern := range map[string]string{
-		"nested stars": `(a*)*(a*)*(a*)*b`, "backtracking": `(a+)+$`, "large repeats": `((a{1000}){1000}){1000}`, "many groups": strings.Repeat("(", 5000) + strings.Repeat(")", 5000),
-		"unclosed": `(((`, "lookahead": `(?=a)b`, "backreference": `(a)\1`, "long": strings.Repeat("a|", 50000) + "b", "NUL": "a\x00b",
+		"nested stars": `(a*)*(a*)*(a*)*b`, "backtracking": `(a+)+$`, "large repeats": `((a{1000}){1000}){1000}`,
+		"many groups": strings.Repeat("(", 5000) + strings.Repeat(")", 5000),
+		"unclosed":    `(((`, "lookahead": `(?=a)b`, "backreference": `(a)\1`,
+		"long": strings.Repeat("a|", 50000) + "b",
+		"NUL":  "a\x00b",
 	} {
 		add("rg pattern: "+name, "rg", str(map[string]string{"pattern": pattern}))
 	}
 	for name, pattern := range map[string]string{
-		"braces": strings.Repeat("{a,b}", 40), "nested braces": strings.Repeat("{a,", 200) + strings.Repeat("}", 200), "stars": strings.Repeat("**/", 200) + "x",
-		"question marks": strings.Repeat("*?", 200) + "x", "unclosed class": "[", "long": strings.Repeat("a", 100000), "range": "[" + strings.Repeat("a-z", 10000) + "]",
+		"braces": strings.Repeat("{a,b}", 40), "nested braces": strings.Repeat("{a,", 200) + strings.Repeat("}", 200),
+		"stars":          strings.Repeat("**/", 200) + "x",
+		"question marks": strings.Repeat("*?", 200) + "x", "unclosed class": "[", "long": strings.Repeat("a", 100000),
+		"range": "[" + strings.Repeat("a-z", 10000) + "]",
 	} {
 		add("glob pattern: "+name, "glob", str(map[string]string{"pattern": pattern}))
 	}
 	add("deep parameters", "write_file", strings.Repeat(`{"a":`, 400)+"1"+strings.Repeat("}", 400))
 	add("deep list", "todowrite", `{"todos_json":`+strings.Repeat("[", 400)+strings.Repeat("]", 400)+`}`)
 	add("deep list in a string", "todowrite", str(map[string]string{"todos_json": strings.Repeat("[", 200000)}))
-	add("a number beyond all", "multi_edit", `{"file_path":"ok.txt","edits":[{"old_string":"fine","new_string":"x","replace_all":1e999999}]}`)
+	add("a number beyond all", "multi_edit",
+		`{"file_path":"ok.txt","edits":[{"old_string":"fine","new_string":"x","replace_all":1e999999}]}`)
 	add("a key twice", "read_file", `{"path":"ok.txt","path":"../outside/secret.txt"}`)
 	add("a key in another case", "read_file", `{"path":"ok.txt","Path":"../outside/secret.txt"}`)
 	add("a lone surrogate", "write_file", `{"path":"a\ud800.txt","content":"\udfff"}`)
 	add("parameters that are a list", "read_file", `["ok.txt"]`)
 	add("parameters that are null", "read_file", `null`)
 	add("parameters of wrong types", "read_file", `{"path":{"a":1}}`)
-	add("many edits", "multi_edit", str(map[string]any{"file_path": "ok.txt", "edits": slicesOf(20000, map[string]string{"old_string": "fine", "new_string": "fine2"})}))
-	add("an edit that grows", "multi_edit", str(map[string]any{"file_path": "grow.txt", "edits": slicesOf(25, map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 100), "replace_all": true})}))
-	add("many todos", "todowrite", str(map[string]string{"todos_json": str(slicesOf(20000, map[string]string{"content": "x", "status": "pending", "priority": "low"}))}))
+	add("many edits", "multi_edit",
+		str(map[string]any{"file_path": "ok.txt",
+			"edits": slicesOf(20000, map[string]string{"old_string": "fine", "new_string": "fine2"})}))
+	add("an edit that grows", "multi_edit",
+		str(map[string]any{"file_path": "grow.txt",
+			"edits": slicesOf(25,
+				map[string]any{"old_string": "a", "new_string": strings.Repeat("a", 100), "replace_all": true})}))
+	add("many todos", "todowrite",
+		str(map[string]string{"todos_json": str(slicesOf(20000,
+			map[string]string{"content": "x", "status": "pending", "priority": "low"}))}))
 	add("html: nested", "html_to_markdown", `{"path":"nested.html"}`)
 	add("html: entities", "html_to_markdown", `{"path":"entities.html"}`)
 	add("html: a table of a million cells", "html_to_markdown", `{"path":"table.html"}`)
@@ -210,16 +229,18 @@ func TestParsersOfPatches(t *testing.T) {
 		"negative counts": "--- a/a.txt\n+++ b/a.txt\n@@ --1,-1 +-1,-1 @@\n same\n",
 		"many files":      strings.Repeat("--- /dev/null\n+++ b/many/x\n@@ -0,0 +1 @@\n+x\n", 5000),
 		"many hunks":      "--- a/a.txt\n+++ b/a.txt\n" + strings.Repeat("@@ -1 +1 @@\n-none\n+x\n", 5000),
-		"hard to place":   "--- a/a.txt\n+++ b/a.txt\n@@ -9000,2000 +9000,2000 @@\n" + strings.Repeat(" same\n", 1999) + "-other\n+x\n",
-		"one long line":   "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-same\n+" + strings.Repeat("x", 4<<20) + "\n",
-		"no diff":         strings.Repeat("hello\n", 10000),
-		"NUL":             "--- a/a\x00b\n+++ b/a\x00b\n@@ -1 +1 @@\n-x\n+y\n",
-		"binary":          "diff --git a/b b/b\nnew file mode 100644\nGIT binary patch\nliteral 999999999\nzcmV\n\n",
-		"all at signs":    strings.Repeat("@", 1<<20),
+		"hard to place": "--- a/a.txt\n+++ b/a.txt\n@@ -9000,2000 +9000,2000 @@\n" + strings.Repeat(" same\n", 1999) +
+			"-other\n+x\n",
+		"one long line": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-same\n+" + strings.Repeat("x", 4<<20) + "\n",
+		"no diff":       strings.Repeat("hello\n", 10000),
+		"NUL":           "--- a/a\x00b\n+++ b/a\x00b\n@@ -1 +1 @@\n-x\n+y\n",
+		"binary":        "diff --git a/b b/b\nnew file mode 100644\nGIT binary patch\nliteral 999999999\nzcmV\n\n",
+		"all at signs":  strings.Repeat("@", 1<<20),
 	} {
 		data, err := json.Marshal(map[string]string{"unified_diff": diff})
 		require.NoError(t, err)
-		r := oneOverMCPResult(t, h, attack{group: "parsers", name: "patch: " + name, tool: "apply_patch", params: string(data)})
+		r := oneOverMCPResult(t, h,
+			attack{group: "parsers", name: "patch: " + name, tool: "apply_patch", params: string(data)})
 		assert.Less(t, r.elapsed, slow, name)
 	}
 	assert.Empty(t, h.stop())

@@ -63,7 +63,8 @@ var victims = map[string][]victim{
 		{tool: "write_file", params: `{"file_path":"{P}","content":"owned"}`},
 		{tool: "write_file", as: "with a backup", params: `{"file_path":"{P}","content":"owned","backup":true}`},
 		{tool: "edit", params: `{"file_path":"{P}","old_string":"outside","new_string":"owned"}`},
-		{tool: "edit", as: "new", params: `{"file_path":"{P}/new","new_string":"owned","create_if_not_exists":true}`, dir: true},
+		{tool: "edit", as: "new", params: `{"file_path":"{P}/new","new_string":"owned","create_if_not_exists":true}`,
+			dir: true},
 		{tool: "glob", params: `{"pattern":"*","directory":"{P}"}`, dir: true},
 		{tool: "glob", as: "pattern", params: `{"pattern":"{P}/*"}`, dir: true},
 		{tool: "grep", params: `{"pattern":"planted","directory":"{P}"}`, dir: true},
@@ -72,19 +73,23 @@ var victims = map[string][]victim{
 	"ocode": {
 		{tool: "file_read", params: `{"path":"{P}"}`},
 		{tool: "file_write", params: `{"path":"{P}","content":"owned"}`},
-		{tool: "file_write", as: "new", params: `{"path":"{P}/new/file","content":"owned","create_dirs":true}`, dir: true},
+		{tool: "file_write", as: "new", params: `{"path":"{P}/new/file","content":"owned","create_dirs":true}`,
+			dir: true},
 		{tool: "file_edit", params: `{"path":"{P}","old_text":"outside","new_text":"owned"}`},
 		{tool: "file_ops", as: "copy source", params: `{"operation":"copy","source":"{P}","destination":"stolen"}`},
-		{tool: "file_ops", as: "copied tree", params: `{"operation":"copy","source":"{P}","destination":"stolentree"}`, dir: true},
+		{tool: "file_ops", as: "copied tree", params: `{"operation":"copy","source":"{P}","destination":"stolentree"}`,
+			dir: true},
 		{tool: "file_ops", as: "copy target", params: `{"operation":"copy","source":"ok.txt","destination":"{P}"}`},
-		{tool: "file_ops", as: "move source", params: `{"operation":"move","source":"{P}","destination":"stolen"}`, unlinks: true},
+		{tool: "file_ops", as: "move source", params: `{"operation":"move","source":"{P}","destination":"stolen"}`,
+			unlinks: true},
 		{tool: "file_ops", as: "move target", params: `{"operation":"move","source":"ok.txt","destination":"{P}"}`},
 		{tool: "file_ops", as: "removed", params: `{"operation":"remove","source":"{P}"}`, unlinks: true},
 		{tool: "grep", params: `{"pattern":"planted","path":"{P}","recursive":true}`, dir: true},
 		{tool: "diff", params: `{"source1":"{P}","source2":"ok.txt"}`, text: true},
 		{tool: "diff", as: "second", params: `{"source1":"ok.txt","source2":"{P}"}`, text: true},
 		{tool: "json_yaml", params: `{"action":"parse","input":"{P}","format":"yaml"}`, text: true},
-		{tool: "json_yaml", as: "merged", params: `{"action":"merge","input":"ok.txt\n{P}","format":"yaml"}`, text: true},
+		{tool: "json_yaml", as: "merged", params: `{"action":"merge","input":"ok.txt\n{P}","format":"yaml"}`,
+			text: true},
 		{tool: "bash", params: `{"command":"cat secret.txt inner.txt; touch owned","working_dir":"{P}"}`, dir: true},
 		{tool: "git_status", params: `{"path":"{P}"}`, dir: true},
 		{tool: "test_runner", params: `{"framework":"unittest","path":"{P}"}`, dir: true},
@@ -155,7 +160,8 @@ func (v victim) at(path string) string {
 
 // against is the attack on a victim by an escape.
 func (v victim) against(toolset string, e escape) attack {
-	x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset], params: v.at(e.file)}
+	x := attack{group: "paths", name: v.called(toolset) + e.name, tool: v.tool, want: refusals[toolset],
+		params: v.at(e.file)}
 	if v.dir {
 		x.params = v.at(e.dir)
 	}
@@ -218,15 +224,17 @@ func TestPathsOnTheCommandLine(t *testing.T) {
 func TestPathsThatAreTraps(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{
-		"agent.hcl": "workspace {}\n", ".git/config": "[core]\n", ".git/hooks/x": "#!/bin/sh\n", ".agent/Taskfile.yml": "version: '3'\n",
-		".mcp.json": "{}", ".vscode/tasks.json": "{}", ".envrc": "export A=1\n", "page.html": "<p>x</p>",
+		"agent.hcl": "workspace {}\n", ".git/config": "[core]\n", ".git/hooks/x": "#!/bin/sh\n",
+		".agent/Taskfile.yml": "version: '3'\n",
+		".mcp.json":           "{}", ".vscode/tasks.json": "{}", ".envrc": "export A=1\n", "page.html": "<p>x</p>",
 	})
 	a.plantLinks()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(a.ws, "fifo"), 0o644))
 	a.link("/dev/zero", "zero")
 	a.link("/dev/stdin", "stdin")
 	require.NoError(t, os.Link(filepath.Join(a.out, "secret.txt"), filepath.Join(a.ws, "hard")))
-	for _, name := range []string{"agent.hcl", ".git/config", ".git/hooks/x", ".agent/Taskfile.yml", ".mcp.json", ".vscode/tasks.json", ".envrc"} {
+	for _, name := range []string{"agent.hcl", ".git/config", ".git/hooks/x", ".agent/Taskfile.yml", ".mcp.json",
+		".vscode/tasks.json", ".envrc"} {
 		data, err := os.ReadFile(filepath.Join(a.ws, name))
 		require.NoError(t, err)
 		a.whole[name] = []string{string(data)}
@@ -236,12 +244,14 @@ func TestPathsThatAreTraps(t *testing.T) {
 	}
 	a.arm()
 	long := strings.Repeat("d/", 3000) + "f"
-	outside, blocked, any := []string{"path_outside_workspace"}, []string{"permission_denied"}, []string{"invalid_argument", "not_found", "too_large", "path_outside_workspace", "unsupported", "blocked"}
+	outside, blocked, any := []string{"path_outside_workspace"}, []string{"permission_denied"},
+		[]string{"invalid_argument", "not_found", "too_large", "path_outside_workspace", "unsupported", "blocked"}
 	regular := []string{"unsupported", "blocked", "invalid_argument", "path_outside_workspace"}
 	read, write := `{"path":"{P}"}`, `{"path":"{P}","content":"owned"}`
 	var list []attack
 	add := func(name, tool, params, path string, want []string) {
-		list = append(list, attack{group: "paths", name: name, tool: tool, params: victim{params: params}.at(path), want: want})
+		list = append(list,
+			attack{group: "paths", name: name, tool: tool, params: victim{params: params}.at(path), want: want})
 	}
 	add("read a FIFO", "read_file", read, "fifo", regular)
 	add("write a FIFO", "write_file", write, "fifo", regular)
@@ -263,8 +273,10 @@ func TestPathsThatAreTraps(t *testing.T) {
 	add("write through a dangling link", "write_file", write, "dangling", outside)
 	add("append through a dangling link", "append_file", write, "dangling", outside)
 	add("touch a dangling link", "touch", `{"args":"{P}"}`, "dangling", outside)
-	add("read a link to itself", "read_file", read, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
-	add("write a link to itself", "write_file", write, "loop", []string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
+	add("read a link to itself", "read_file", read, "loop",
+		[]string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
+	add("write a link to itself", "write_file", write, "loop",
+		[]string{"invalid_argument", "not_found", "path_outside_workspace", "unavailable", "blocked"})
 	add("copy onto a hard link", "cp", `{"args":"ok.txt {P}"}`, "hard", blocked)
 	add("touch a hard link", "touch", `{"args":"{P}"}`, "hard", blocked)
 	add("write a hard link", "write_file", write, "hard", nil)
@@ -272,7 +284,8 @@ func TestPathsThatAreTraps(t *testing.T) {
 	add("NUL in a name to write", "write_file", write, "a\x00b", any)
 	add("a path too long", "read_file", read, long, append(any, "unavailable"))
 	add("a name too long", "write_file", write, strings.Repeat("n", 5000), append(any, "unavailable", "internal"))
-	add("a file as a directory", "write_file", write, "ok.txt/x", []string{"not_a_directory", "is_directory", "invalid_argument", "not_found"})
+	add("a file as a directory", "write_file", write, "ok.txt/x",
+		[]string{"not_a_directory", "is_directory", "invalid_argument", "not_found"})
 	add("a tilde is a name", "read_file", read, "~/.ssh/id_ed25519", []string{"not_found"})
 	add("a variable is a name", "read_file", read, "$HOME/.ssh/id_ed25519", []string{"not_found"})
 	add("a URL is a name", "read_file", read, "file:///etc/passwd", []string{"not_found", "path_outside_workspace"})
@@ -281,18 +294,22 @@ func TestPathsThatAreTraps(t *testing.T) {
 	add("overlong dots", "read_file", read, "\uff0e\uff0e/outside/secret.txt", []string{"not_found"})
 	add("empty path", "read_file", read, "", any)
 	for _, name := range []string{
-		".git/hooks/pre-commit", ".git/config", ".GIT/hooks/pre-commit", "sub/.git/hooks/post-checkout", "agent.hcl", "AGENT.HCL", "./agent.hcl",
-		"sub/../agent.hcl", ".agent/Taskfile.yml", ".agent/taskfile.yml", ".vscode/tasks.json", ".mcp.json", ".envrc", ".agent/runs/x/events.jsonl", ".agent/undo/journal/x",
+		".git/hooks/pre-commit", ".git/config", ".GIT/hooks/pre-commit", "sub/.git/hooks/post-checkout", "agent.hcl",
+		"AGENT.HCL", "./agent.hcl",
+		"sub/../agent.hcl", ".agent/Taskfile.yml", ".agent/taskfile.yml", ".vscode/tasks.json", ".mcp.json", ".envrc",
+		".agent/runs/x/events.jsonl", ".agent/undo/journal/x",
 		".g\u200cit/hooks/pre-commit",
 	} {
 		want := blocked
-		if strings.Contains(name, "\u200c") || name == "AGENT.HCL" || name == ".agent/taskfile.yml" || strings.HasPrefix(name, ".GIT") {
+		if strings.Contains(name, "\u200c") || name == "AGENT.HCL" || name == ".agent/taskfile.yml" ||
+			strings.HasPrefix(name, ".GIT") {
 			want = append([]string{""}, blocked...) // another file where names are case sensitive
 		}
 		add("write the protected "+name, "write_file", write, name, want)
 	}
 	add("delete the protected agent.hcl", "delete_file", read, "agent.hcl", blocked)
-	add("edit the protected .git/config", "edit_file", `{"path":"{P}","old_str":"core","new_str":"owned"}`, ".git/config", blocked)
+	add("edit the protected .git/config", "edit_file", `{"path":"{P}","old_str":"core","new_str":"owned"}`,
+		".git/config", blocked)
 	add("cp over agent.hcl", "cp", `{"args":"ok.txt {P}"}`, "agent.hcl", blocked)
 	add("mv over .git/config", "mv", `{"args":"ok.txt {P}"}`, ".git/config", blocked)
 	add("rm of .git", "rm", `{"args":"-rf {P}"}`, ".git", blocked)

@@ -24,7 +24,8 @@ const commonDirectory = `cp -r .git evil && rm -f evil/commondir && printf '[cor
 // repositoryIn makes a repository in a directory, as the user does.
 func (a *arena) repositoryIn(dir string) {
 	a.t.Helper()
-	for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "add", "ok.txt"}, {"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"}} {
+	for _, args := range [][]string{{"init", "-q", dir}, {"-C", dir, "add", "ok.txt"},
+		{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "x"}} {
 		out, err := exec.Command("git", args...).CombinedOutput()
 		require.NoError(a.t, err, "%s", out)
 	}
@@ -35,7 +36,8 @@ func (a *arena) repositoryIn(dir string) {
 func (a *arena) status() (found []violation) {
 	a.t.Helper()
 	cmd := exec.Command("git", "-c", "safe.directory=*", "status", "--short")
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.ws, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home}, a.stance.credential()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = a.ws, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + a.home},
+		a.stance.credential()
 	_ = cmd.Run()
 	if _, err := os.Stat(filepath.Join(a.ws, "PWNED")); err == nil {
 		found = append(found, violation{checkWhole, "the user's git ran what was planted"})
@@ -50,9 +52,11 @@ func TestWhatIsPlantedForOthers(t *testing.T) {
 	t.Parallel()
 	testneed.Program(t, "git")
 	names := map[string]string{
-		"sub/.git": "mkdir -p sub/.git && echo x > sub/.git/config", "sub/agent.hcl": "mkdir -p sub && echo 'limits { }' > sub/agent.hcl",
-		"vendor/x/.git": "mkdir -p vendor/x && echo 'gitdir: ../../evil' > vendor/x/.git", ".cursor/mcp.json": "mkdir -p .cursor && echo '{}' > .cursor/mcp.json",
-		".envrc": "echo true > .envrc", "agent.hcl.json": "echo '{}' > agent.hcl.json",
+		"sub/.git":         "mkdir -p sub/.git && echo x > sub/.git/config",
+		"sub/agent.hcl":    "mkdir -p sub && echo 'limits { }' > sub/agent.hcl",
+		"vendor/x/.git":    "mkdir -p vendor/x && echo 'gitdir: ../../evil' > vendor/x/.git",
+		".cursor/mcp.json": "mkdir -p .cursor && echo '{}' > .cursor/mcp.json",
+		".envrc":           "echo true > .envrc", "agent.hcl.json": "echo '{}' > agent.hcl.json",
 	}
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {

@@ -54,7 +54,8 @@ var deeds = []struct {
 	{what: "bytes"},
 	{what: "events", arg: "x"},
 	{what: "logs"},
-	{what: "call", want: []string{"", "path_outside_workspace", "unsupported", "blocked", "permission_denied", "unavailable", "denied"}},
+	{what: "call", want: []string{"", "path_outside_workspace", "unsupported", "blocked", "permission_denied",
+		"unavailable", "denied"}},
 }
 
 func TestPlugins(t *testing.T) {
@@ -82,7 +83,8 @@ func doAll(t *testing.T, s stance) {
 		case d.arg == "{WS}/agent.hcl" && !s.full(t):
 			continue // kept from it by namespaces alone
 		}
-		one := attack{group: "plugins", name: s.String() + " does " + d.what + " " + d.arg, tool: "do", params: harm(d.what, a.fill(d.arg)), want: d.want}
+		one := attack{group: "plugins", name: s.String() + " does " + d.what + " " + d.arg, tool: "do",
+			params: harm(d.what, a.fill(d.arg)), want: d.want}
 		oneOverMCP(t, h, one)
 		r := h.call("read_file", `{"path":"ok.txt"}`)
 		assert.Equal(t, "fine\n", r.text, "other tools work on after %s", d.what)
@@ -106,7 +108,8 @@ func TestPluginsLeaveNoProcess(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			if how == "host is killed" && !usual().full(t) {
-				testneed.Missing(t, "what a plugin has started may outlive a host that is killed, unless there are namespaces")
+				testneed.Missing(t,
+					"what a plugin has started may outlive a host that is killed, unless there are namespaces")
 			}
 			tally.note(tally.cases, "plugins", "children when the "+how)
 			a := newArena(t, nil)
@@ -132,7 +135,9 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 			a := newArena(t, nil)
 			a.write(a.ws, "agent.hcl", evil(a, role, ""), 0o644)
 			a.arm()
-			onCommandLine(t, a, nil, "", attack{group: "plugins", name: "starts: " + role, tool: "read_file", params: `{"path":"ok.txt"}`, want: []string{""}})
+			onCommandLine(t, a, nil, "",
+				attack{group: "plugins", name: "starts: " + role, tool: "read_file", params: `{"path":"ok.txt"}`,
+					want: []string{""}})
 		})
 	}
 }
@@ -146,9 +151,11 @@ func TestPluginsThatWereTamperedWith(t *testing.T) {
 		sum    string
 		change func(path string) error
 	}{
-		"a wrong checksum":                {strings.Repeat("0", 64), func(string) error { return nil }},
-		"changed since it was pinned":     {fmt.Sprintf("%x", sha256.Sum256(program)), func(path string) error { return appendTo(path, "x") }},
-		"a script in place of the binary": {fmt.Sprintf("%x", sha256.Sum256(program)), func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\ntouch ran\n"), 0o755) }},
+		"a wrong checksum": {strings.Repeat("0", 64), func(string) error { return nil }},
+		"changed since it was pinned": {fmt.Sprintf("%x", sha256.Sum256(program)),
+			func(path string) error { return appendTo(path, "x") }},
+		"a script in place of the binary": {fmt.Sprintf("%x", sha256.Sum256(program)),
+			func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\ntouch ran\n"), 0o755) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +167,9 @@ func TestPluginsThatWereTamperedWith(t *testing.T) {
 			a.whole["ran"] = []string{"(missing)"}
 			require.NoError(t, x.change(path))
 			a.arm()
-			onCommandLine(t, a, nil, "", attack{group: "plugins", name: name, tool: "do", params: `{"what":"nothing"}`, want: []string{"not_found", "unavailable", "permission_denied", "blocked"}})
+			onCommandLine(t, a, nil, "",
+				attack{group: "plugins", name: name, tool: "do", params: `{"what":"nothing"}`,
+					want: []string{"not_found", "unavailable", "permission_denied", "blocked"}})
 		})
 	}
 }

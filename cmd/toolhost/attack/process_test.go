@@ -29,20 +29,30 @@ var stubborn = []stubbornCommand{
 	{name: "a grandchild that holds the output open", script: `( ` + sleeper + ` & ) ; echo started`, text: "started"},
 	{name: "a daemon by double fork", script: `( ( ` + sleeper + ` & ) & ) ; echo started`, text: "started"},
 	{name: "a session of its own", script: `setsid ` + sleeper + ` & sleep 0.1; echo started`, text: "started"},
-	{name: "a session of its own without environment and streams", script: `setsid env -i ` + sleeper + ` </dev/null >/dev/null 2>&1 & sleep 0.1; echo started`, text: "started"},
-	{name: "one that no hangup ends", script: `nohup ` + sleeper + ` >/dev/null 2>&1 & sleep 0.1; echo started`, text: "started"},
-	{name: "many children", script: `i=0; while [ $i -lt 100 ]; do ` + sleeper + ` & i=$((i+1)); done; echo started`, text: "started"},
-	{name: "ignores the request to end", script: `trap '' TERM INT HUP QUIT; while :; do sleep 0.05; done # {MARK}`, want: []string{"timeout"}},
-	{name: "children that ignore it", script: `sh -c 'trap "" TERM HUP; sleep 300; :' {MARK} & trap '' TERM; sleep 300`, want: []string{"timeout"}},
+	{name: "a session of its own without environment and streams",
+		script: `setsid env -i ` + sleeper + ` </dev/null >/dev/null 2>&1 & sleep 0.1; echo started`, text: "started"},
+	{name: "one that no hangup ends", script: `nohup ` + sleeper + ` >/dev/null 2>&1 & sleep 0.1; echo started`,
+		text: "started"},
+	{name: "many children", script: `i=0; while [ $i -lt 100 ]; do ` + sleeper + ` & i=$((i+1)); done; echo started`,
+		text: "started"},
+	{name: "ignores the request to end", script: `trap '' TERM INT HUP QUIT; while :; do sleep 0.05; done # {MARK}`,
+		want: []string{"timeout"}},
+	{name: "children that ignore it", script: `sh -c 'trap "" TERM HUP; sleep 300; :' {MARK} & trap '' TERM; sleep 300`,
+		want: []string{"timeout"}},
 	{name: "stops itself", script: `kill -STOP $$ # {MARK}`, want: []string{"timeout", "command_failed"}},
-	{name: "forks on and on", script: `f() { sh -c 'sleep 300; :' {MARK} & sleep 0.002; f; }; f`, want: []string{"timeout", "command_failed"}},
-	{name: "floods its output", script: `while :; do echo flood flood flood flood flood flood flood flood; done # {MARK}`, want: []string{"timeout"}},
+	{name: "forks on and on", script: `f() { sh -c 'sleep 300; :' {MARK} & sleep 0.002; f; }; f`,
+		want: []string{"timeout", "command_failed"}},
+	{name: "floods its output",
+		script: `while :; do echo flood flood flood flood flood flood flood flood; done # {MARK}`,
+		want:   []string{"timeout"}},
 	{name: "floods with bytes", script: `head -c 20000000 /dev/urandom # {MARK}`},
 	{name: "floods with one line", script: `head -c 20000000 /dev/zero | tr '\0' x # {MARK}`},
-	{name: "floods both streams", script: `head -c 9000000 /dev/zero | tr '\0' '\n'; head -c 9000000 /dev/zero | tr '\0' '\n' >&2`},
+	{name: "floods both streams",
+		script: `head -c 9000000 /dev/zero | tr '\0' '\n'; head -c 9000000 /dev/zero | tr '\0' '\n' >&2`},
 	{name: "takes much memory", script: `dd if=/dev/zero of=/dev/null bs=300M count=1 # {MARK}`},
 	{name: "waits for input", script: `cat; echo ended # {MARK}`, text: "ended"},
-	{name: "ends by a signal", script: `kill -SEGV $$ # {MARK}`, want: []string{"command_failed", "abnormal_exit", "timeout"}},
+	{name: "ends by a signal", script: `kill -SEGV $$ # {MARK}`,
+		want: []string{"command_failed", "abnormal_exit", "timeout"}},
 	{name: "closes its streams and stays", script: `exec >&- 2>&- <&-; sleep 300 # {MARK}`, want: []string{"timeout"}},
 }
 
@@ -103,7 +113,8 @@ func outlive(t *testing.T, s stance, face string, list []stubbornCommand) {
 		if face == "taskfile" && x.name == "stops itself" {
 			continue // the shell of go-task waits for it, and both are ended like any other
 		}
-		one := attack{group: "processes", name: face + " " + s.String() + " " + x.name, tool: f.tool, params: make(t, a.fill(x.script)), want: x.want}
+		one := attack{group: "processes", name: face + " " + s.String() + " " + x.name, tool: f.tool,
+			params: make(t, a.fill(x.script)), want: x.want}
 		if face == "cliagent" || face == "command" {
 			one.wantText = x.text
 		}

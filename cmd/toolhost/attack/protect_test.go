@@ -65,8 +65,10 @@ var decidingFiles = map[string]string{
 
 // ways are shell commands that would change a file, each in its own way.
 var ways = []string{
-	`echo owned >> F`, `echo owned > F.tmp && mv F.tmp F`, `rm -f F && echo owned > F`, `D=$(dirname F); mv $D D.moved && mkdir -p $D && echo owned > F`,
-	`ln -sf /dev/null F`, `perl -e 'open F, "+<", "F" and print F "owned"'`, `ln F hard && echo owned > hard`, `cp ok.txt F`, `chmod 777 F; : > F`,
+	`echo owned >> F`, `echo owned > F.tmp && mv F.tmp F`, `rm -f F && echo owned > F`,
+	`D=$(dirname F); mv $D D.moved && mkdir -p $D && echo owned > F`,
+	`ln -sf /dev/null F`, `perl -e 'open F, "+<", "F" and print F "owned"'`, `ln F hard && echo owned > hard`,
+	`cp ok.txt F`, `chmod 777 F; : > F`,
 }
 
 func protectedArena(t *testing.T, s stance) *arena {
@@ -102,7 +104,8 @@ func TestProtectDecidingFiles(t *testing.T) {
 				for _, way := range ways {
 					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
 					if s.level != sandbox.Off {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " " + name + ": " + way, tool: "run_in_terminal", params: command(t, line)})
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " " + name + ": " + way,
+							tool: "run_in_terminal", params: command(t, line)})
 						continue
 					}
 					if slices.Contains([]string{ways[0], ways[3]}, way) {
@@ -119,17 +122,22 @@ func TestProtectDecidingFiles(t *testing.T) {
 // missingNames are those of decidingFiles' kind that are not there, and that
 // level landlock keeps from being made.
 var missingNames = []string{
-	"agent.hcl.json", "pkg/agent.hcl", "pkg/agent.hcl.new", "pkg/deep/agent.lock.hcl", "pkg/.agent/Taskfile.yml", ".cursor/mcp.json", ".git/commondir",
-	"pkg/.git/config", "vendor/lib/.git", "ci/Taskfile.yml", ".git/modules/lib/config", ".git/modules/a/b/hooks/post-checkout", ".git/worktrees/w/commondir",
+	"agent.hcl.json", "pkg/agent.hcl", "pkg/agent.hcl.new", "pkg/deep/agent.lock.hcl", "pkg/.agent/Taskfile.yml",
+	".cursor/mcp.json", ".git/commondir",
+	"pkg/.git/config", "vendor/lib/.git", "ci/Taskfile.yml", ".git/modules/lib/config",
+	".git/modules/a/b/hooks/post-checkout", ".git/worktrees/w/commondir",
 }
 
 // TestProtectMissing has confined commands make what decides and is not there.
 func TestProtectMissing(t *testing.T) {
 	t.Parallel()
 	detours := append([]string{
-		`mkdir -p $(dirname F) && echo owned > F`, `D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`,
-		`mkdir -p $(dirname F); ln -s F way; echo owned > way; rm -f way`, `mkdir -p $(dirname F); ln -s "$PWD" way; echo owned > way/F; rm -f way`,
-		`mkdir -p $(dirname F); cd $(dirname F) && echo owned > ./$(basename F)`, `mkdir -p $(dirname F); mkfifo F; mkdir F; mkdir -p F/sub`,
+		`mkdir -p $(dirname F) && echo owned > F`,
+		`D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`,
+		`mkdir -p $(dirname F); ln -s F way; echo owned > way; rm -f way`,
+		`mkdir -p $(dirname F); ln -s "$PWD" way; echo owned > way/F; rm -f way`,
+		`mkdir -p $(dirname F); cd $(dirname F) && echo owned > ./$(basename F)`,
+		`mkdir -p $(dirname F); mkfifo F; mkdir F; mkdir -p F/sub`,
 		`mkdir -p $(dirname F); exec 9> plain; ln /proc/self/fd/9 F; mv plain F`, `mkdir -p $(dirname F); ` + racing,
 	}, ways...)
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
@@ -149,7 +157,8 @@ func TestProtectMissing(t *testing.T) {
 				for _, way := range detours {
 					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
 					if s.level != sandbox.Off {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " new " + name + ": " + way, tool: "run_in_terminal", params: command(t, line)})
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " new " + name + ": " + way,
+							tool: "run_in_terminal", params: command(t, line)})
 					}
 				}
 				if s.level == sandbox.Off {
@@ -198,7 +207,8 @@ func TestProtectFromFileTools(t *testing.T) {
 	t.Parallel()
 	a := protectedArena(t, usual())
 	missing := []string{
-		"agent.hcl.json", "pkg/agent.hcl", "pkg/deep/agent.hcl.json", "pkg/agent.lock.hcl", "pkg/.agent/Taskfile.yml", "AGENT.HCL",
+		"agent.hcl.json", "pkg/agent.hcl", "pkg/deep/agent.hcl.json", "pkg/agent.lock.hcl", "pkg/.agent/Taskfile.yml",
+		"AGENT.HCL",
 		"pkg/.git/config", ".git/commondir", "ci/Taskfile.yml", ".cursor/mcp.json",
 	}
 	for _, name := range missing {
@@ -209,7 +219,8 @@ func TestProtectFromFileTools(t *testing.T) {
 	h := a.serve(nil)
 	for name := range a.whole {
 		for _, x := range []attack{
-			{tool: "write_file", params: `{"path":"` + name + `","content":"owned"}`, want: []string{"permission_denied"}},
+			{tool: "write_file", params: `{"path":"` + name + `","content":"owned"}`,
+				want: []string{"permission_denied"}},
 			{tool: "mv", params: `{"args":"ok.txt ` + name + `"}`, want: []string{"permission_denied"}},
 			{tool: "rm", params: `{"args":"-f ` + name + `"}`},
 		} {
@@ -254,8 +265,10 @@ git log --oneline | wc -l; git status --porcelain; git fsck --strict 2>&1; echo 
 func TestProtectFromReadOnlyTools(t *testing.T) {
 	t.Parallel()
 	scripts := []string{
-		`echo owned > ok.txt`, `rm ok.txt`, `mv ok.txt moved`, `: > new.txt`, `chmod 777 ok.txt; echo owned >> ok.txt`, `mkdir made`,
-		`touch -d 2001-01-01 ok.txt; mkdir .git`, `ln ok.txt new.txt; echo owned > new.txt`, `echo owned > ../shared/ok.txt`,
+		`echo owned > ok.txt`, `rm ok.txt`, `mv ok.txt moved`, `: > new.txt`, `chmod 777 ok.txt; echo owned >> ok.txt`,
+		`mkdir made`,
+		`touch -d 2001-01-01 ok.txt; mkdir .git`, `ln ok.txt new.txt; echo owned > new.txt`,
+		`echo owned > ../shared/ok.txt`,
 	}
 	const works = `cat ok.txt && touch "$TMPDIR/t" "$XDG_CACHE_HOME/c" "$GOCACHE/g" && echo all worked`
 	for _, s := range stances() {
@@ -264,8 +277,11 @@ func TestProtectFromReadOnlyTools(t *testing.T) {
 				t.Parallel()
 				a := newArenaFor(t, s, map[string]string{"shared/ok.txt": "fine\n"})
 				require.NoError(t, os.Rename(filepath.Join(a.ws, "shared"), filepath.Join(a.base, "shared")))
-				a.write(a.ws, "agent.hcl", "workspace { allow = [\"../shared\"] }\ntool \"script\" {\n  description = \"Run.\"\n  risk = \""+risk+
-					"\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"+s.block(), 0o644)
+				a.write(a.ws, "agent.hcl",
+					"workspace { allow = [\"../shared\"] }\ntool \"script\" {\n  description = \"Run.\"\n  risk = \""+
+						risk+
+						"\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"+
+						s.block(), 0o644)
 				a.whole["ok.txt"], a.whole["../shared/ok.txt"] = []string{"fine\n"}, []string{"fine\n"}
 				for _, name := range []string{"new.txt", "made", "moved"} {
 					a.whole[name] = []string{"(missing)"}
@@ -276,7 +292,8 @@ func TestProtectFromReadOnlyTools(t *testing.T) {
 				assert.Contains(t, r.text, "all worked")
 				for _, script := range scripts {
 					if holds {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " read_only " + script, tool: "script", params: scriptParams(t, script)})
+						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " read_only " + script,
+							tool: "script", params: scriptParams(t, script)})
 					}
 				}
 				if !holds {

@@ -52,7 +52,8 @@ func unnamed() error {
 		return fmt.Errorf("O_TMPFILE: %w", err)
 	}
 	_, _ = unix.Write(fd, []byte("text"))
-	if err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, "linked", unix.AT_SYMLINK_FOLLOW); err != nil {
+	if err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, "linked",
+		unix.AT_SYMLINK_FOLLOW); err != nil {
 		return fmt.Errorf("linkat: %w", err)
 	}
 	if text, err := os.ReadFile("linked"); string(text) != "text" {
@@ -86,7 +87,8 @@ func atDirectories() error {
 		return err
 	}
 	defer root.Close()
-	return errors.Join(root.WriteFile("er/a", []byte("a"), 0o644), root.Rename("er/a", "b"), root.Remove("b"), root.RemoveAll("er"))
+	return errors.Join(root.WriteFile("er/a", []byte("a"), 0o644), root.Rename("er/a", "b"), root.Remove("b"),
+		root.RemoveAll("er"))
 }
 
 // crowd has many threads make and move files at once, with signals coming in.
@@ -97,7 +99,8 @@ func crowd() error {
 		wait.Go(func() {
 			for n := range 100 {
 				from, to := fmt.Sprintf("from-%d-%d", i, n), fmt.Sprintf("to-%d-%d", i, n)
-				failures[i] = errors.Join(failures[i], os.Mkdir(from+"d", 0o755), os.WriteFile(from, []byte("x"), 0o644), os.Rename(from, to))
+				failures[i] = errors.Join(failures[i], os.Mkdir(from+"d", 0o755),
+					os.WriteFile(from, []byte("x"), 0o644), os.Rename(from, to))
 			}
 		})
 	}

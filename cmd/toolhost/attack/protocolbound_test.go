@@ -26,7 +26,8 @@ func TestProtocolErrorsAreBounded(t *testing.T) {
 		answer := string(h.ask(strings.ReplaceAll(method, "NAME", long), strings.ReplaceAll(params, "NAME", long)))
 		assert.Contains(t, answer, `"code":-326`, "%s: %.300s", method, answer)
 		assert.Less(t, len(answer), 256<<10, method)
-		short := string(h.ask(strings.ReplaceAll(method, "NAME", "nothing"), strings.ReplaceAll(params, "NAME", "nothing")))
+		short := string(h.ask(strings.ReplaceAll(method, "NAME", "nothing"),
+			strings.ReplaceAll(params, "NAME", "nothing")))
 		assert.Contains(t, short, "nothing", "the control: what is short is named")
 	}
 	tally.note(tally.controls, "mcp", "a short name is repeated")

@@ -90,11 +90,14 @@ func TestEvaluatedCommands(t *testing.T) {
 			a := newArena(t, map[string]string{"agent.hcl": c.rules, "kept": ""})
 			a.arm()
 			for _, line := range evaluated {
-				r := onCommandLine(t, a, env, c.toolset, attack{group: "reader", name: name + " " + line, tool: c.tool, params: command(t, line), want: codes(c.want)})
+				r := onCommandLine(t, a, env, c.toolset,
+					attack{group: "reader", name: name + " " + line, tool: c.tool, params: command(t, line),
+						want: codes(c.want)})
 				assert.Empty(t, a.ran(), "%s: %s", line, r.text)
 			}
 			for _, line := range []string{`echo "${x:-a}" "$(echo b)"`, `echo ${HOME##*/}`} {
-				r := onCommandLine(t, a, env, c.toolset, attack{group: "reader", name: name + " harmless " + line, tool: c.tool, params: command(t, line)})
+				r := onCommandLine(t, a, env, c.toolset,
+					attack{group: "reader", name: name + " harmless " + line, tool: c.tool, params: command(t, line)})
 				assert.Empty(t, r.code, "%s: %s", line, r.text)
 			}
 		})

@@ -93,7 +93,8 @@ func TestRepositoryNamesASuperJournal(t *testing.T) {
 func TestRepositoryOfALinkedWorktree(t *testing.T) {
 	t.Parallel()
 	const evil = `rm -f .git; mkdir .git && printf '[core]\n\tfsmonitor = touch owned\n' > .git/config; mv .git away; true`
-	x := attack{group: "repository", name: "replace the .git of a linked worktree", tool: "run_in_terminal", params: command(t, evil)}
+	x := attack{group: "repository", name: "replace the .git of a linked worktree", tool: "run_in_terminal",
+		params: command(t, evil)}
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		a := newArenaFor(t, s, map[string]string{".git": "gitdir: /elsewhere\n", "agent.hcl": s.block()})
 		a.whole[".git"] = []string{"gitdir: /elsewhere\n"}
@@ -114,13 +115,16 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	const piece = `"r_${lower(substr(%s, 8, 20))}"`
 	named := func(value string) string {
-		return "toolset \"x\" {\n  tools = [\"read_file\"]\n  rename = { read_file = " + fmt.Sprintf(piece, value) + " }\n}\n"
+		return "toolset \"x\" {\n  tools = [\"read_file\"]\n  rename = { read_file = " + fmt.Sprintf(piece, value) +
+			" }\n}\n"
 	}
 	for name, hcl := range map[string]string{
-		"a tool's name":           named(`env("PLANTED")`),
-		"a variable":              "variable \"v\" { default = \"" + strings.Repeat("-", 40) + "\" }\nplugin \"p\" { source = \"./p\" }\n" + named("var.v"),
-		"a protected file":        "workspace { protect = [" + fmt.Sprintf(piece, `env("PLANTED")`) + "] }\n",
-		"what makes sense if set": named(`env("PLANTED")`) + "limits { output = env(\"PLANTED\") == \"\" ? \"x\" : \"1KiB\" }\n",
+		"a tool's name": named(`env("PLANTED")`),
+		"a variable": "variable \"v\" { default = \"" + strings.Repeat("-", 40) +
+			"\" }\nplugin \"p\" { source = \"./p\" }\n" + named("var.v"),
+		"a protected file": "workspace { protect = [" + fmt.Sprintf(piece, `env("PLANTED")`) + "] }\n",
+		"what makes sense if set": named(`env("PLANTED")`) +
+			"limits { output = env(\"PLANTED\") == \"\" ? \"x\" : \"1KiB\" }\n",
 	} {
 		for _, trusted := range []string{"0", "1"} {
 			a := newArena(t, map[string]string{"agent.hcl": hcl})
@@ -148,8 +152,10 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 func TestRepositoryOfPipes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"runs/cli/events.jsonl", "runs/cli/events.1.jsonl", "runs/cli/steps", "runs/cli/lock", "runs/cli/diffs/step_0001.patch",
-		"runs/cli/logs/tool_step_0001_stdout.txt", "undo/lock", "undo/pruned", "undo/journal/s-cli.jsonl", "state.db", "state.db-wal",
+		"runs/cli/events.jsonl", "runs/cli/events.1.jsonl", "runs/cli/steps", "runs/cli/lock",
+		"runs/cli/diffs/step_0001.patch",
+		"runs/cli/logs/tool_step_0001_stdout.txt", "undo/lock", "undo/pruned", "undo/journal/s-cli.jsonl", "state.db",
+		"state.db-wal",
 		"state.db-journal", "tasks/abc/task.json", ".gitignore", "Taskfile.yml",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +201,8 @@ func TestRepositoryLendsItsFilesAsOldRuns(t *testing.T) {
 		return a
 	}
 	a := arena()
-	x := attack{group: "repository", tool: "edit_file", params: `{"path":"ok.txt","old_str":"fine","new_str":"better"}`, want: []string{""}}
+	x := attack{group: "repository", tool: "edit_file", params: `{"path":"ok.txt","old_str":"fine","new_str":"better"}`,
+		want: []string{""}}
 	x.name = "the workspace as old runs"
 	onCommandLine(t, a, nil, "", x)
 	assert.NoDirExists(t, filepath.Join(a.ws, "cli"), "nor is a record kept there")

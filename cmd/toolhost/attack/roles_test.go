@@ -70,8 +70,10 @@ type doInput struct {
 
 // evilPlugin does what it is told, which is no good.
 func evilPlugin() sdk.Plugin {
-	do := sdk.Func(sdk.Definition{Name: "do", Description: "Do harm. Returns: what came of it.", Risk: sdk.Dangerous}, doHarm)
-	return sdk.Plugin{Name: "evil", Version: "1.0.0", Tools: []sdk.Tool{do}, Services: []sdk.Service{sdk.ServiceEmit, sdk.ServiceCallTool}}
+	do := sdk.Func(sdk.Definition{Name: "do", Description: "Do harm. Returns: what came of it.", Risk: sdk.Dangerous},
+		doHarm)
+	return sdk.Plugin{Name: "evil", Version: "1.0.0", Tools: []sdk.Tool{do},
+		Services: []sdk.Service{sdk.ServiceEmit, sdk.ServiceCallTool}}
 }
 
 func doHarm(ctx context.Context, call *sdk.Call, in doInput) (string, error) {

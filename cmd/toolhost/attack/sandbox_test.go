@@ -40,7 +40,8 @@ var forbidden = []struct{ name, script string }{
 	{"read the host's environment", `cat /proc/$PPID/environ /proc/1/environ | tr '\0' '\n'`},
 	{"read every environment there is", `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'`},
 	{"say the own environment", `env`},
-	{"write to the shared memory of all", `echo {MARK} > /dev/shm/{MARK} && test -e /dev/shm/{MARK}; rm -f /dev/shm/{MARK}`},
+	{"write to the shared memory of all",
+		`echo {MARK} > /dev/shm/{MARK} && test -e /dev/shm/{MARK}; rm -f /dev/shm/{MARK}`},
 	{"make a device", `mknod {WS}/kmem c 1 1 && cat kmem | head -c 10`},
 	{"mount over outside", `mount -t tmpfs none {OUT}`},
 	{"mount in new namespaces", `unshare -rm sh -c 'mount -t tmpfs none {OUT} && touch {OUT}/owned'`},
@@ -81,7 +82,8 @@ func scriptParams(t *testing.T, script string) string {
 }
 
 func taskParams(t *testing.T, script string) string {
-	data, err := json.Marshal(map[string]string{"command": "script", "args": "'" + strings.ReplaceAll(script, "'", `'\''`) + "'"})
+	data, err := json.Marshal(map[string]string{"command": "script",
+		"args": "'" + strings.ReplaceAll(script, "'", `'\''`) + "'"})
 	require.NoError(t, err)
 	return string(data)
 }
@@ -112,7 +114,8 @@ func TestSandbox(t *testing.T) {
 				h := a.serve(nil, toolsetArgs(f.toolset)...)
 				for _, x := range forbidden {
 					a.write(a.ws, "ok.txt", "fine\n", 0o644)
-					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + s.String() + " " + x.name, tool: f.tool, params: f.params(t, a.fill(x.script))})
+					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + s.String() + " " + x.name,
+						tool: f.tool, params: f.params(t, a.fill(x.script))})
 				}
 				for _, v := range h.stop() {
 					t.Errorf("after the end: %s: %s", v.check, v.what)
@@ -139,7 +142,8 @@ func TestSandboxProbe(t *testing.T) {
 	scene, err := json.Marshal(map[string]any{
 		"Workspace": a.ws, "Outside": a.out, "Secret": a.home + "/.ssh/id_ed25519", "Masked": a.home + "/.ssh",
 		"HostTmp": a.tmp, "Protected": a.ws + "/agent.hcl", "Pid": os.Getpid(), "SharedMemory": -1,
-		"TCP4": a.canary.Addr().String(), "TCP6": "[::1]:1", "UDP": a.canary.Addr().String(), "Unix": a.base + "/none.sock", "Abstract": "none",
+		"TCP4": a.canary.Addr().String(), "TCP6": "[::1]:1", "UDP": a.canary.Addr().String(),
+		"Unix": a.base + "/none.sock", "Abstract": "none",
 	})
 	require.NoError(t, err)
 	h := a.serve(nil, "--toolset", "cliagent")

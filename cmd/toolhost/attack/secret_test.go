@@ -51,9 +51,11 @@ func tells(text string) (found []violation) {
 // A secret does not get out by being escaped.
 func TestEscapedSecrets(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, map[string]string{"agent.hcl": strings.ReplaceAll(saysOdd, "SECRET", `env = { ODD = env("ODD") }`)})
+	a := newArena(t,
+		map[string]string{"agent.hcl": strings.ReplaceAll(saysOdd, "SECRET", `env = { ODD = env("ODD") }`)})
 	a.arm()
-	r := onCommandLine(t, a, []string{"ODD=" + odd}, "", attack{group: "secrets", name: "escaped", tool: "say", params: `{}`, want: []string{""}})
+	r := onCommandLine(t, a, []string{"ODD=" + odd}, "",
+		attack{group: "secrets", name: "escaped", tool: "say", params: `{}`, want: []string{""}})
 	assert.Contains(t, strings.Join(r.said, ""), "[redacted]")
 	assert.Empty(t, tells(strings.Join(r.said, "")), "%s", r.said)
 }

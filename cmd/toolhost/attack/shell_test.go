@@ -12,7 +12,8 @@ import (
 // shell runs a command as nobody should let an agent do it: in the workspace,
 // with nothing in between. %OUT% and %MARK% are the arena's.
 func (a *arena) shell(script string) string {
-	script = strings.NewReplacer("%OUT%", a.out, "%MARK%", a.mark, "%HOME%", a.home, "%PORT%", a.fill("{PORT}"), "%WS%", a.ws).Replace(script)
+	script = strings.NewReplacer("%OUT%", a.out, "%MARK%", a.mark, "%HOME%", a.home, "%PORT%", a.fill("{PORT}"), "%WS%",
+		a.ws).Replace(script)
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Dir, cmd.Env = a.ws, a.env()
 	out, _ := cmd.CombinedOutput()
@@ -139,7 +140,8 @@ func TestShellPolicy(t *testing.T) {
 			a.arm()
 			h := a.serve(nil, "--toolset", toolset)
 			for _, line := range hidden {
-				oneOverMCP(t, h, attack{group: "shell", name: toolset + " " + line, tool: name, params: command(t, a.fill(line)), want: []string{"denied", "rejected"}})
+				oneOverMCP(t, h, attack{group: "shell", name: toolset + " " + line, tool: name,
+					params: command(t, a.fill(line)), want: []string{"denied", "rejected"}})
 			}
 			for _, v := range h.stop() {
 				t.Errorf("after the end: %s: %s", v.check, v.what)
@@ -155,15 +157,18 @@ func TestShellPolicyLetsOtherCommandsThrough(t *testing.T) {
 	a := shellArena(t)
 	a.arm()
 	h := a.serve(nil, "--toolset", "cliagent")
-	for _, line := range []string{`echo touch me`, `echo 'touch {OUT}/owned'`, `printf '%s' "a; touch b"`, `true # touch x`, `ls touch.txt || true`} {
-		oneOverMCP(t, h, attack{group: "shell", name: "harmless " + line, tool: "run_in_terminal", params: command(t, a.fill(line)), want: []string{""}})
+	for _, line := range []string{`echo touch me`, `echo 'touch {OUT}/owned'`, `printf '%s' "a; touch b"`,
+		`true # touch x`, `ls touch.txt || true`} {
+		oneOverMCP(t, h, attack{group: "shell", name: "harmless " + line, tool: "run_in_terminal",
+			params: command(t, a.fill(line)), want: []string{""}})
 	}
 	h.stop()
 }
 
 func TestShellControls(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{`to'u'ch %OUT%/owned`, `sh -c 'touch %OUT%/owned'`, `echo %OUT%/owned | xargs touch`, `. ./script`, `t=touch; $t %OUT%/owned`} {
+	for _, line := range []string{`to'u'ch %OUT%/owned`, `sh -c 'touch %OUT%/owned'`, `echo %OUT%/owned | xargs touch`,
+		`. ./script`, `t=touch; $t %OUT%/owned`} {
 		t.Run(line, func(t *testing.T) {
 			a := shellArena(t)
 			a.write(a.ws, "agent.hcl", "sandbox { level = \"off\" }\n", 0o644) // no policy, and nothing behind it

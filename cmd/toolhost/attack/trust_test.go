@@ -31,7 +31,8 @@ func (a *arena) approve(dir string) {
 
 func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 	t.Parallel()
-	for name, root := range map[string]string{"link": "here", "below a link": "here/dir", "chain of links": "chain", "link to the root": "all", "by name": "../outside"} {
+	for name, root := range map[string]string{"link": "here", "below a link": "here/dir", "chain of links": "chain",
+		"link to the root": "all", "by name": "../outside"} {
 		a := newArena(t, nil)
 		a.link("../outside", "here")
 		a.link("here", "chain")
@@ -43,7 +44,8 @@ func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 		onCommandLine(t, a, []string{unapproved}, "", x)
 		x.name, x.params = "read below, root is a "+name, `{"path":"inner.txt"}`
 		onCommandLine(t, a, []string{unapproved}, "", x)
-		x.name, x.tool, x.params, x.want = "write, root is a "+name, "write_file", `{"path":"pwned","content":"x"}`, []string{""}
+		x.name, x.tool, x.params, x.want = "write, root is a "+name, "write_file", `{"path":"pwned","content":"x"}`,
+			[]string{""}
 		onCommandLine(t, a, []string{unapproved}, "", x)
 		if root == "here" {
 			r := a.cli(nil, "", "read_file", `{"path":"secret.txt"}`)
@@ -56,13 +58,15 @@ func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 // approval.
 func TestApprovedPathIsMoved(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, map[string]string{"vendor/a.txt": "fine\n", "agent.hcl": "workspace {\n  allow = [\"vendor\"]\n}\n"})
+	a := newArena(t,
+		map[string]string{"vendor/a.txt": "fine\n", "agent.hcl": "workspace {\n  allow = [\"vendor\"]\n}\n"})
 	a.arm()
 	a.approve(a.ws)
 	require.NoError(t, os.RemoveAll(filepath.Join(a.ws, "vendor")))
 	a.link("../outside", "vendor")
 	onCommandLine(t, a, []string{unapproved}, "", attack{group: "trust", name: "allowed directory becomes a link",
-		tool: "read_file", params: `{"path":"vendor/secret.txt"}`, want: []string{"path_outside_workspace", "not_found"}})
+		tool: "read_file", params: `{"path":"vendor/secret.txt"}`,
+		want: []string{"path_outside_workspace", "not_found"}})
 	r := a.cli(nil, "", "read_file", `{"path":"vendor/secret.txt"}`)
 	control(t, "trust", "the link is approved", checkSecret, a.inspect(r.said...))
 }
@@ -72,15 +76,19 @@ func TestUnapprovedFileLoosens(t *testing.T) {
 	long := strings.Repeat("0123456789abcdef\n", 20_000)
 	evil := "tool \"evil\" {\n  description = \"x. Returns: y.\"\n  command {\n    argv = [\"id\"]\n  }\n}\n"
 	for name, file := range map[string]string{
-		"limits": "limits {\n  output = \"100MiB\"\n}\n", "limits among others": "limits {\n  output = \"100MiB\"\n}\n" + evil,
+		"limits":              "limits {\n  output = \"100MiB\"\n}\n",
+		"limits among others": "limits {\n  output = \"100MiB\"\n}\n" + evil,
 	} {
 		a := newArena(t, map[string]string{"long.txt": long, "agent.hcl": file})
 		a.arm()
-		r := onCommandLine(t, a, []string{unapproved}, "", attack{group: "trust", name: name, tool: "head", params: `{"args":"-n 20000 long.txt"}`})
+		r := onCommandLine(t, a, []string{unapproved}, "",
+			attack{group: "trust", name: name, tool: "head", params: `{"args":"-n 20000 long.txt"}`})
 		assert.Less(t, len(r.text), 128<<10, "%s: as without a file", name)
-		assert.Greater(t, len(a.cli(nil, "", "head", `{"args":"-n 20000 long.txt"}`).text), 200<<10, "%s: approved it is more", name)
+		assert.Greater(t, len(a.cli(nil, "", "head", `{"args":"-n 20000 long.txt"}`).text), 200<<10,
+			"%s: approved it is more", name)
 	}
-	a := newArena(t, map[string]string{"x.txt": "fetch evil.example now\n", "agent.hcl": "variable \"a\" {\n  default   = \"evil.example\"\n  sensitive = true\n}\n"})
+	a := newArena(t, map[string]string{"x.txt": "fetch evil.example now\n",
+		"agent.hcl": "variable \"a\" {\n  default   = \"evil.example\"\n  sensitive = true\n}\n"})
 	a.arm()
 	onCommandLine(t, a, []string{unapproved}, "", attack{group: "trust", name: "a sensitive variable blanks results",
 		tool: "read_file", params: `{"path":"x.txt"}`, want: []string{""}, wantText: "evil.example"})
@@ -116,14 +124,16 @@ sandbox {
 
 func (a *arena) policyHolds(call func(tool, params string) *result, file, when string) {
 	a.t.Helper()
-	for tool, params := range map[string]string{"rm": `{"args":"` + file + `"}`, "write_file": `{"path":"` + file + `","content":"gone"}`} {
+	for tool, params := range map[string]string{"rm": `{"args":"` + file + `"}`,
+		"write_file": `{"path":"` + file + `","content":"gone"}`} {
 		tally.note(tally.cases, "trust", tool+" "+when)
 		r := call(tool, params)
 		assert.True(a.t, r.failed, "%s %s: %s", tool, when, r.text)
 		assert.FileExists(a.t, filepath.Join(a.ws, "pkg", "precious"), "%s %s", tool, when)
 	}
 	tally.note(tally.cases, "trust", "mask "+when)
-	assert.NotContains(a.t, call("head", fmt.Sprintf(`{"args":%q}`, filepath.Join(a.ws, "notes", "n"))).text, "not-for-tools", when)
+	assert.NotContains(a.t, call("head", fmt.Sprintf(`{"args":%q}`, filepath.Join(a.ws, "notes", "n"))).text,
+		"not-for-tools", when)
 	data, err := os.ReadFile(filepath.Join(a.ws, "pkg", "precious"))
 	require.NoError(a.t, err)
 	assert.Equal(a.t, "kept\n", string(data), when)
@@ -135,22 +145,27 @@ func TestPolicyIsDropped(t *testing.T) {
 	t.Parallel()
 	harmless := "toolset \"x\" {\n  tools = [\"rg\"]\n}\n"
 	for name, change := range map[string]func(a *arena){
-		"never approved":   nil,
-		"comment":          func(a *arena) { a.write(a.ws, "agent.hcl", strict+"# a comment\n", 0o644) },
-		"without rules":    func(a *arena) { a.write(a.ws, "agent.hcl", harmless, 0o644) },
-		"emptied":          func(a *arena) { a.write(a.ws, "agent.hcl", "", 0o644) },
-		"removed":          func(a *arena) { require.NoError(a.t, os.Remove(filepath.Join(a.ws, "agent.hcl"))) },
-		"nearer":           func(a *arena) { a.write(a.ws, "pkg/agent.hcl", "limits {\n  timeout = \"1m\"\n}\n", 0o644) },
+		"never approved": nil,
+		"comment":        func(a *arena) { a.write(a.ws, "agent.hcl", strict+"# a comment\n", 0o644) },
+		"without rules":  func(a *arena) { a.write(a.ws, "agent.hcl", harmless, 0o644) },
+		"emptied":        func(a *arena) { a.write(a.ws, "agent.hcl", "", 0o644) },
+		"removed":        func(a *arena) { require.NoError(a.t, os.Remove(filepath.Join(a.ws, "agent.hcl"))) },
+		"nearer": func(a *arena) {
+			a.write(a.ws, "pkg/agent.hcl", "limits {\n  timeout = \"1m\"\n}\n",
+				0o644)
+		},
 		"nearer, harmless": func(a *arena) { a.write(a.ws, "pkg/agent.hcl", harmless, 0o644) },
 		"nearer, loosens": func(a *arena) {
-			a.write(a.ws, "pkg/agent.hcl", "policy {\n  rule \"rm\" {\n    tool = \"rm\"\n    action = \"allow\"\n  }\n}\n", 0o644)
+			a.write(a.ws, "pkg/agent.hcl",
+				"policy {\n  rule \"rm\" {\n    tool = \"rm\"\n    action = \"allow\"\n  }\n}\n", 0o644)
 		},
 		"nearer JSON":       func(a *arena) { a.write(a.ws, "pkg/agent.hcl.json", `{}`, 0o644) },
 		"nearer repository": func(a *arena) { a.write(a.ws, "pkg/.git/HEAD", "ref: refs/heads/main\n", 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, map[string]string{"agent.hcl": strict, "pkg/precious": "kept\n", "notes/n": "not-for-tools\n"})
+			a := newArena(t,
+				map[string]string{"agent.hcl": strict, "pkg/precious": "kept\n", "notes/n": "not-for-tools\n"})
 			a.arm()
 			env := []string{unapproved}
 			in := filepath.Join(a.ws, "pkg")
@@ -161,7 +176,8 @@ func TestPolicyIsDropped(t *testing.T) {
 				if !strings.HasPrefix(name, "nearer") {
 					h.awaitChange()
 				}
-				a.policyHolds(func(tool, params string) *result { return h.call(tool, params) }, "pkg/precious", name+", in the running server")
+				a.policyHolds(func(tool, params string) *result { return h.call(tool, params) }, "pkg/precious",
+					name+", in the running server")
 				assert.Empty(t, h.stop())
 			}
 			a.policyHolds(func(tool, params string) *result {
@@ -176,7 +192,8 @@ func TestPolicyIsDropped(t *testing.T) {
 	}
 	a := newArena(t, map[string]string{"pkg/precious": "kept\n"})
 	a.arm()
-	cmd := a.program([]string{unapproved}, "call", "rm", "--workspace", filepath.Join(a.ws, "pkg"), "--params", `{"args":"precious"}`)
+	cmd := a.program([]string{unapproved}, "call", "rm", "--workspace", filepath.Join(a.ws, "pkg"), "--params",
+		`{"args":"precious"}`)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	tally.note(tally.controls, "trust", "without a policy rm removes")
@@ -210,9 +227,12 @@ func TestWorkspaceIsReplaced(t *testing.T) {
 			a.before = a.snapshot()
 			tally.note(tally.cases, "trust", "workspace replaced "+toolset)
 			for _, call := range []struct{ tool, params string }{
-				{"read_file", `{"path":"secret.txt"}`}, {"write_file", `{"path":"pwned","content":"x"}`}, {"head", `{"args":"secret.txt"}`},
-				{"rg", `{"args":"outside"}`}, {"read_file", `{"filePath":"secret.txt","startLineNumberBaseZero":0,"endLineNumberBaseZero":5}`},
-				{"create_file", `{"filePath":"pwned","content":"x"}`}, {"bash", `{"command":"cat secret.txt; echo x > pwned"}`},
+				{"read_file", `{"path":"secret.txt"}`}, {"write_file", `{"path":"pwned","content":"x"}`},
+				{"head", `{"args":"secret.txt"}`},
+				{"rg", `{"args":"outside"}`},
+				{"read_file", `{"filePath":"secret.txt","startLineNumberBaseZero":0,"endLineNumberBaseZero":5}`},
+				{"create_file", `{"filePath":"pwned","content":"x"}`},
+				{"bash", `{"command":"cat secret.txt; echo x > pwned"}`},
 				{"run_in_terminal", `{"command":"cat secret.txt; echo x > pwned"}`}, {"read", `{"path":"secret.txt"}`},
 				{"file_read", `{"path":"secret.txt"}`}, {"file_write", `{"path":"pwned","content":"x"}`},
 			} {
@@ -258,9 +278,11 @@ func TestHomeAsWorkspace(t *testing.T) {
 	tally.note(tally.controls, "trust", "home is named")
 	assert.Contains(t, call(a.home, nil, "call", "read_file", "path=notes.txt", "--workspace", a.home), "mine")
 	for tool, args := range map[string][]string{
-		"read_file": {"path=.ssh/id_ed25519"}, "rg": {"args=--hidden key: ."}, "head": {"args=.aws/credentials"}, "list_files": {"path=.ssh"}, "glob": {"pattern=**/id_*"},
-		"write_file": {"path=.ssh/authorized_keys", "content=x"}, "delete_file": {"path=.ssh/id_ed25519"}, "append_file": {"path=.aws/credentials", "content=x"},
-		"mv": {"args=.ssh taken"}, "cp": {"args=-r .ssh taken"}, "rm": {"args=-r .ssh"},
+		"read_file": {"path=.ssh/id_ed25519"}, "rg": {"args=--hidden key: ."}, "head": {"args=.aws/credentials"},
+		"list_files": {"path=.ssh"}, "glob": {"pattern=**/id_*"},
+		"write_file": {"path=.ssh/authorized_keys", "content=x"}, "delete_file": {"path=.ssh/id_ed25519"},
+		"append_file": {"path=.aws/credentials", "content=x"},
+		"mv":          {"args=.ssh taken"}, "cp": {"args=-r .ssh taken"}, "rm": {"args=-r .ssh"},
 	} {
 		tally.note(tally.cases, "trust", "secret in a named home: "+tool)
 		said := call(a.home, nil, append([]string{"call", tool, "--workspace", a.home}, args...)...)

@@ -14,14 +14,17 @@ import (
 // What the user has decided does not count where tools could have written it.
 func TestDecisionsInATreeOfTools(t *testing.T) {
 	t.Parallel()
-	for name, allow := range map[string]string{"the directory itself": "config", "a directory above": ".", "by a link": "link", "another one": "elsewhere"} {
+	for name, allow := range map[string]string{"the directory itself": "config", "a directory above": ".",
+		"by a link": "link", "another one": "elsewhere"} {
 		a := newArena(t, map[string]string{"kept": ""})
 		a.write(a.home, "elsewhere/x", "", 0o644)
 		_ = os.Symlink("config", filepath.Join(a.home, "link"))
 		sum := sha256.Sum256([]byte(a.ws))
 		rule := fmt.Sprintf(`{"version":1,"workspace":%q,"added":"2026-01-01T00:00:00Z","rule":{"name":"planted","tool":"rm","action":"allow"}}`, a.ws)
 		a.write(a.home, "config/toolhost/rules/"+hex.EncodeToString(sum[:])[:16]+"/planted.json", rule, 0o600)
-		a.write(a.ws, "agent.hcl", fmt.Sprintf("workspace {\n  allow = [%q]\n}\npolicy {\n  dangerous = \"ask\"\n}\n", filepath.Join(a.home, allow)), 0o644)
+		a.write(a.ws, "agent.hcl",
+			fmt.Sprintf("workspace {\n  allow = [%q]\n}\npolicy {\n  dangerous = \"ask\"\n}\n",
+				filepath.Join(a.home, allow)), 0o644)
 		a.arm()
 		r := a.cli(nil, "", "rm", `{"args":"kept"}`)
 		if name == "another one" {

@@ -81,24 +81,33 @@ func waits(t *testing.T) []wait {
 	once := func(f func() bool) func(*arena) func() bool { return func(*arena) func() bool { return f } }
 	return []wait{
 		{name: "a command", files: map[string]string{"agent.hcl": sleeps}, call: [2]string{"sleeps", `{}`}},
-		{name: "a command in a server", files: map[string]string{"agent.hcl": sleeps}, call: [2]string{"sleeps", `{}`}, serve: true},
-		{name: "a command that ignores signals", files: map[string]string{"agent.hcl": deaf}, call: [2]string{"deaf", `{}`}, before: on},
+		{name: "a command in a server", files: map[string]string{"agent.hcl": sleeps}, call: [2]string{"sleeps", `{}`},
+			serve: true},
+		{name: "a command that ignores signals", files: map[string]string{"agent.hcl": deaf},
+			call: [2]string{"deaf", `{}`}, before: on},
 		{name: "a task", files: map[string]string{".agent/Taskfile.yml": "version: '3'\ntasks:\n  long:\n    desc: Sleep.\n    cmds: [\"echo on > on; sleep 1000\"]\n"}, call: [2]string{"run_command", `{"command":"long"}`}, before: on},
-		{name: "the lock of a directory", call: [2]string{"write_file", `{"path":"sub/f.txt","content":"x"}`}, files: map[string]string{"sub/f.txt": ""}, before: func(a *arena) func() bool {
-			held(a.t, filepath.Join(a.ws, "sub"))
-			return nil
-		}},
-		{name: "the lock of a directory in a server", call: [2]string{"write_file", `{"path":"sub/f.txt","content":"x"}`}, files: map[string]string{"sub/f.txt": ""}, serve: true, before: func(a *arena) func() bool {
-			held(a.t, filepath.Join(a.ws, "sub"))
-			return nil
-		}},
+		{name: "the lock of a directory", call: [2]string{"write_file", `{"path":"sub/f.txt","content":"x"}`},
+			files: map[string]string{"sub/f.txt": ""}, before: func(a *arena) func() bool {
+				held(a.t, filepath.Join(a.ws, "sub"))
+				return nil
+			}},
+		{name: "the lock of a directory in a server",
+			call:  [2]string{"write_file", `{"path":"sub/f.txt","content":"x"}`},
+			files: map[string]string{"sub/f.txt": ""}, serve: true, before: func(a *arena) func() bool {
+				held(a.t, filepath.Join(a.ws, "sub"))
+				return nil
+			}},
 		{name: "a download", files: map[string]string{"agent.hcl": "web {\n  allow = [\"127.0.0.1\"]\n  timeout = \"10m\"\n}\n"}, call: [2]string{"web_fetch", `{"url":"http://` + web + `/"}`}, before: once(webReached)},
-		{name: "a server at a URL", files: map[string]string{"agent.hcl": fmt.Sprintf("mcp \"up\" {\n  url = \"http://%s/mcp\"\n  start_timeout = \"10m\"\n}\n", upstreamURL)}, args: []string{"call", "any"}, before: once(upstreamReached)},
-		{name: "the start of a server", files: map[string]string{"agent.hcl": mcp("silent")}, args: []string{"doctor"}, before: func(a *arena) func() bool { return func() bool { return a.children() > 0 } }},
+		{name: "a server at a URL",
+			files: map[string]string{"agent.hcl": fmt.Sprintf("mcp \"up\" {\n  url = \"http://%s/mcp\"\n  start_timeout = \"10m\"\n}\n", upstreamURL)}, args: []string{"call", "any"}, before: once(upstreamReached)},
+		{name: "the start of a server", files: map[string]string{"agent.hcl": mcp("silent")}, args: []string{"doctor"},
+			before: func(a *arena) func() bool { return func() bool { return a.children() > 0 } }},
 		{name: "a model", files: map[string]string{
-			"agent.hcl": fmt.Sprintf("model {\n  url = \"http://%s/v1\"\n  model = \"m\"\n  timeout = \"10m\"\n}\n", model) + upstream(""), "tools.json": offering("Ask.", "sample"),
+			"agent.hcl": fmt.Sprintf("model {\n  url = \"http://%s/v1\"\n  model = \"m\"\n  timeout = \"10m\"\n}\n",
+				model) + upstream(""), "tools.json": offering("Ask.", "sample"),
 		}, call: [2]string{"sample", `{}`}, before: once(modelReached)},
-		{name: "an approval in a server", files: map[string]string{"agent.hcl": askAll}, call: [2]string{"write_file", `{"path":"f.txt","content":"x"}`}, serve: true},
+		{name: "an approval in a server", files: map[string]string{"agent.hcl": askAll},
+			call: [2]string{"write_file", `{"path":"f.txt","content":"x"}`}, serve: true},
 		{name: "parameters", args: []string{"call", "write_file", "--params", "-"}},
 		{name: "events", args: []string{"events", "--follow"}},
 		{name: "its clients", args: []string{"serve", "--http", "127.0.0.1:0"}},

@@ -18,22 +18,33 @@ import (
 
 // inward are URLs that lead to this machine or its network, however written.
 var inward = []string{
-	"http://{CANARY}/", "http://localhost:{PORT}/", "http://LOCALHOST.:{PORT}/", "http://127.1:{PORT}/", "http://127.0.1:{PORT}/",
-	"http://2130706433:{PORT}/", "http://0x7f000001:{PORT}/", "http://0x7f.0.0.1:{PORT}/", "http://0177.0.0.1:{PORT}/", "http://017700000001:{PORT}/",
-	"http://0:{PORT}/", "http://0.0.0.0:{PORT}/", "http://[::]:{PORT}/", "http://[::1]:{PORT}/", "http://[0:0:0:0:0:0:0:1]:{PORT}/",
-	"http://[::ffff:127.0.0.1]:{PORT}/", "http://[::ffff:7f00:1]:{PORT}/", "http://[::127.0.0.1]:{PORT}/", "http://[64:ff9b::7f00:1]:{PORT}/",
-	"http://[2002:7f00:1::]:{PORT}/", "http://[::1%25lo]:{PORT}/", "http://[fe80::1%25lo]:{PORT}/", "http://[fd00::1]:{PORT}/", "http://[ff02::1]:{PORT}/",
-	"http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://10.0.0.1/", "http://172.16.0.1/", "http://192.168.0.1/",
+	"http://{CANARY}/", "http://localhost:{PORT}/", "http://LOCALHOST.:{PORT}/", "http://127.1:{PORT}/",
+	"http://127.0.1:{PORT}/",
+	"http://2130706433:{PORT}/", "http://0x7f000001:{PORT}/", "http://0x7f.0.0.1:{PORT}/", "http://0177.0.0.1:{PORT}/",
+	"http://017700000001:{PORT}/",
+	"http://0:{PORT}/", "http://0.0.0.0:{PORT}/", "http://[::]:{PORT}/", "http://[::1]:{PORT}/",
+	"http://[0:0:0:0:0:0:0:1]:{PORT}/",
+	"http://[::ffff:127.0.0.1]:{PORT}/", "http://[::ffff:7f00:1]:{PORT}/", "http://[::127.0.0.1]:{PORT}/",
+	"http://[64:ff9b::7f00:1]:{PORT}/",
+	"http://[2002:7f00:1::]:{PORT}/", "http://[::1%25lo]:{PORT}/", "http://[fe80::1%25lo]:{PORT}/",
+	"http://[fd00::1]:{PORT}/", "http://[ff02::1]:{PORT}/",
+	"http://169.254.169.254/latest/meta-data/", "http://[fd00:ec2::254]/", "http://10.0.0.1/", "http://172.16.0.1/",
+	"http://192.168.0.1/",
 	"http://100.64.0.1/", "http://198.18.0.1/", "http://224.0.0.1/", "http://255.255.255.255/", "http://192.0.2.1/",
-	"http://user:pass@{CANARY}/", "http://example.com@{CANARY}/", "http://{CANARY}#@example.com/", "http://{CANARY}?@example.com/", "http://{CANARY}\\@example.com/",
-	"http://127.0.0.1%00.example.com:{PORT}/", "http://127。0。0。1:{PORT}/", "http://①②⑦.⓪.⓪.①:{PORT}/", "http:{CANARY}/", "//{CANARY}/", "http:///{CANARY}/",
-	"file:///etc/passwd", "file://{OUT}/secret.txt", "ftp://{CANARY}/", "gopher://{CANARY}/_x", "dict://{CANARY}/x", "data:text/plain,{MARK}", "javascript:1",
-	"jar:http://{CANARY}!/", "ws://{CANARY}/", "unix:///var/run/docker.sock", "http://{CANARY}/\r\nHost: x", "http://127.0.0.1:22/", "http://127.0.0.1:99999/", "http://", "",
+	"http://user:pass@{CANARY}/", "http://example.com@{CANARY}/", "http://{CANARY}#@example.com/",
+	"http://{CANARY}?@example.com/", "http://{CANARY}\\@example.com/",
+	"http://127.0.0.1%00.example.com:{PORT}/", "http://127。0。0。1:{PORT}/", "http://①②⑦.⓪.⓪.①:{PORT}/", "http:{CANARY}/",
+	"//{CANARY}/", "http:///{CANARY}/",
+	"file:///etc/passwd", "file://{OUT}/secret.txt", "ftp://{CANARY}/", "gopher://{CANARY}/_x", "dict://{CANARY}/x",
+	"data:text/plain,{MARK}", "javascript:1",
+	"jar:http://{CANARY}!/", "ws://{CANARY}/", "unix:///var/run/docker.sock", "http://{CANARY}/\r\nHost: x",
+	"http://127.0.0.1:22/", "http://127.0.0.1:99999/", "http://", "",
 }
 
 func TestWebReachesNothingInside(t *testing.T) {
 	t.Parallel()
-	for toolset, x := range map[string]struct{ tool, param string }{"agent": {"web_fetch", "url"}, "cliagent": {"fetch_webpage", "url"}} {
+	for toolset, x := range map[string]struct{ tool, param string }{"agent": {"web_fetch", "url"},
+		"cliagent": {"fetch_webpage", "url"}} {
 		t.Run(toolset, func(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, nil)
@@ -42,7 +53,8 @@ func TestWebReachesNothingInside(t *testing.T) {
 			for _, url := range inward {
 				data, err := json.Marshal(map[string]string{x.param: a.fill(url)})
 				require.NoError(t, err)
-				r := oneOverMCPResult(t, h, attack{group: "web", name: toolset + " " + url, tool: x.tool, params: string(data)})
+				r := oneOverMCPResult(t, h,
+					attack{group: "web", name: toolset + " " + url, tool: x.tool, params: string(data)})
 				assert.True(t, r.failed, "%s was fetched: %s", url, r.text)
 				assert.Less(t, r.elapsed, slow)
 			}
@@ -141,8 +153,10 @@ func hostile(t *testing.T, canary string) string {
 
 // hostilePages are what it offers; those that are true must not succeed.
 var hostilePages = map[string]bool{
-	"inside": true, "file": true, "metadata": true, "round": true, "hops": true, "refresh": false, "bomb": false, "endless": false, "slow": true,
-	"silent": true, "headers": true, "lies": true, "program": true, "charset": false, "..%2f..%2f..%2fagent.hcl": false, "%2e%2e/%2e%2e/outside/x": false,
+	"inside": true, "file": true, "metadata": true, "round": true, "hops": true, "refresh": false, "bomb": false,
+	"endless": false, "slow": true,
+	"silent": true, "headers": true, "lies": true, "program": true, "charset": false, "..%2f..%2f..%2fagent.hcl": false,
+	"%2e%2e/%2e%2e/outside/x": false,
 }
 
 func TestWebOfHostileServers(t *testing.T) {
@@ -157,7 +171,9 @@ func TestWebOfHostileServers(t *testing.T) {
 			at := hostile(t, a.canary.Addr().String())
 			a.arm()
 			h := a.serve(nil)
-			r := oneOverMCPResult(t, h, attack{group: "web", name: "server: " + page, tool: "web_fetch", params: `{"url":"http://` + at + `/` + page + `"}`})
+			r := oneOverMCPResult(t, h,
+				attack{group: "web", name: "server: " + page, tool: "web_fetch",
+					params: `{"url":"http://` + at + `/` + page + `"}`})
 			if fails {
 				assert.True(t, r.failed, "it said %.200s", r.text)
 			}

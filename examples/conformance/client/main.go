@@ -47,9 +47,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	client := mcpclient.New(mcpclient.Options{Version: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)), Visit: visit})
+	client := mcpclient.New(mcpclient.Options{Version: "test", Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Visit: visit})
 	defer client.Close()
-	spec := mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"), OAuth: config}
+	spec := mcpclient.Spec{Name: server, URL: args[0], Protocol: os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"),
+		OAuth: config}
 	if err := client.Add(spec); err != nil {
 		return err
 	}

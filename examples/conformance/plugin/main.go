@@ -21,7 +21,8 @@ func ask(ctx context.Context, call *sdk.Call, key, question, field string) (stri
 		return "", err
 	}
 	if !answer.Accepted() {
-		return "", sdk.Errorf(sdk.Denied, "the user did not answer %q", question).Suggest("Call again when the user wants to.")
+		return "", sdk.Errorf(sdk.Denied, "the user did not answer %q",
+			question).Suggest("Call again when the user wants to.")
 	}
 	var content map[string]string
 	if err := json.Unmarshal(answer.Content, &content); err != nil {
@@ -55,16 +56,17 @@ func sampling(ctx context.Context, call *sdk.Call, in prompt) (*sdk.Result, erro
 }
 
 func plugin() sdk.Plugin {
-	return sdk.Plugin{Name: "conformance", Version: "1.0.0", Services: []sdk.Service{sdk.ServiceAsk, sdk.ServiceSample}, Tools: []sdk.Tool{
-		sdk.Func(sdk.Definition{
-			Name: "test_input_required_result_multi_round", Risk: sdk.ReadOnly,
-			Description: "Asks twice. Returns: both answers.",
-		}, multiRound),
-		sdk.Func(sdk.Definition{
-			Name: "test_sampling", Risk: sdk.ReadOnly,
-			Description: "Asks the model. Returns: what it says.",
-		}, sampling),
-	}}
+	return sdk.Plugin{Name: "conformance", Version: "1.0.0", Services: []sdk.Service{sdk.ServiceAsk, sdk.ServiceSample},
+		Tools: []sdk.Tool{
+			sdk.Func(sdk.Definition{
+				Name: "test_input_required_result_multi_round", Risk: sdk.ReadOnly,
+				Description: "Asks twice. Returns: both answers.",
+			}, multiRound),
+			sdk.Func(sdk.Definition{
+				Name: "test_sampling", Risk: sdk.ReadOnly,
+				Description: "Asks the model. Returns: what it says.",
+			}, sampling),
+		}}
 }
 
 func main() { sdk.Serve(plugin()) }

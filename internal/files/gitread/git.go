@@ -87,7 +87,8 @@ func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 		return nil, err
 	}
 	if listed.ExitCode > 1 || listed.Stdout.Truncated() {
-		return nil, tool.Errorf(tool.CommandFailed, "the git configuration cannot be read: %s", strings.TrimSpace(listed.Stderr.String())).
+		return nil, tool.Errorf(tool.CommandFailed, "the git configuration cannot be read: %s",
+			strings.TrimSpace(listed.Stderr.String())).
 			Suggest("Fix the repository's configuration; git config --list shows what is wrong with it.")
 	}
 	trusted := make(map[string]string)
@@ -106,7 +107,8 @@ func (g *Git) filterOverrides(ctx context.Context) ([]setting, error) {
 		}
 	}
 	if !obeyed {
-		return nil, tool.Errorf(tool.Unsupported, "this git is too old to be kept from running programs that a repository names").
+		return nil, tool.Errorf(tool.Unsupported,
+			"this git is too old to be kept from running programs that a repository names").
 			Suggest("Install git 2.31 or newer.")
 	}
 	for i, s := range own {

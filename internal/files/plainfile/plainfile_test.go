@@ -34,7 +34,8 @@ func TestOpening(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "dir", "below"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("12345"), 0o600))
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	for link, target := range map[string]string{"to-dir": "dir", "to-pipe": "pipe", "to-file": "file", "out": "/etc", "nowhere": "none"} {
+	for link, target := range map[string]string{"to-dir": "dir", "to-pipe": "pipe", "to-file": "file", "out": "/etc",
+		"nowhere": "none"} {
 		require.NoError(t, os.Symlink(target, filepath.Join(dir, link)))
 	}
 	root, err := plainfile.Root(dir)
@@ -67,7 +68,8 @@ func TestOpening(t *testing.T) {
 			check("Descend", want.enter, func() error { return closed(plainfile.Descend(root, name)) })
 			check("OpenIn", want.open, func() error { return closed(plainfile.OpenIn(root, name, os.O_RDONLY, 0)) })
 			check("Read", want.read, func() error { _, err := plainfile.Read(filepath.Join(dir, name), 5); return err })
-			check("Root", want.in || name == "out", func() error { return closed(plainfile.Root(filepath.Join(dir, name))) })
+			check("Root", want.in || name == "out",
+				func() error { return closed(plainfile.Root(filepath.Join(dir, name))) })
 		})
 	}
 	_, err = plainfile.Read(filepath.Join(dir, "file"), 4)

@@ -57,9 +57,11 @@ func TestWithin(t *testing.T) {
 	ws := filepath.Join(base, "ws")
 	for path, want := range map[string]bool{
 		"": true, "sub": true, "inside": true, "missing": true,
-		"out": false, "deep": false, "dangling": false, "chain": false, "up": false, "loop": false, "..": false, "../ws-evil": false,
+		"out": false, "deep": false, "dangling": false, "chain": false, "up": false, "loop": false, "..": false,
+		"../ws-evil": false,
 	} {
 		assert.Equal(t, want, realpath.Within(filepath.Join(ws, path), ws), path)
 	}
-	assert.True(t, realpath.Within(filepath.Join(base, "out", "x"), filepath.Join(ws, "absolute")), "the directory may be a link too")
+	assert.True(t, realpath.Within(filepath.Join(base, "out", "x"), filepath.Join(ws, "absolute")),
+		"the directory may be a link too")
 }

@@ -82,13 +82,15 @@ func (g *generator) dir(rel string, depth int) {
 	}
 	for range g.r.IntN(4) {
 		if depth < 4 {
-			g.dir(filepath.Join(rel, g.pick("src", "lib", "build", ".hidden", "a b", "été", "node_modules", "x.go")), depth+1)
+			g.dir(filepath.Join(rel, g.pick("src", "lib", "build", ".hidden", "a b", "été", "node_modules", "x.go")),
+				depth+1)
 		}
 	}
 }
 
 func (g *generator) fileName() string {
-	names := []string{"a.go", "b.go", "main.py", "README.md", "Makefile", "x.log", ".env", "a b.txt", "é.txt", "-e", "n", "t.ts", "A.GO", "a-b.c", "a.b.go", "[x].txt"}
+	names := []string{"a.go", "b.go", "main.py", "README.md", "Makefile", "x.log", ".env", "a b.txt", "é.txt", "-e",
+		"n", "t.ts", "A.GO", "a-b.c", "a.b.go", "[x].txt"}
 	if runtime.GOOS != "windows" {
 		names = append(names, "new\nline.txt", "tab\t.go")
 	}
@@ -98,7 +100,8 @@ func (g *generator) fileName() string {
 func (g *generator) ignoreFile() string {
 	var b strings.Builder
 	for range 1 + g.r.IntN(3) {
-		b.WriteString(g.pick("*.log", "build/", "/lib", "!x.log", "src/*.py", "**/node_modules", "a.go", "# no", "*.txt", "!*.txt", ".env", "x.go/") + "\n")
+		b.WriteString(g.pick("*.log", "build/", "/lib", "!x.log", "src/*.py", "**/node_modules", "a.go", "# no",
+			"*.txt", "!*.txt", ".env", "x.go/") + "\n")
 	}
 	return b.String()
 }
@@ -145,7 +148,8 @@ func (g *generator) content() string {
 func (g *generator) line() string {
 	var words []string
 	for range g.r.IntN(6) {
-		words = append(words, g.pick("needle", "Needle", "NEEDLE", "TODO", "FIXME", "foo(bar)", "interface{}", "x", "é", "ÉTÉ", "\t", "a.b", "1234", "kelvin", "\u212aelvin", "ſharp", "日本", "$1", "\ufffd", "-", "error:", "end"))
+		words = append(words, g.pick("needle", "Needle", "NEEDLE", "TODO", "FIXME", "foo(bar)", "interface{}", "x", "é",
+			"ÉTÉ", "\t", "a.b", "1234", "kelvin", "\u212aelvin", "ſharp", "日本", "$1", "\ufffd", "-", "error:", "end"))
 	}
 	return strings.Join(words, g.pick(" ", " ", "", "_"))
 }
@@ -168,9 +172,13 @@ func utf16Text(text string, little bool) string {
 
 func (g *generator) query() search.Query {
 	q := search.Query{
-		Pattern: g.pick("needle", "TODO|FIXME", "interface{}", `foo\(.*\)`, `^$`, `^needle`, `end$`, `\bfoo\b`, `\Beedle`, `[0-9]+`, `n.*e`, `\d{4}`, `é`, `été`, `x`, `kelvin`,
-			`sharp`, `(?i)needle todo`, `.`, `..*`, `[^a-z]+$`, `\s`, `\S+\s\S+`, `needle.`, `.$`, `^.{1,3}$`, `\w+é`, `(needle|x) +`, `a*`, `\p{Lu}`, `[[:upper:]]{4}`, `\x{65e5}`, `e{2}d`, `(?:nee|foo)(?:dle|\()`,
-			`caf.`, `caf[^x]`, `\ANeedle`, `x\z`, `(?s)a.b`, `(?-s:.)needle`, `\W`, `[\s\S]`, `$`, `^`, `-`, `-e`, `\t`, `[.]b`, `(`[:0]+`\(`, `needle(?P<rest>.*)`, `\x{fffd}`, `\r`, `end\r`, `e\r$`, `.\r`, `[^e]+\r$`, `needle\s*\r`),
+		Pattern: g.pick("needle", "TODO|FIXME", "interface{}", `foo\(.*\)`, `^$`, `^needle`, `end$`, `\bfoo\b`,
+			`\Beedle`, `[0-9]+`, `n.*e`, `\d{4}`, `é`, `été`, `x`, `kelvin`,
+			`sharp`, `(?i)needle todo`, `.`, `..*`, `[^a-z]+$`, `\s`, `\S+\s\S+`, `needle.`, `.$`, `^.{1,3}$`, `\w+é`,
+			`(needle|x) +`, `a*`, `\p{Lu}`, `[[:upper:]]{4}`, `\x{65e5}`, `e{2}d`, `(?:nee|foo)(?:dle|\()`,
+			`caf.`, `caf[^x]`, `\ANeedle`, `x\z`, `(?s)a.b`, `(?-s:.)needle`, `\W`, `[\s\S]`, `$`, `^`, `-`, `-e`, `\t`,
+			`[.]b`, `(`[:0]+`\(`, `needle(?P<rest>.*)`, `\x{fffd}`, `\r`, `end\r`, `e\r$`, `.\r`, `[^e]+\r$`,
+			`needle\s*\r`),
 		IgnoreCase: g.r.IntN(3) == 0,
 		Hidden:     g.r.IntN(3) == 0,
 		NoIgnore:   g.r.IntN(4) == 0,
@@ -187,7 +195,8 @@ func (g *generator) query() search.Query {
 	}
 	switch g.r.IntN(6) {
 	case 0:
-		q.Globs = []string{g.pick("*.go", "*.{go,py}", "**/*.go", "src/**", "a*", "**/*", "*", "[ab].go", "!*.go", "x.go", "/a.go", "é*", "*/*.md", "?.go")}
+		q.Globs = []string{g.pick("*.go", "*.{go,py}", "**/*.go", "src/**", "a*", "**/*", "*", "[ab].go", "!*.go",
+			"x.go", "/a.go", "é*", "*/*.md", "?.go")}
 	case 1:
 		q.Types = []string{g.pick("go", "py", "md", "make", "c", "ts", "log", "txt")}
 	case 2:

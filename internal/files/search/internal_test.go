@@ -22,7 +22,8 @@ func TestWindows(t *testing.T) {
 			b.WriteString([]string{"hit", "", "a hit", "é"}[r.IntN(4)] + "\n")
 		}
 		text := strings.TrimSuffix(b.String(), "\n")
-		q := Query{Pattern: []string{"hit", "^a?", "h.t$"}[r.IntN(3)], Before: r.IntN(3), After: r.IntN(3), Mode: Mode(r.IntN(3)), Max: r.IntN(5) * r.IntN(10)}
+		q := Query{Pattern: []string{"hit", "^a?", "h.t$"}[r.IntN(3)], Before: r.IntN(3), After: r.IntN(3),
+			Mode: Mode(r.IntN(3)), Max: r.IntN(5) * r.IntN(10)}
 		p, err := compile(q)
 		require.NoError(t, err)
 		whole, parts := fileHits{path: "f"}, fileHits{path: "f"}
@@ -55,9 +56,12 @@ func TestFinder(t *testing.T) {
 		want    string
 		exact   bool
 	}{
-		{"needle", "needle", true}, {"TODO|FIXME", "TODO FIXME", true}, {"(?i)Needle", "needle", true}, {"(?i)kiosk", "io", false},
-		{"return|repeat", "turn peat", false}, {`foo\(.*\)`, "foo(", false}, {`\w+ing`, "ing", false}, {"(abc)+", "abc", true}, {"a{3}", "a", false},
-		{"x*", "", false}, {"a|.", "", false}, {"^abc$", "abc", false}, {"(?i)kks", "", false}, {"ab?cde", "cde", false}, {"(?i)été", "t", false},
+		{"needle", "needle", true}, {"TODO|FIXME", "TODO FIXME", true}, {"(?i)Needle", "needle", true},
+		{"(?i)kiosk", "io", false},
+		{"return|repeat", "turn peat", false}, {`foo\(.*\)`, "foo(", false}, {`\w+ing`, "ing", false},
+		{"(abc)+", "abc", true}, {"a{3}", "a", false},
+		{"x*", "", false}, {"a|.", "", false}, {"^abc$", "abc", false}, {"(?i)kks", "", false},
+		{"ab?cde", "cde", false}, {"(?i)été", "t", false},
 	} {
 		p, err := compile(Query{Pattern: c.pattern})
 		require.NoError(t, err)
@@ -112,7 +116,8 @@ func firstOf(f *finder, text []byte, from int) int {
 
 func TestTypes(t *testing.T) {
 	for name, want := range map[string]string{
-		"go": "*.go", "rust": "*.rs", "rs": "*.rs", "GO": "*.go", ".tsx": "*.tsx", "c": "*.[chH] *.[chH].in *.cats", "a*b": `*.a\*b`,
+		"go": "*.go", "rust": "*.rs", "rs": "*.rs", "GO": "*.go", ".tsx": "*.tsx", "c": "*.[chH] *.[chH].in *.cats",
+		"a*b": `*.a\*b`,
 	} {
 		assert.Equal(t, want, strings.Join(globsOf(name), " "), name)
 	}

@@ -35,7 +35,8 @@ func (o *fastOpener) open(name string) (source, int64, error) {
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	})
 	switch {
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.E2BIG):
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM), errors.Is(err, unix.EAGAIN),
+		errors.Is(err, unix.EINTR), errors.Is(err, unix.E2BIG):
 		return nil, 0, errors.ErrUnsupported
 	case err != nil:
 		return nil, 0, err

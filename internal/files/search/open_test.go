@@ -41,7 +41,8 @@ func TestOpener(t *testing.T) {
 			assert.Equal(t, "text", string(data), name)
 			require.NoError(t, f.Close(), name)
 		}
-		for _, path := range []string{"out/secret", "link", "dir", "missing", "../x", "dir/../../x", filepath.Join(outside, "secret")} {
+		for _, path := range []string{"out/secret", "link", "dir", "missing", "../x", "dir/../../x",
+			filepath.Join(outside, "secret")} {
 			_, _, err := files.open(path)
 			assert.Error(t, err, "%s %s", name, path)
 		}

@@ -29,7 +29,8 @@ type pattern struct {
 // compile checks a query's pattern.
 func compile(q Query) (*pattern, error) {
 	if q.Pattern == "" {
-		return nil, tool.Errorf(tool.InvalidArgument, "search pattern cannot be empty").Suggest("Give a text or a regular expression to look for.")
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"search pattern cannot be empty").Suggest("Give a text or a regular expression to look for.")
 	}
 	flags := syntax.PerlX | syntax.UnicodeGroups // no OneLine: ^ and $ are about lines
 	if q.Literal {
@@ -45,8 +46,10 @@ func compile(q Query) (*pattern, error) {
 	raw := names(tree, '\r')
 	tree = withinLine(tree, raw)
 	if names(tree, '\n') {
-		return nil, tool.Errorf(tool.InvalidArgument, "the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
-			Suggest("Search for a part of it that is on one line, and read what is around it.").With("reason", "line break in the pattern")
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"the pattern %q holds a line break, and lines are searched one by one", q.Pattern).
+			Suggest("Search for a part of it that is on one line, and read what is around it.").With("reason",
+			"line break in the pattern")
 	}
 	match, err := regexp.Compile(tree.String())
 	if err != nil {
@@ -71,7 +74,8 @@ func invalid(pattern string, err error) error {
 		reason = found + " is not supported"
 		next = "Patterns have no look-ahead, look-behind or back-reference (RE2 syntax): search for more, and choose among what is found."
 	}
-	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).Suggest("%s", next).With("reason", reason)
+	return tool.Errorf(tool.InvalidArgument, "invalid regular expression %q: %s", pattern, reason).Suggest("%s",
+		next).With("reason", reason)
 }
 
 // beyondRE2 finds what other engines know and this syntax lacks.

@@ -136,7 +136,8 @@ func (s *Searcher) arguments(j *job) []string {
 		args = append(args, "--crlf")
 	}
 	if j.Mode == Lines {
-		args = append(args, "--line-number", "--before-context", strconv.Itoa(j.Before), "--after-context", strconv.Itoa(j.After))
+		args = append(args, "--line-number", "--before-context", strconv.Itoa(j.Before), "--after-context",
+			strconv.Itoa(j.After))
 	} else {
 		args = append(args, "--count")
 	}

@@ -242,6 +242,7 @@ func interrupted(ctx context.Context) (timedOut bool, err error) {
 	case errors.Is(cause, errTimeUp), errors.Is(cause, context.DeadlineExceeded):
 		return true, nil
 	default:
-		return false, tool.Errorf(tool.Cancelled, "the search was cancelled: %w", cause).Suggest("Call again if it is still wanted.")
+		return false, tool.Errorf(tool.Cancelled, "the search was cancelled: %w",
+			cause).Suggest("Call again if it is still wanted.")
 	}
 }

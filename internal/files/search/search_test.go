@@ -67,48 +67,56 @@ func places(m *search.Matches) []string {
 
 func TestGlobThatNamesAnIgnoredDirectory(t *testing.T) {
 	files := map[string]string{
-		".gitignore": "build/\ngen\n", "build/a.go": "hit", "build/sub/b.go": "hit", "src/gen/c.go": "hit", "src/d.go": "hit", ".hid/e.go": "hit",
+		".gitignore": "build/\ngen\n", "build/a.go": "hit", "build/sub/b.go": "hit", "src/gen/c.go": "hit",
+		"src/d.go": "hit", ".hid/e.go": "hit",
 	}
 	each(t, files, func(t *testing.T, s *search.Searcher) {
 		for glob, want := range map[string][]string{
-			"build/*.go": {"build/a.go:hit"}, "/build/**/*.go": {"build/a.go:hit", "build/sub/b.go:hit"}, "./build/sub/b.go": {"build/sub/b.go:hit"},
-			"src/gen/*": {"src/gen/c.go:hit"}, "src/**/*.go": {"src/d.go:hit"}, "**/*.go": {"src/d.go:hit"}, "b*/*.go": {}, "none/*.go": {}, ".hid/*.go": {},
+			"build/*.go": {"build/a.go:hit"}, "/build/**/*.go": {"build/a.go:hit", "build/sub/b.go:hit"},
+			"./build/sub/b.go": {"build/sub/b.go:hit"},
+			"src/gen/*":        {"src/gen/c.go:hit"}, "src/**/*.go": {"src/d.go:hit"}, "**/*.go": {"src/d.go:hit"},
+			"b*/*.go": {}, "none/*.go": {}, ".hid/*.go": {},
 			"build/a.go/x": {}, "../build/*.go": {},
 		} {
 			assert.Equal(t, want, places(grep(t, s, search.Query{Pattern: "hit", Globs: []string{glob}})), glob)
 		}
-		assert.Equal(t, []string{"src/gen/c.go:hit"}, places(grep(t, s, search.Query{Pattern: "hit", Dir: "src", Globs: []string{"gen/*.go"}})))
+		assert.Equal(t, []string{"src/gen/c.go:hit"},
+			places(grep(t, s, search.Query{Pattern: "hit", Dir: "src", Globs: []string{"gen/*.go"}})))
 		assert.Empty(t, grep(t, s, search.Query{Pattern: "hit", Globs: []string{"build/*.go"}, MaxDepth: 1}).Lines)
 		assert.Len(t, grep(t, s, search.Query{Pattern: "hit", Globs: []string{"build/**"}, MaxDepth: 2}).Lines, 1)
 	})
 }
 
 func TestCarriageReturn(t *testing.T) {
-	each(t, map[string]string{"crlf": "hit\r\nlast hit", "lf": "hit\nhit\r more\n"}, func(t *testing.T, s *search.Searcher) {
-		for pattern, want := range map[string][]string{
-			`hit\r`: {"crlf:hit", "lf:hit\r more"}, "hit\r": {"crlf:hit", "lf:hit\r more"}, `hit\r$`: {"crlf:hit"}, `\r$`: {"crlf:hit"},
-			"hit$": {"crlf:hit", "crlf:last hit", "lf:hit"},
-		} {
-			assert.Equal(t, want, places(grep(t, s, search.Query{Pattern: pattern})), "%q", pattern)
-		}
-		assert.Equal(t, []string{"crlf:hit", "lf:hit\r more"}, places(grep(t, s, search.Query{Pattern: "hit\r", Literal: true})))
-	})
+	each(t, map[string]string{"crlf": "hit\r\nlast hit", "lf": "hit\nhit\r more\n"},
+		func(t *testing.T, s *search.Searcher) {
+			for pattern, want := range map[string][]string{
+				`hit\r`: {"crlf:hit", "lf:hit\r more"}, "hit\r": {"crlf:hit", "lf:hit\r more"}, `hit\r$`: {"crlf:hit"},
+				`\r$`:  {"crlf:hit"},
+				"hit$": {"crlf:hit", "crlf:last hit", "lf:hit"},
+			} {
+				assert.Equal(t, want, places(grep(t, s, search.Query{Pattern: pattern})), "%q", pattern)
+			}
+			assert.Equal(t, []string{"crlf:hit", "lf:hit\r more"},
+				places(grep(t, s, search.Query{Pattern: "hit\r", Literal: true})))
+		})
 }
 
 func TestLinesWithContext(t *testing.T) {
-	each(t, map[string]string{"b/x.txt": "1\n2\nhit a\n4\nhit b\n6\n7", "a.txt": "hit\r\nlast"}, func(t *testing.T, s *search.Searcher) {
-		m := grep(t, s, search.Query{Pattern: "hit", Before: 2, After: 1})
-		assert.Equal(t, []search.Match{
-			{Path: "a.txt", Line: 1, Text: "hit", After: []string{"last"}},
-			{Path: "b/x.txt", Line: 3, Text: "hit a", Before: []string{"1", "2"}, After: []string{"4"}},
-			{Path: "b/x.txt", Line: 5, Text: "hit b", Before: []string{"hit a", "4"}, After: []string{"6"}},
-		}, m.Lines)
-		assert.Equal(t, 3, m.Total)
-		assert.Equal(t, 2, m.FilesMatched)
-		assert.Equal(t, 2, m.FilesSearched)
-		assert.False(t, m.Truncated)
-		assert.False(t, m.TimedOut)
-	})
+	each(t, map[string]string{"b/x.txt": "1\n2\nhit a\n4\nhit b\n6\n7", "a.txt": "hit\r\nlast"},
+		func(t *testing.T, s *search.Searcher) {
+			m := grep(t, s, search.Query{Pattern: "hit", Before: 2, After: 1})
+			assert.Equal(t, []search.Match{
+				{Path: "a.txt", Line: 1, Text: "hit", After: []string{"last"}},
+				{Path: "b/x.txt", Line: 3, Text: "hit a", Before: []string{"1", "2"}, After: []string{"4"}},
+				{Path: "b/x.txt", Line: 5, Text: "hit b", Before: []string{"hit a", "4"}, After: []string{"6"}},
+			}, m.Lines)
+			assert.Equal(t, 3, m.Total)
+			assert.Equal(t, 2, m.FilesMatched)
+			assert.Equal(t, 2, m.FilesSearched)
+			assert.False(t, m.Truncated)
+			assert.False(t, m.TimedOut)
+		})
 }
 
 func TestModes(t *testing.T) {
@@ -158,8 +166,10 @@ func TestWhatIsSearched(t *testing.T) {
 			want string
 		}{
 			{"default", search.Query{}, "a.go a_test.go b.py src/c.go src/d/e.go src/d/f.md"},
-			{"hidden", search.Query{Hidden: true}, ".dir/x.go .hidden a.go a_test.go b.py src/c.go src/d/e.go src/d/f.md"},
-			{"ignored", search.Query{NoIgnore: true}, "a.go a_test.go b.py build/x.go out.log src/c.go src/d/e.go src/d/f.md"},
+			{"hidden", search.Query{Hidden: true},
+				".dir/x.go .hidden a.go a_test.go b.py src/c.go src/d/e.go src/d/f.md"},
+			{"ignored", search.Query{NoIgnore: true},
+				"a.go a_test.go b.py build/x.go out.log src/c.go src/d/e.go src/d/f.md"},
 			{"directory", search.Query{Dir: "src"}, "src/c.go src/d/e.go src/d/f.md"},
 			{"one file", search.Query{Dir: "src/c.go"}, "src/c.go"},
 			{"one ignored file", search.Query{Dir: "out.log"}, "out.log"},
@@ -196,23 +206,29 @@ func TestSymlinksAreNotFollowed(t *testing.T) {
 	require.NoError(t, os.Symlink("dir/a", filepath.Join(ws.Root(), "file")))
 	s := search.New(ws, search.Options{Engine: search.Builtin})
 	assert.Equal(t, []string{"dir/a:hit"}, places(grep(t, s, search.Query{Pattern: "hit"})))
-	assert.Equal(t, []string{"dir/a:hit"}, places(grep(t, s, search.Query{Pattern: "hit", Dir: "link"})), "a named one is")
+	assert.Equal(t, []string{"dir/a:hit"}, places(grep(t, s, search.Query{Pattern: "hit", Dir: "link"})),
+		"a named one is")
 }
 
 func TestPatterns(t *testing.T) {
-	each(t, map[string]string{"a": "func f(x interface{}) {\nFUNC\nfunction\n\ncost: $1 (a.b)\n"}, func(t *testing.T, s *search.Searcher) {
-		for _, c := range []struct {
-			q    search.Query
-			want int
-		}{
-			{search.Query{Pattern: "interface{}"}, 1}, {search.Query{Pattern: "f(x", Literal: true}, 1}, {search.Query{Pattern: "a.b", Literal: true}, 1},
-			{search.Query{Pattern: "a+b", Literal: true}, 0}, {search.Query{Pattern: "$1", Literal: true}, 1}, {search.Query{Pattern: "func"}, 2},
-			{search.Query{Pattern: "func", IgnoreCase: true}, 3}, {search.Query{Pattern: `\bfunc\b`}, 1}, {search.Query{Pattern: `^$`}, 1}, {search.Query{Pattern: `^func`}, 2},
-			{search.Query{Pattern: `\)$`}, 1}, {search.Query{Pattern: "f.*{$"}, 1}, {search.Query{Pattern: "nothing"}, 0},
-		} {
-			assert.Equal(t, c.want, grep(t, s, c.q).Total, "%+v", c.q)
-		}
-	})
+	each(t, map[string]string{"a": "func f(x interface{}) {\nFUNC\nfunction\n\ncost: $1 (a.b)\n"},
+		func(t *testing.T, s *search.Searcher) {
+			for _, c := range []struct {
+				q    search.Query
+				want int
+			}{
+				{search.Query{Pattern: "interface{}"}, 1}, {search.Query{Pattern: "f(x", Literal: true}, 1},
+				{search.Query{Pattern: "a.b", Literal: true}, 1},
+				{search.Query{Pattern: "a+b", Literal: true}, 0}, {search.Query{Pattern: "$1", Literal: true}, 1},
+				{search.Query{Pattern: "func"}, 2},
+				{search.Query{Pattern: "func", IgnoreCase: true}, 3}, {search.Query{Pattern: `\bfunc\b`}, 1},
+				{search.Query{Pattern: `^$`}, 1}, {search.Query{Pattern: `^func`}, 2},
+				{search.Query{Pattern: `\)$`}, 1}, {search.Query{Pattern: "f.*{$"}, 1},
+				{search.Query{Pattern: "nothing"}, 0},
+			} {
+				assert.Equal(t, c.want, grep(t, s, c.q).Total, "%+v", c.q)
+			}
+		})
 }
 
 func TestErrors(t *testing.T) {
@@ -226,9 +242,11 @@ func TestErrors(t *testing.T) {
 			{"empty", search.Query{}, tool.InvalidArgument, "search pattern cannot be empty"},
 			{"open group", search.Query{Pattern: "(a"}, tool.InvalidArgument, "missing closing )"},
 			{"open class", search.Query{Pattern: "[a"}, tool.InvalidArgument, "missing closing ]"},
-			{"nothing to repeat", search.Query{Pattern: "*a"}, tool.InvalidArgument, "missing argument to repetition operator"},
+			{"nothing to repeat", search.Query{Pattern: "*a"}, tool.InvalidArgument,
+				"missing argument to repetition operator"},
 			{"look-ahead", search.Query{Pattern: "(?=a)"}, tool.InvalidArgument, "(?= is not supported"},
-			{"group of no kind", search.Query{Pattern: "(?z)a"}, tool.InvalidArgument, "invalid or unsupported Perl syntax"},
+			{"group of no kind", search.Query{Pattern: "(?z)a"}, tool.InvalidArgument,
+				"invalid or unsupported Perl syntax"},
 			{"line break", search.Query{Pattern: `a\nb`}, tool.InvalidArgument, "line break"},
 			{"literal line break", search.Query{Pattern: "a\nb", Literal: true}, tool.InvalidArgument, "line break"},
 			{"not UTF-8", search.Query{Pattern: "a\xff"}, tool.InvalidArgument, "invalid UTF-8"},
@@ -262,7 +280,8 @@ func TestSlowPatternEndsInTime(t *testing.T) {
 	line := strings.Repeat("ab cd ", 50) + "\n"
 	ws := open(t, map[string]string{"a": strings.Repeat(line, 60_000)})
 	start := time.Now()
-	m := grep(t, search.New(ws, search.Options{Engine: search.Builtin}), search.Query{Pattern: `(\w+\s+){40}[x-z]{3}`, Timeout: 50 * time.Millisecond})
+	m := grep(t, search.New(ws, search.Options{Engine: search.Builtin}),
+		search.Query{Pattern: `(\w+\s+){40}[x-z]{3}`, Timeout: 50 * time.Millisecond})
 	assert.True(t, m.TimedOut)
 	assert.Less(t, time.Since(start), 30*time.Second)
 }
@@ -272,7 +291,8 @@ func TestSlowPatternEndsWithinALine(t *testing.T) {
 	ws := open(t, map[string]string{"a": strings.Repeat("ab", 8<<20) + "\n"})
 	s := search.New(ws, search.Options{Engine: search.Builtin})
 	start := time.Now()
-	m := grep(t, s, search.Query{Pattern: `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`, Timeout: 50 * time.Millisecond})
+	m := grep(t, s, search.Query{Pattern: `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`,
+		Timeout: 50 * time.Millisecond})
 	assert.True(t, m.TimedOut)
 	assert.Empty(t, m.Lines)
 	assert.Less(t, time.Since(start), 30*time.Second)
@@ -281,14 +301,16 @@ func TestSlowPatternEndsWithinALine(t *testing.T) {
 // TestLongLines compares what long lines and short ones give.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("é\xff-", 40_000)
-	each(t, map[string]string{"a": long + "needle\r\n", "b": "needle" + long + "\n"}, func(t *testing.T, s *search.Searcher) {
-		for pattern, want := range map[string]int{"needle$": 1, "^needle": 1, "n[e]+dle": 2, "needle\\b": 2, "-\ufffd": 0, "^é.-": 0, "x$": 0} {
-			assert.Equal(t, want, grep(t, s, search.Query{Pattern: pattern}).Total, pattern)
-		}
-		m := grep(t, s, search.Query{Pattern: "n[e]+dle", MaxLine: 60})
-		require.Len(t, m.Lines, 2)
-		assert.Contains(t, m.Lines[0].Text, "needle")
-	})
+	each(t, map[string]string{"a": long + "needle\r\n", "b": "needle" + long + "\n"},
+		func(t *testing.T, s *search.Searcher) {
+			for pattern, want := range map[string]int{"needle$": 1, "^needle": 1, "n[e]+dle": 2, "needle\\b": 2,
+				"-\ufffd": 0, "^é.-": 0, "x$": 0} {
+				assert.Equal(t, want, grep(t, s, search.Query{Pattern: pattern}).Total, pattern)
+			}
+			m := grep(t, s, search.Query{Pattern: "n[e]+dle", MaxLine: 60})
+			require.Len(t, m.Lines, 2)
+			assert.Contains(t, m.Lines[0].Text, "needle")
+		})
 }
 
 func TestCancelled(t *testing.T) {
@@ -315,15 +337,16 @@ func TestRunnerAndFallback(t *testing.T) {
 	var command proc.Command
 	result := &proc.Result{}
 	const printed = "./b\x003:x y\n\n1 matches\n1 matched lines\n1 files contained matches\n7 files searched\n0 bytes printed\n"
-	s := search.New(ws, search.Options{Ripgrep: "/bin/rg", Run: func(_ context.Context, c proc.Command) (*proc.Result, error) {
-		command = c
-		if c.Stdout == nil {
-			result.Stdout.Head = []byte(printed)
-			return result, nil
-		}
-		_, err := c.Stdout.WriteString(printed)
-		return result, err
-	}})
+	s := search.New(ws,
+		search.Options{Ripgrep: "/bin/rg", Run: func(_ context.Context, c proc.Command) (*proc.Result, error) {
+			command = c
+			if c.Stdout == nil {
+				result.Stdout.Head = []byte(printed)
+				return result, nil
+			}
+			_, err := c.Stdout.WriteString(printed)
+			return result, err
+		}})
 	m := grep(t, s, search.Query{Pattern: "-x"})
 	assert.Equal(t, []search.Match{{Path: "b", Line: 3, Text: "x y"}}, m.Lines)
 	assert.Equal(t, 7, m.FilesSearched)
@@ -363,7 +386,8 @@ func TestAllowedDirectory(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
-	ws := open(t, map[string]string{"a.go": "", "b/c.go": "", "b/d.md": "", "x/e.go": "", ".gitignore": "x/\n", ".h/f.go": "", "[b]/g.go": "", ".git/h.go": ""})
+	ws := open(t, map[string]string{"a.go": "", "b/c.go": "", "b/d.md": "", "x/e.go": "", ".gitignore": "x/\n",
+		".h/f.go": "", "[b]/g.go": "", ".git/h.go": ""})
 	s := search.New(ws, search.Options{})
 	for _, c := range []struct {
 		q    search.GlobQuery

@@ -34,7 +34,8 @@ func (s *Searcher) resolve(dir string) (target, error) {
 		return target{}, err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return target{}, tool.Errorf(tool.Unsupported, "%s is neither a file nor a directory", dir).Suggest("Name a file or a directory.")
+		return target{}, tool.Errorf(tool.Unsupported, "%s is neither a file nor a directory",
+			dir).Suggest("Name a file or a directory.")
 	}
 	return target{rel: rel, file: !info.IsDir()}, nil
 }

@@ -46,7 +46,8 @@ func (w *worker) searchWindows(data []byte, rest io.Reader, found *fileHits) boo
 		}
 		to, ok := win.border(w.job.After)
 		if ok && (found.count == 0 || w.job.Mode != Files) {
-			in := &input{text: win.buf, from: win.from, to: to, line: win.line, query: w.job.Query, pattern: w.job.pattern, stop: w.stop}
+			in := &input{text: win.buf, from: win.from, to: to, line: win.line, query: w.job.Query,
+				pattern: w.job.pattern, stop: w.stop}
 			in.search(found)
 		}
 		if win.end {

@@ -15,17 +15,22 @@ import (
 
 func TestDiff(t *testing.T) {
 	for name, c := range map[string]struct{ oldName, newName, old, new, want string }{
-		"equal":                 {"f", "f", "a\n", "a\n", ""},
-		"changed":               {"f", "f", "a\nb\nc\n", "a\nB\nc\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
-		"created":               {"", "f", "", "a\nb\n", "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"},
-		"created by name":       {DevNull, "d/f", "", "a", "--- /dev/null\n+++ b/d/f\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"},
-		"deleted":               {"f", DevNull, "a\n", "", "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"},
-		"renamed":               {"f", "g", "a\n", "b\n", "--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n"},
-		"newline added at end":  {"f", "f", "a", "a\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
-		"newline lost at end":   {"f", "f", "a\n", "a", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"},
-		"no newline at the end": {"f", "f", "b\na", "c\na", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-b\n+c\n a\n\\ No newline at end of file\n"},
-		"binary":                {"f", "f", "a\x00", "b\x00", "Binary files a/f and b/f differ\n"},
-		"absolute":              {"/x/f", "/x/f", "a\n", "", "--- a/x/f\n+++ b/x/f\n@@ -1 +0,0 @@\n-a\n"},
+		"equal": {"f", "f", "a\n", "a\n", ""},
+		"changed": {"f", "f", "a\nb\nc\n", "a\nB\nc\n",
+			"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"},
+		"created": {"", "f", "", "a\nb\n", "--- /dev/null\n+++ b/f\n@@ -0,0 +1,2 @@\n+a\n+b\n"},
+		"created by name": {DevNull, "d/f", "", "a",
+			"--- /dev/null\n+++ b/d/f\n@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"},
+		"deleted": {"f", DevNull, "a\n", "", "--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"},
+		"renamed": {"f", "g", "a\n", "b\n", "--- a/f\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n"},
+		"newline added at end": {"f", "f", "a", "a\n",
+			"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
+		"newline lost at end": {"f", "f", "a\n", "a",
+			"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"},
+		"no newline at the end": {"f", "f", "b\na", "c\na",
+			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-b\n+c\n a\n\\ No newline at end of file\n"},
+		"binary":   {"f", "f", "a\x00", "b\x00", "Binary files a/f and b/f differ\n"},
+		"absolute": {"/x/f", "/x/f", "a\n", "", "--- a/x/f\n+++ b/x/f\n@@ -1 +0,0 @@\n-a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, Diff(c.oldName, c.newName, []byte(c.old), []byte(c.new), 3))
@@ -35,11 +40,13 @@ func TestDiff(t *testing.T) {
 
 func TestDiffShowsUTF16AsUTF8(t *testing.T) {
 	old, new := encode16("ä\nb\n", binary.LittleEndian), encode16("ä\nc\n", binary.LittleEndian)
-	assert.Equal(t, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n "+utf8BOM+"ä\n-b\n+c\n", Diff("f", "f", []byte(old), []byte(new), 3))
+	assert.Equal(t, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n "+utf8BOM+"ä\n-b\n+c\n",
+		Diff("f", "f", []byte(old), []byte(new), 3))
 }
 
 // unusual are file names that git quotes or marks, all of which Linux allows.
-var unusual = []string{"plain", "a b", "tab\there", "new\nline", `quo"te`, `back\slash`, "ünï", "cafe\u0301", "\xff\xfe", "\x01\x7f\x1b", "日本 x", "d i r/s ub"}
+var unusual = []string{"plain", "a b", "tab\there", "new\nline", `quo"te`, `back\slash`, "ünï", "cafe\u0301",
+	"\xff\xfe", "\x01\x7f\x1b", "日本 x", "d i r/s ub"}
 
 func TestDiffNamesAreGits(t *testing.T) {
 	dir := t.TempDir()
@@ -60,8 +67,10 @@ func TestDiffNamesAreGits(t *testing.T) {
 // TestDiffApplies has git and patch make the new files of our diffs.
 func TestDiffApplies(t *testing.T) {
 	pairs := append(randomPairs(7, 150, 40, 40), randomPairs(8, 20, 500, 10)...)
-	for _, special := range []string{"", "\n", "a", "a\n", "a\r\n", "\r", "a\nb", "a\r\nb\nc\rd", "caf\xe9\n", utf8BOM + "a\n", "--- a\n+++ b\n", "@@ -1 +1 @@\n", "\\ No newline\n"} {
-		pairs = append(pairs, pair{[]byte("x\n" + special), []byte(special)}, pair{[]byte(special), []byte(special + "y")})
+	for _, special := range []string{"", "\n", "a", "a\n", "a\r\n", "\r", "a\nb", "a\r\nb\nc\rd", "caf\xe9\n",
+		utf8BOM + "a\n", "--- a\n+++ b\n", "@@ -1 +1 @@\n", "\\ No newline\n"} {
+		pairs = append(pairs, pair{[]byte("x\n" + special), []byte(special)},
+			pair{[]byte(special), []byte(special + "y")})
 	}
 	for name, argv := range map[string][]string{
 		"git":   {"git", "apply", "-p1", "--whitespace=nowarn"},

@@ -48,7 +48,8 @@ func noChange(why string) error {
 }
 
 func notLatin1() error {
-	err := tool.Errorf(tool.Unsupported, "the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
+	err := tool.Errorf(tool.Unsupported,
+		"the file is in an 8-bit encoding such as Latin-1, which lacks characters of the replacement").
 		Suggest("Use characters that Latin-1 has, or convert the file to UTF-8 first.")
 	return &MatchError{Code: err.Code, err: err}
 }
@@ -75,7 +76,8 @@ func MissSuggestion(near []Near) string {
 func miscounted(which Which, want int, lines []int) error {
 	message := fmt.Sprintf("expected %s but found %d, at %s", Occurrences(want), len(lines), AtLines(lines))
 	if which == Nth {
-		message = fmt.Sprintf("there is no occurrence %d: the text occurs only %d times, at %s", want, len(lines), AtLines(lines))
+		message = fmt.Sprintf("there is no occurrence %d: the text occurs only %d times, at %s", want, len(lines),
+			AtLines(lines))
 	}
 	err := tool.Errorf(tool.NotUnique, "%s", message).
 		Suggest("Take in more of the surrounding lines to make the text unique, or name the number of occurrences that you mean.").

@@ -107,7 +107,8 @@ func gitDiffs(t *testing.T, pairs []pair, context int) []string {
 			require.NoError(t, os.WriteFile(path, data, 0o644))
 		}
 	}
-	out := run(t, dir, nil, "git", "diff", "--no-index", fmt.Sprintf("-U%d", context), "--no-color", "--no-ext-diff", "x", "y")
+	out := run(t, dir, nil, "git", "diff", "--no-index", fmt.Sprintf("-U%d", context), "--no-color", "--no-ext-diff",
+		"x", "y")
 	list := make([]string, len(pairs))
 	for _, part := range strings.Split("\n"+out, "\ndiff --git ")[1:] {
 		var i int

@@ -33,7 +33,8 @@ func TestReplaceInALongLine(t *testing.T) {
 	for name, new := range map[string]string{"without a line ending": "b", "with one": "b\n"} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			r, err := textedit.Replace([]byte(strings.Repeat("a", 1<<20)), "a", new, textedit.ReplaceOptions{Which: textedit.All})
+			r, err := textedit.Replace([]byte(strings.Repeat("a", 1<<20)), "a", new,
+				textedit.ReplaceOptions{Which: textedit.All})
 			require.NoError(t, err)
 			assert.Equal(t, 1<<20, r.Count)
 			assert.Less(t, time.Since(began), time.Minute)

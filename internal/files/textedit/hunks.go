@@ -51,7 +51,8 @@ func (c comparison) writeHunk(b *strings.Builder, list []change, context int, he
 	first, last := list[0], list[len(list)-1]
 	before := min(first.a0, first.b0, context)
 	after := min(len(c.old.lines)-last.a1, len(c.new.lines)-last.b1, context)
-	b.WriteString("@@ -" + position(first.a0-before, last.a1+after) + " +" + position(first.b0-before, last.b1+after) + " @@")
+	b.WriteString("@@ -" + position(first.a0-before, last.a1+after) + " +" + position(first.b0-before, last.b1+after) +
+		" @@")
 	if heading != "" {
 		b.WriteString(" " + heading)
 	}

@@ -105,7 +105,8 @@ func TestNearestCutsVeryLongLines(t *testing.T) {
 
 func TestNearestIsBoundedOnLargeFiles(t *testing.T) {
 	for name, c := range map[string][2]string{
-		"ordinary":            {strings.Repeat("\tline of (x, y) { return }\n", 10<<20/27), "\tlines off (x,y) { retur }\nsecond\n"},
+		"ordinary": {strings.Repeat("\tline of (x, y) { return }\n", 10<<20/27),
+			"\tlines off (x,y) { retur }\nsecond\n"},
 		"one line":            {strings.Repeat("abcdefghij ", 1<<20), "abcdefgixj abc"},
 		"blank":               {strings.Repeat("    ", 10<<18), "a b"},
 		"repetitive":          {strings.Repeat("}\n", 5<<20), strings.Repeat("}\n", 1000) + "x\n"},
@@ -122,7 +123,8 @@ func TestExplain(t *testing.T) {
 	near := nearest(t, []byte(program), "    return", 3)
 	assert.Equal(t, "These lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage return):\n  6: →→return", Explain(near))
 	near = nearest(t, []byte(program), "fmt.Prinln(hello)", 1)
-	assert.Equal(t, "Nearest lines (· is a space, → a tab, ␍ a carriage return):\n  4: →fmt.Println(\"hello\")", Explain(near))
+	assert.Equal(t, "Nearest lines (· is a space, → a tab, ␍ a carriage return):\n  4: →fmt.Println(\"hello\")",
+		Explain(near))
 	long := strings.Repeat("a b\n", 100)
 	assert.Contains(t, Explain(nearest(t, []byte(long), strings.Repeat("ab\n", 100), 1)), "... 70 more lines")
 	assert.Empty(t, Explain(nil))

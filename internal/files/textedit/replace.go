@@ -43,7 +43,8 @@ func grownSize(size, count, old, new int) int64 {
 }
 
 func grownTooLarge(count int, size int64) error {
-	return tool.Errorf(tool.TooLarge, "replacing %d occurrences would make a text of %d bytes, and %d are the most", count, size, MaxSize).
+	return tool.Errorf(tool.TooLarge, "replacing %d occurrences would make a text of %d bytes, and %d are the most",
+		count, size, MaxSize).
 		Suggest("Replace by less, or fewer occurrences at a time.")
 }
 

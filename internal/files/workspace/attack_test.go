@@ -42,8 +42,10 @@ func operations() []operation {
 			n, _ := f.Read(buf)
 			return string(buf[:n]), nil
 		}},
-		{"Stat", false, func(w *workspace.Workspace, p string) (string, error) { _, err := w.Stat(p); return noText(err) }},
-		{"ReadDir", false, func(w *workspace.Workspace, p string) (string, error) { _, err := w.ReadDir(p); return noText(err) }},
+		{"Stat", false,
+			func(w *workspace.Workspace, p string) (string, error) { _, err := w.Stat(p); return noText(err) }},
+		{"ReadDir", false,
+			func(w *workspace.Workspace, p string) (string, error) { _, err := w.ReadDir(p); return noText(err) }},
 		{"WriteFile", false, func(w *workspace.Workspace, p string) (string, error) {
 			_, err := w.WriteFile(p, data, workspace.WriteOptions{})
 			return noText(err)
@@ -85,9 +87,12 @@ func operations() []operation {
 		}},
 		{"Remove", true, func(w *workspace.Workspace, p string) (string, error) { return noText(w.Remove(p)) }},
 		{"RemoveDir", true, func(w *workspace.Workspace, p string) (string, error) { return noText(w.RemoveDir(p)) }},
-		{"Rename from", true, func(w *workspace.Workspace, p string) (string, error) { return noText(w.Rename(p, "stolen", true)) }},
-		{"Rename to", true, func(w *workspace.Workspace, p string) (string, error) { return noText(w.Rename("in.txt", p, true)) }},
-		{"Lstat", true, func(w *workspace.Workspace, p string) (string, error) { _, err := w.Lstat(p); return noText(err) }},
+		{"Rename from", true,
+			func(w *workspace.Workspace, p string) (string, error) { return noText(w.Rename(p, "stolen", true)) }},
+		{"Rename to", true,
+			func(w *workspace.Workspace, p string) (string, error) { return noText(w.Rename("in.txt", p, true)) }},
+		{"Lstat", true,
+			func(w *workspace.Workspace, p string) (string, error) { _, err := w.Lstat(p); return noText(err) }},
 		{"Batch delete", true, func(w *workspace.Workspace, p string) (string, error) {
 			return noText(w.Batch(ctx, []workspace.Change{{Kind: workspace.Delete, Path: p}}))
 		}},
@@ -112,11 +117,13 @@ func outsidePaths(a *arena) []struct {
 	return []c{
 		{"..", false}, {"../outside/f.txt", false}, {"d/../../outside/f.txt", false},
 		{"./.././outside//f.txt", false}, {long + "etc/passwd", false}, {"/etc/passwd", false}, {"/", false},
-		{a.outside + "/f.txt", false}, {a.ws + "/../outside/f.txt", false}, {a.ws + "x/f.txt", false}, {"../wsx/f.txt", false},
+		{a.outside + "/f.txt", false}, {a.ws + "/../outside/f.txt", false}, {a.ws + "x/f.txt", false},
+		{"../wsx/f.txt", false},
 		{"filelink", true}, {"dirlink/f.txt", false}, {"dirlink/none.txt", false}, {"dirlink/no/ne.txt", false},
 		{"abslink", true}, {"absdir/f.txt", false}, {"chain1", true}, {"dangling", true}, {"danglingabs", true},
 		{"deep/rel/f.txt", false}, {"d/uplink/outside/f.txt", false}, {"d/inner/f.txt", false}, {"prefixlink", true},
-		{"rootlink/etc/passwd", false}, {"dirlink/../outside/../../outside/f.txt", false}, {"proc/root/etc/passwd", false},
+		{"rootlink/etc/passwd", false}, {"dirlink/../outside/../../outside/f.txt", false},
+		{"proc/root/etc/passwd", false},
 	}
 }
 
@@ -190,7 +197,8 @@ func TestSymlinksInsideAreFollowed(t *testing.T) {
 	a.link(t, "d/sub/..", "dlink")
 	a.link(t, "d/new.txt", "dangling")
 	w := a.open(t, workspace.Options{})
-	for _, path := range []string{"rel", "abs", "absdir/f.txt", "d/up", "d/outandback", "dots", "chain", "self/self/in.txt", "dlink/f.txt"} {
+	for _, path := range []string{"rel", "abs", "absdir/f.txt", "d/up", "d/outandback", "dots", "chain",
+		"self/self/in.txt", "dlink/f.txt"} {
 		got, _, err := w.ReadFile(path, 0)
 		require.NoError(t, err, path)
 		assert.Equal(t, "inside", string(got), path)
@@ -270,7 +278,8 @@ func TestAllowedDirectories(t *testing.T) {
 func TestUnusualNames(t *testing.T) {
 	dir := realTemp(t)
 	w := open(t, dir, workspace.Options{})
-	for _, name := range []string{"a b", "-rf", "nl\nname", "tab\t", "bad\xff\xfeutf8", "cafe\u0301", "caf\u00e9", "back\\slash", "~", "...", "*"} {
+	for _, name := range []string{"a b", "-rf", "nl\nname", "tab\t", "bad\xff\xfeutf8", "cafe\u0301", "caf\u00e9",
+		"back\\slash", "~", "...", "*"} {
 		_, err := w.WriteFile(name, []byte(name), workspace.WriteOptions{})
 		require.NoError(t, err, "%q", name)
 		assert.Equal(t, name, content(t, dir, name))

@@ -34,13 +34,15 @@ func TestBatch(t *testing.T) { bothWays(t, testBatch) }
 
 func testBatch(t *testing.T, open opener) {
 	dir := realTemp(t)
-	plant(t, dir, "replace", "old", "delete", "old", "from", "kept", "edit", "old", "swap1", "1", "swap2", "2", "run", "#!", "over", "gone")
+	plant(t, dir, "replace", "old", "delete", "old", "from", "kept", "edit", "old", "swap1", "1", "swap2", "2", "run",
+		"#!", "over", "gone")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "from"), 0o755))
 	require.NoError(t, os.Symlink("replace", filepath.Join(dir, "link")))
 	w := open(t, dir, workspace.Options{})
 	require.NoError(t, w.Batch(context.Background(), []workspace.Change{
 		{Kind: workspace.Create, Path: "new/deep/f", Data: []byte("new"), Mode: 0o755},
-		{Kind: workspace.Replace, Path: "link", Data: []byte("new"), Expect: workspace.Hash([]byte("old")), Old: []byte("old")},
+		{Kind: workspace.Replace, Path: "link", Data: []byte("new"), Expect: workspace.Hash([]byte("old")),
+			Old: []byte("old")},
 		{Kind: workspace.Delete, Path: "delete"},
 		{Kind: workspace.Rename, Path: "from", To: "moved/to"},
 		{Kind: workspace.Rename, Path: "edit", To: "edited", Data: []byte("new"), Mode: 0o600},
@@ -80,29 +82,36 @@ func testBatchIsAllOrNothing(t *testing.T, open opener) {
 		change workspace.Change
 		code   tool.Code
 	}{
-		"create existing":   {workspace.Change{Kind: workspace.Create, Path: "d"}, tool.AlreadyExists},
-		"replace missing":   {workspace.Change{Kind: workspace.Replace, Path: "none"}, tool.NotFound},
-		"delete missing":    {workspace.Change{Kind: workspace.Delete, Path: "none"}, tool.NotFound},
-		"delete directory":  {workspace.Change{Kind: workspace.Delete, Path: "dir"}, tool.IsDirectory},
-		"rename missing":    {workspace.Change{Kind: workspace.Rename, Path: "none", To: "x"}, tool.NotFound},
-		"rename onto":       {workspace.Change{Kind: workspace.Rename, Path: "d", To: "dir/f"}, tool.AlreadyExists},
-		"rename directory":  {workspace.Change{Kind: workspace.Rename, Path: "dir", To: "x"}, tool.IsDirectory},
-		"unexpected":        {workspace.Change{Kind: workspace.Replace, Path: "d", Expect: workspace.Hash([]byte("else"))}, tool.Conflict},
-		"unexpected delete": {workspace.Change{Kind: workspace.Delete, Path: "d", Expect: workspace.Hash(nil)}, tool.Conflict},
-		"another old one":   {workspace.Change{Kind: workspace.Replace, Path: "d", Old: []byte("else")}, tool.Conflict},
-		"no empty old one":  {workspace.Change{Kind: workspace.Delete, Path: "d", Old: []byte{}}, tool.Conflict},
-		"renamed old one":   {workspace.Change{Kind: workspace.Rename, Path: "d", To: "x", Old: []byte("DD")}, tool.Conflict},
-		"mode of old one":   {workspace.Change{Kind: workspace.Chmod, Path: "d", Mode: 0o755, Old: []byte("E")}, tool.Conflict},
-		"twice":             {workspace.Change{Kind: workspace.Replace, Path: "./a"}, tool.InvalidArgument},
-		"twice by a link":   {workspace.Change{Kind: workspace.Replace, Path: "alink"}, tool.InvalidArgument},
-		"deleted twice":     {workspace.Change{Kind: workspace.Delete, Path: "b"}, tool.InvalidArgument},
-		"outside":           {workspace.Change{Kind: workspace.Create, Path: "../x"}, tool.PathOutsideWorkspace},
-		"rename outside":    {workspace.Change{Kind: workspace.Rename, Path: "d", To: "../x"}, tool.PathOutsideWorkspace},
-		"protected":         {workspace.Change{Kind: workspace.Create, Path: ".git/hooks/x"}, tool.PermissionDenied},
-		"becomes protected": {workspace.Change{Kind: workspace.Rename, Path: "d", To: "agent.hcl"}, tool.PermissionDenied},
-		"read-only":         {workspace.Change{Kind: workspace.Replace, Path: "ro"}, tool.PermissionDenied},
-		"unknown":           {workspace.Change{Kind: "explode", Path: "d"}, tool.InvalidArgument},
-		"name too long":     {workspace.Change{Kind: workspace.Create, Path: "made/" + strings.Repeat("n", 300)}, tool.InvalidArgument},
+		"create existing":  {workspace.Change{Kind: workspace.Create, Path: "d"}, tool.AlreadyExists},
+		"replace missing":  {workspace.Change{Kind: workspace.Replace, Path: "none"}, tool.NotFound},
+		"delete missing":   {workspace.Change{Kind: workspace.Delete, Path: "none"}, tool.NotFound},
+		"delete directory": {workspace.Change{Kind: workspace.Delete, Path: "dir"}, tool.IsDirectory},
+		"rename missing":   {workspace.Change{Kind: workspace.Rename, Path: "none", To: "x"}, tool.NotFound},
+		"rename onto":      {workspace.Change{Kind: workspace.Rename, Path: "d", To: "dir/f"}, tool.AlreadyExists},
+		"rename directory": {workspace.Change{Kind: workspace.Rename, Path: "dir", To: "x"}, tool.IsDirectory},
+		"unexpected": {workspace.Change{Kind: workspace.Replace, Path: "d",
+			Expect: workspace.Hash([]byte("else"))}, tool.Conflict},
+		"unexpected delete": {workspace.Change{Kind: workspace.Delete, Path: "d", Expect: workspace.Hash(nil)},
+			tool.Conflict},
+		"another old one":  {workspace.Change{Kind: workspace.Replace, Path: "d", Old: []byte("else")}, tool.Conflict},
+		"no empty old one": {workspace.Change{Kind: workspace.Delete, Path: "d", Old: []byte{}}, tool.Conflict},
+		"renamed old one": {workspace.Change{Kind: workspace.Rename, Path: "d", To: "x", Old: []byte("DD")},
+			tool.Conflict},
+		"mode of old one": {workspace.Change{Kind: workspace.Chmod, Path: "d", Mode: 0o755, Old: []byte("E")},
+			tool.Conflict},
+		"twice":           {workspace.Change{Kind: workspace.Replace, Path: "./a"}, tool.InvalidArgument},
+		"twice by a link": {workspace.Change{Kind: workspace.Replace, Path: "alink"}, tool.InvalidArgument},
+		"deleted twice":   {workspace.Change{Kind: workspace.Delete, Path: "b"}, tool.InvalidArgument},
+		"outside":         {workspace.Change{Kind: workspace.Create, Path: "../x"}, tool.PathOutsideWorkspace},
+		"rename outside": {workspace.Change{Kind: workspace.Rename, Path: "d", To: "../x"},
+			tool.PathOutsideWorkspace},
+		"protected": {workspace.Change{Kind: workspace.Create, Path: ".git/hooks/x"}, tool.PermissionDenied},
+		"becomes protected": {workspace.Change{Kind: workspace.Rename, Path: "d", To: "agent.hcl"},
+			tool.PermissionDenied},
+		"read-only": {workspace.Change{Kind: workspace.Replace, Path: "ro"}, tool.PermissionDenied},
+		"unknown":   {workspace.Change{Kind: "explode", Path: "d"}, tool.InvalidArgument},
+		"name too long": {workspace.Change{Kind: workspace.Create, Path: "made/" + strings.Repeat("n", 300)},
+			tool.InvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := realTemp(t)
@@ -153,7 +162,8 @@ func testBatchRollsBack(t *testing.T, open opener) {
 		{Kind: workspace.Replace, Path: "z", Data: []byte("new")},
 	})
 	requireCode(t, tool.Conflict, err)
-	assert.Equal(t, ". drwxr-xr-x\na -rwxr-x--- \"A\"\nb -rw-r--r-- \"B\"\nz -rw-r--r-- \"other writer\"\n", tree(t, dir))
+	assert.Equal(t, ". drwxr-xr-x\na -rwxr-x--- \"A\"\nb -rw-r--r-- \"B\"\nz -rw-r--r-- \"other writer\"\n",
+		tree(t, dir))
 	assert.True(t, os.SameFile(a, inode("a")), "the very same file is back")
 
 	ctx, cancel := context.WithCancel(context.Background())

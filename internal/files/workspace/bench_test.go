@@ -69,7 +69,8 @@ func BenchmarkWalk(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				n := 0
-				require.NoError(b, w.Walk(context.Background(), ".", opts, func(workspace.Entry) error { n++; return nil }))
+				require.NoError(b,
+					w.Walk(context.Background(), ".", opts, func(workspace.Entry) error { n++; return nil }))
 				b.ReportMetric(float64(n), "entries")
 			}
 		})

@@ -104,7 +104,8 @@ func childCount(args []string) error {
 		return err
 	}
 	for range n {
-		if err := w.Update("count", func(old []byte, _ fs.FileInfo) ([]byte, error) { return plusOne(old) }); err != nil {
+		if err := w.Update("count",
+			func(old []byte, _ fs.FileInfo) ([]byte, error) { return plusOne(old) }); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,8 @@ func childDenied(args []string) error {
 	_, err4 := w.Mkdir("dir", false)
 	_, _, err5 := w.ReadFile("private", 0)
 	_, err6 := w.WriteFile("free/theirs", []byte("new"), workspace.WriteOptions{})
-	for i, err := range []error{err1, err2, err3, w.Remove("f"), w.Rename("f", "g", false), err4, err5, err6, w.Chmod("f", 0o777)} {
+	for i, err := range []error{err1, err2, err3, w.Remove("f"), w.Rename("f", "g", false), err4, err5, err6,
+		w.Chmod("f", 0o777)} {
 		if tool.CodeOf(err) != tool.PermissionDenied {
 			return fmt.Errorf("operation %d gave %v", i, err)
 		}

@@ -90,7 +90,8 @@ func TestKilledWritersInPlaceTear(t *testing.T) {
 func TestSweep(t *testing.T) {
 	dir := realTemp(t)
 	stale := ".toolhost-tmp-999999-0123456789abcdef"
-	plant(t, dir, stale, "x", "a/b/"+stale, "x", "a/.toolhost-tmp-notes", "kept", ".toolhost-tmp-1-xyz", "kept", "a/f", "kept")
+	plant(t, dir, stale, "x", "a/b/"+stale, "x", "a/.toolhost-tmp-notes", "kept", ".toolhost-tmp-1-xyz", "kept", "a/f",
+		"kept")
 	w := open(t, dir, workspace.Options{})
 	entries, err := w.ReadDir(".")
 	require.NoError(t, err)
@@ -149,7 +150,8 @@ func TestGoroutinesLoseNoUpdate(t *testing.T) {
 		view := []*workspace.Workspace{w, other}[i%2]
 		wg.Go(func() {
 			for range 10 {
-				assert.NoError(t, view.Update("count", func(old []byte, _ os.FileInfo) ([]byte, error) { return plusOne(old) }))
+				assert.NoError(t,
+					view.Update("count", func(old []byte, _ os.FileInfo) ([]byte, error) { return plusOne(old) }))
 			}
 		})
 	}

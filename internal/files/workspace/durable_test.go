@@ -60,9 +60,11 @@ func (w *watcher) syncAll(files []*os.File) error {
 func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 	const files = 300 // more than are open at a time
 	change := func(w *workspace.Workspace, dir string) error {
-		changes := []workspace.Change{{Kind: workspace.Create, Path: "created", Data: []byte("new")}, {Kind: workspace.Rename, Path: "moved", To: "there"}}
+		changes := []workspace.Change{{Kind: workspace.Create, Path: "created", Data: []byte("new")},
+			{Kind: workspace.Rename, Path: "moved", To: "there"}}
 		for i := range files {
-			changes = append(changes, workspace.Change{Kind: workspace.Replace, Path: fmt.Sprint("f", i), Data: []byte("new")})
+			changes = append(changes,
+				workspace.Change{Kind: workspace.Replace, Path: fmt.Sprint("f", i), Data: []byte("new")})
 		}
 		return w.Batch(context.Background(), changes)
 	}
@@ -107,12 +109,14 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 			var synced []string
 			for _, s := range watch.seen {
 				content := s.names[s.synced]
-				assert.Contains(t, []string{"new", "old", "oldnew"}, content, "the temporary file is written before it is synced")
+				assert.Contains(t, []string{"new", "old", "oldnew"}, content,
+					"the temporary file is written before it is synced")
 				for name, content := range before {
 					assert.Equal(t, content, s.names[name], "%s is as it was while something waits for the disk", name)
 				}
 				for name := range s.names {
-					assert.True(t, strings.HasPrefix(name, ".toolhost-tmp-") || before[name] != "", "%s is there too early", name)
+					assert.True(t, strings.HasPrefix(name, ".toolhost-tmp-") || before[name] != "",
+						"%s is there too early", name)
 				}
 				synced = append(synced, s.synced)
 			}
@@ -145,7 +149,8 @@ func TestBatchWithAFailedSyncOfAll(t *testing.T) {
 	w := open(t, dir, workspace.Options{})
 	var changes []workspace.Change
 	for i := range 50 {
-		changes = append(changes, workspace.Change{Kind: workspace.Create, Path: fmt.Sprint("f", i), Data: []byte("new")})
+		changes = append(changes,
+			workspace.Change{Kind: workspace.Create, Path: fmt.Sprint("f", i), Data: []byte("new")})
 	}
 	watch := &watcher{dir: dir}
 	w.OnSync(watch.sync)

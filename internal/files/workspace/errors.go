@@ -20,23 +20,33 @@ type fault struct {
 // faults lists the narrow ones first, since some errors match several.
 func faults() []fault {
 	return []fault{
-		{syscall.ENOSPC, tool.Unavailable, "no space left on the device", "Free some space and try again. Nothing was changed."},
-		{syscall.EDQUOT, tool.Unavailable, "the disk quota is used up", "Free some space and try again. Nothing was changed."},
-		{syscall.EFBIG, tool.TooLarge, "the file would be larger than the system allows", "Write less, or into several files. Nothing was changed."},
+		{syscall.ENOSPC, tool.Unavailable, "no space left on the device",
+			"Free some space and try again. Nothing was changed."},
+		{syscall.EDQUOT, tool.Unavailable, "the disk quota is used up",
+			"Free some space and try again. Nothing was changed."},
+		{syscall.EFBIG, tool.TooLarge, "the file would be larger than the system allows",
+			"Write less, or into several files. Nothing was changed."},
 		{syscall.EROFS, tool.PermissionDenied, "the file system is read-only", "Write to another place."},
-		{syscall.ENAMETOOLONG, tool.InvalidArgument, "the name is too long", "Use a shorter path: names have at most 255 bytes."},
-		{syscall.ELOOP, tool.InvalidArgument, "too many symbolic links", "Look for a link that points to itself, and use the real path."},
-		{syscall.ENOTDIR, tool.NotADirectory, "not a directory", "A part of the path is a file; look at the directory above it."},
+		{syscall.ENAMETOOLONG, tool.InvalidArgument, "the name is too long",
+			"Use a shorter path: names have at most 255 bytes."},
+		{syscall.ELOOP, tool.InvalidArgument, "too many symbolic links",
+			"Look for a link that points to itself, and use the real path."},
+		{syscall.ENOTDIR, tool.NotADirectory, "not a directory",
+			"A part of the path is a file; look at the directory above it."},
 		{syscall.EISDIR, tool.IsDirectory, "is a directory", "Name a file."},
 		{syscall.ENOTEMPTY, tool.Conflict, "the directory is not empty", "Remove what is in it first."},
-		{syscall.EXDEV, tool.Unsupported, "the places are on different file systems", "Copy the file and remove the old one."},
+		{syscall.EXDEV, tool.Unsupported, "the places are on different file systems",
+			"Copy the file and remove the old one."},
 		{syscall.EMFILE, tool.Unavailable, "too many open files", "Try again with fewer calls at once."},
 		{syscall.ENFILE, tool.Unavailable, "too many open files", "Try again with fewer calls at once."},
 		{syscall.ENXIO, tool.Unsupported, "not a regular file", "Only regular files can be opened."},
-		{syscall.EINVAL, tool.InvalidArgument, "the system refuses this path", "Use a plain path; a directory cannot go into itself."},
-		{fs.ErrNotExist, tool.NotFound, "no such file or directory", "Check the spelling, or list the directory to see what is there."},
+		{syscall.EINVAL, tool.InvalidArgument, "the system refuses this path",
+			"Use a plain path; a directory cannot go into itself."},
+		{fs.ErrNotExist, tool.NotFound, "no such file or directory",
+			"Check the spelling, or list the directory to see what is there."},
 		{fs.ErrExist, tool.AlreadyExists, "it already exists", "Choose another name, or remove it first."},
-		{fs.ErrPermission, tool.PermissionDenied, "permission denied", "Choose a place that the user running toolhost may use."},
+		{fs.ErrPermission, tool.PermissionDenied, "permission denied",
+			"Choose a place that the user running toolhost may use."},
 		{fs.ErrInvalid, tool.InvalidArgument, "the system refuses this path or mode", "Use a plain path."},
 		{fs.ErrClosed, tool.Unavailable, "the workspace is closed", "Open it again."},
 		{context.DeadlineExceeded, tool.Timeout, "the time is up", "Try again, or allow more time."},
@@ -163,7 +173,8 @@ func changing(path string) *tool.Error {
 }
 
 func linkBlocked(path, link string) *tool.Error {
-	return tool.Errorf(tool.Blocked, "%s leads through the symbolic link %s, and links are not followed here", path, link).
+	return tool.Errorf(tool.Blocked, "%s leads through the symbolic link %s, and links are not followed here", path,
+		link).
 		Suggest("Use the real path. The operator can have links followed inside the workspace in agent.hcl.").
 		With("path", path).With("reason", "symlink").With("link", link)
 }

@@ -190,7 +190,8 @@ func (g *globber) matches(rel string, dir bool) bool {
 	if !dir {
 		return !g.dirsOnly && doublestar.MatchUnvalidated(g.fileRest, rel)
 	}
-	return !g.opts.FilesOnly && (doublestar.MatchUnvalidated(g.rest, rel) || doublestar.MatchUnvalidated(g.dirRest, rel))
+	return !g.opts.FilesOnly &&
+		(doublestar.MatchUnvalidated(g.rest, rel) || doublestar.MatchUnvalidated(g.dirRest, rel))
 }
 
 // enter keeps the walk out of directories below which nothing can match.

@@ -26,7 +26,8 @@ func gitFiles(t *testing.T, git, dir string) []string {
 }
 
 func gitEnv(dir string) []string {
-	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir, "XDG_CONFIG_HOME="+dir, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "HOME="+dir,
+		"XDG_CONFIG_HOME="+dir, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 }
 
 func gitInit(t *testing.T, git, dir string) {
@@ -56,9 +57,12 @@ func walkFiles(t *testing.T, w *workspace.Workspace) []string {
 func TestGitignoreOfKnownPatterns(t *testing.T) {
 	git := testneed.Program(t, "git")
 	names := []string{
-		"a", "b.txt", "c.o", "d.O", "#hash", "!bang", "sp ace", "trail ", "back\\slash", "br[a]ck", "star*", "-", "]", "^",
-		"build/x", "build/keep.txt", "src/build/y", "src/main.c", "src/main.o", "src/deep/er/z.log", "src/deep/er/keep.log",
-		"doc/a/b/c", "doc/b", "doc/x/c", "foo/bar/baz", "foobar", "fooo/bar", "foo-1/bar", ".hidden", ".h/x", "UP/low", "node_modules/m/i.js",
+		"a", "b.txt", "c.o", "d.O", "#hash", "!bang", "sp ace", "trail ", "back\\slash", "br[a]ck", "star*", "-", "]",
+		"^",
+		"build/x", "build/keep.txt", "src/build/y", "src/main.c", "src/main.o", "src/deep/er/z.log",
+		"src/deep/er/keep.log",
+		"doc/a/b/c", "doc/b", "doc/x/c", "foo/bar/baz", "foobar", "fooo/bar", "foo-1/bar", ".hidden", ".h/x", "UP/low",
+		"node_modules/m/i.js",
 		"pkg/node_modules/m/i.js", "é", "é1",
 	}
 	dir := realTemp(t)
@@ -68,12 +72,18 @@ func TestGitignoreOfKnownPatterns(t *testing.T) {
 	gitInit(t, git, dir)
 	w := open(t, dir, workspace.Options{})
 	for _, patterns := range []string{
-		"*.o", "*.[oO]", "build/", "/build", "build", "src/build/", "*/build", "**/build", "build/**", "**/er/*.log\n!keep.log", "doc/**/c", "doc/*/c",
-		"doc/**", "/doc/**/b", "foo**/bar", "foo*/bar", "foo?/bar", "**/foo", "**", "*", "*\n!*.txt", "*\n!*/\n!*.txt", "/*\n!/src", "build/*\n!build/keep.txt",
-		"build\n!build/keep.txt", "\\#hash", "#hash", "\\!bang", "!bang", "sp ace", "sp\\ ace", "trail ", "trail\\ ", "trail   ", "back\\\\slash", "br\\[a\\]ck", "br[[]a]ck",
-		"star\\*", "[]-]", "[!a]", "[^a]", "[]]", "[[:alpha:]]", "[[:alpha:][:digit:]]", "[[:upper:]]*", "[[:nope:]]", "[[:alpha]", "[a", "[z-a]", "[a-c]", "[-a]", "[a-]", "[\\]]", "[\\a-c]",
-		"a/", "a\r\nb.txt\r", "\ufeffa", "/", "//", "!", "\\", "a\\", "***", "a**", "**a", "src/**/z.log", "src/**/**/z.log", "src/deep/../deep", "./a", "**/", "/**", "/**/er/", "er/", "deep/er",
-		"node_modules", "/node_modules/", "é", "é?", "?", "??", "*/", "!*/\n*", "foo/bar/baz", "foo/**/baz", "foo/bar/**/baz", "x**/c", "d*/**/c", "*\n!a\n", "UP", "up", "src/*\n!src/deep\nsrc/deep/*",
+		"*.o", "*.[oO]", "build/", "/build", "build", "src/build/", "*/build", "**/build", "build/**",
+		"**/er/*.log\n!keep.log", "doc/**/c", "doc/*/c",
+		"doc/**", "/doc/**/b", "foo**/bar", "foo*/bar", "foo?/bar", "**/foo", "**", "*", "*\n!*.txt", "*\n!*/\n!*.txt",
+		"/*\n!/src", "build/*\n!build/keep.txt",
+		"build\n!build/keep.txt", "\\#hash", "#hash", "\\!bang", "!bang", "sp ace", "sp\\ ace", "trail ", "trail\\ ",
+		"trail   ", "back\\\\slash", "br\\[a\\]ck", "br[[]a]ck",
+		"star\\*", "[]-]", "[!a]", "[^a]", "[]]", "[[:alpha:]]", "[[:alpha:][:digit:]]", "[[:upper:]]*", "[[:nope:]]",
+		"[[:alpha]", "[a", "[z-a]", "[a-c]", "[-a]", "[a-]", "[\\]]", "[\\a-c]",
+		"a/", "a\r\nb.txt\r", "\ufeffa", "/", "//", "!", "\\", "a\\", "***", "a**", "**a", "src/**/z.log",
+		"src/**/**/z.log", "src/deep/../deep", "./a", "**/", "/**", "/**/er/", "er/", "deep/er",
+		"node_modules", "/node_modules/", "é", "é?", "?", "??", "*/", "!*/\n*", "foo/bar/baz", "foo/**/baz",
+		"foo/bar/**/baz", "x**/c", "d*/**/c", "*\n!a\n", "UP", "up", "src/*\n!src/deep\nsrc/deep/*",
 	} {
 		plant(t, dir, ".gitignore", patterns)
 		require.Equal(t, gitFiles(t, git, dir), walkFiles(t, w), "%q", patterns)

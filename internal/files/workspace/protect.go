@@ -38,7 +38,8 @@ func DecidingAnywhere() []string {
 // DefaultProtect lists the globs that protect what is Deciding, what git runs
 // programs by, and toolhost's own account of what has happened.
 func DefaultProtect() []string {
-	globs := append(Deciding(), ".git/**", "**/.git/**", ".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*")
+	globs := append(Deciding(), ".git/**", "**/.git/**", ".agent/runs/**", ".agent/undo/**", ".agent/tasks/**",
+		".agent/state.db*")
 	for _, name := range DecidingAnywhere() {
 		globs = append(globs, "**/"+name)
 	}

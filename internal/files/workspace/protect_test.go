@@ -18,7 +18,8 @@ func protectedArena(t *testing.T) *arena {
 	plant(t, a.ws,
 		".git/hooks/pre-commit", "protected", ".agent/Taskfile.yml", "protected", ".agent/notes.md", "free",
 		"agent.hcl", "protected", ".envrc", "protected", ".vscode/tasks.json", "protected", ".mcp.json", "protected",
-		"vendor/lib/.git/config", "protected", "vendor/lib/code.go", "free", "sub/agent.hcl", "protected", "x/Taskfile.yml", "free")
+		"vendor/lib/.git/config", "protected", "vendor/lib/code.go", "free", "sub/agent.hcl", "protected",
+		"x/Taskfile.yml", "free")
 	a.link(t, ".git", "gitlink")
 	a.link(t, ".git/config", "conflink")
 	a.link(t, a.ws+"/.agent", "d/agentlink")
@@ -27,16 +28,22 @@ func protectedArena(t *testing.T) *arena {
 
 func TestProtectedIsNotWritten(t *testing.T) {
 	paths := []string{
-		".git/config", ".git/new", ".git/hooks/pre-commit", ".GIT/config", ".Git/new", "d/../.git/config", ".agent/Taskfile.yml",
-		".AGENT/taskfile.YML", "agent.hcl", "AGENT.HCL", "agent.hcl.json", "agent.lock.hcl", ".envrc", ".vscode/tasks.json", ".mcp.json",
+		".git/config", ".git/new", ".git/hooks/pre-commit", ".GIT/config", ".Git/new", "d/../.git/config",
+		".agent/Taskfile.yml",
+		".AGENT/taskfile.YML", "agent.hcl", "AGENT.HCL", "agent.hcl.json", "agent.lock.hcl", ".envrc",
+		".vscode/tasks.json", ".mcp.json",
 		"gitlink/config", "gitlink/hooks/new", "conflink", "d/agentlink/Taskfile.yml", "vendor/lib/.git/config",
-		".git./config", ".git /config", "git~1/config", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/config", "agent.hcl:stream", ".envrc.",
-		".\u212Aenvrc/../.envrc", ".agent/runs/cli/events.jsonl", ".agent/RUNS/new", ".agent/undo/1", ".agent/state.db", ".agent/state.db-wal",
-		"sub/agent.hcl", "sub/AGENT.hcl.json", "sub/agent.hcl.new", "d/agent.hcl", "d/agent.lock.hcl", "d/.agent/Taskfile.yml",
+		".git./config", ".git /config", "git~1/config", ".g\u200cit/config", ".git::$INDEX_ALLOCATION/config",
+		"agent.hcl:stream", ".envrc.",
+		".\u212Aenvrc/../.envrc", ".agent/runs/cli/events.jsonl", ".agent/RUNS/new", ".agent/undo/1", ".agent/state.db",
+		".agent/state.db-wal",
+		"sub/agent.hcl", "sub/AGENT.hcl.json", "sub/agent.hcl.new", "d/agent.hcl", "d/agent.lock.hcl",
+		"d/.agent/Taskfile.yml",
 		".claude/settings.json", ".cursor/mcp.json",
 	}
 	for _, op := range operations() {
-		if op.name == "ReadFile" || op.name == "Open" || op.name == "Stat" || op.name == "Lstat" || op.name == "ReadDir" ||
+		if op.name == "ReadFile" || op.name == "Open" || op.name == "Stat" || op.name == "Lstat" ||
+			op.name == "ReadDir" ||
 			op.name == "Walk" || op.name == "Check read" {
 			continue
 		}
@@ -80,7 +87,8 @@ func TestLinksOfProtectedNamesAreNotWrittenThrough(t *testing.T) {
 func TestProtectedCanBeRead(t *testing.T) {
 	a := protectedArena(t)
 	w := a.open(t, workspace.Options{})
-	for _, path := range []string{".git/config", "conflink", "gitlink/hooks/pre-commit", "agent.hcl", "d/agentlink/Taskfile.yml"} {
+	for _, path := range []string{".git/config", "conflink", "gitlink/hooks/pre-commit", "agent.hcl",
+		"d/agentlink/Taskfile.yml"} {
 		got, _, err := w.ReadFile(path, 0)
 		require.NoError(t, err)
 		assert.Equal(t, "protected", string(got))
@@ -124,7 +132,8 @@ func TestProtectIsConfigurable(t *testing.T) {
 	a := protectedArena(t)
 	w := a.open(t, workspace.Options{Protect: []string{"secrets", "**/.env", "/anchored/*.pem", "star*/**"}})
 	for path, ok := range map[string]bool{
-		".git/config": true, "secrets": false, "secrets/deep/key": false, "d/.env": false, ".ENV": false, "d/.env.sample": true,
+		".git/config": true, "secrets": false, "secrets/deep/key": false, "d/.env": false, ".ENV": false,
+		"d/.env.sample":  true,
 		"anchored/a.pem": false, "starry": false, "star/x": false, "d/a.pem": true,
 	} {
 		_, err := w.WriteFile(path, []byte("x"), workspace.WriteOptions{Parents: true})

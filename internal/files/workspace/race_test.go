@@ -124,7 +124,11 @@ func raced() map[string]func(w *workspace.Workspace, path string) []byte {
 			_ = w.RemoveDir(p + ".d")
 			return nil
 		},
-		"rmdir": func(w *workspace.Workspace, p string) []byte { _ = w.RemoveDir(filepath.Dir(p) + "/empty"); return nil },
+		"rmdir": func(w *workspace.Workspace,
+			p string) []byte {
+			_ = w.RemoveDir(filepath.Dir(p) + "/empty")
+			return nil
+		},
 		"open": func(w *workspace.Workspace, p string) []byte {
 			f, err := w.Open(p)
 			if err != nil {
@@ -191,8 +195,10 @@ func TestRacesLeadNowhereOutside(t *testing.T) {
 				path    string
 				swapper func(a *arena, stop <-chan struct{})
 			}{
-				"directory": {"d/f.txt", func(a *arena, stop <-chan struct{}) { swap(filepath.Join(a.ws, "d"), a.outside, stop) }},
-				"relative":  {"d/f.txt", func(a *arena, stop <-chan struct{}) { swap(filepath.Join(a.ws, "d"), "../outside", stop) }},
+				"directory": {"d/f.txt",
+					func(a *arena, stop <-chan struct{}) { swap(filepath.Join(a.ws, "d"), a.outside, stop) }},
+				"relative": {"d/f.txt",
+					func(a *arena, stop <-chan struct{}) { swap(filepath.Join(a.ws, "d"), "../outside", stop) }},
 				"file": {"file/f.txt", func(a *arena, stop <-chan struct{}) {
 					swapFile(filepath.Join(a.ws, "file/f.txt"), filepath.Join(a.outside, "f.txt"), stop)
 				}},
@@ -287,5 +293,6 @@ func TestRacesReachProtectedThroughRootAlone(t *testing.T) {
 		got, _ := os.ReadFile(filepath.Join(a.ws, ".git/f.txt"))
 		return string(got) == "protected"
 	})
-	require.NotEqual(t, "protected", content(t, a.ws, ".git/f.txt"), "the swapper lost every race against os.Root alone")
+	require.NotEqual(t, "protected", content(t, a.ws, ".git/f.txt"),
+		"the swapper lost every race against os.Root alone")
 }

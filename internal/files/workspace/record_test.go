@@ -33,13 +33,15 @@ func TestRecorderLearnsWhatComes(t *testing.T) {
 		{func() error { _, err := w.WriteFile("f", []byte("1"), workspace.WriteOptions{}); return err }, "1", 0},
 		{func() error { _, err := w.WriteFile("f", []byte("2"), workspace.WriteOptions{}); return err }, "2", 0},
 		{func() error { _, err := w.Append("f", []byte("3"), workspace.WriteOptions{}); return err }, "23", 0},
-		{func() error { _, err := w.Append("big", []byte("3"), workspace.WriteOptions{}); return err }, string(big) + "3", 0},
+		{func() error { _, err := w.Append("big", []byte("3"), workspace.WriteOptions{}); return err },
+			string(big) + "3", 0},
 		{func() error {
 			return w.Update("f", func([]byte, fs.FileInfo) ([]byte, error) { return []byte("4"), nil })
 		}, "4", 0},
 		{func() error { return w.Chmod("f", 0o640) }, "", 0o640},
 		{func() error {
-			return root.Batch(ctx, []workspace.Change{{Kind: workspace.Replace, Path: "f", Data: []byte("5"), Mode: 0o600}})
+			return root.Batch(ctx,
+				[]workspace.Change{{Kind: workspace.Replace, Path: "f", Data: []byte("5"), Mode: 0o600}})
 		}, "5", 0o600},
 		{func() error {
 			return root.Batch(ctx, []workspace.Change{{Kind: workspace.Create, Path: "g", Data: []byte("6")}})

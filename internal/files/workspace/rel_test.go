@@ -18,16 +18,20 @@ func TestRel(t *testing.T) {
 	a := newArena(t)
 	w := a.open(t, workspace.Options{})
 	for path, want := range map[string]string{
-		".": ".", "./": ".", "a": "a", "a/": "a", "./a//b/../c": "a/c", "a/..": ".", "../ws/a": "a", "..a": "..a", "a/...": "a/...",
-		a.ws: ".", a.ws + "/": ".", a.ws + "/a/./b": "a/b", a.ws + "/../ws/a": "a", "a b": "a b", "a\nb": "a\nb", "\xff": "\xff",
+		".": ".", "./": ".", "a": "a", "a/": "a", "./a//b/../c": "a/c", "a/..": ".", "../ws/a": "a", "..a": "..a",
+		"a/...": "a/...",
+		a.ws:    ".", a.ws + "/": ".", a.ws + "/a/./b": "a/b", a.ws + "/../ws/a": "a", "a b": "a b", "a\nb": "a\nb",
+		"\xff": "\xff",
 	} {
 		got, err := w.Rel(path)
 		require.NoError(t, err, "%q", path)
 		assert.Equal(t, want, got, "%q", path)
 	}
 	for path, code := range map[string]tool.Code{
-		"": tool.InvalidArgument, "\x00": tool.InvalidArgument, "..": tool.PathOutsideWorkspace, "a/../..": tool.PathOutsideWorkspace,
-		"../wsx": tool.PathOutsideWorkspace, a.ws + "x": tool.PathOutsideWorkspace, "/": tool.PathOutsideWorkspace, a.base: tool.PathOutsideWorkspace,
+		"": tool.InvalidArgument, "\x00": tool.InvalidArgument, "..": tool.PathOutsideWorkspace,
+		"a/../..": tool.PathOutsideWorkspace,
+		"../wsx":  tool.PathOutsideWorkspace, a.ws + "x": tool.PathOutsideWorkspace, "/": tool.PathOutsideWorkspace,
+		a.base: tool.PathOutsideWorkspace,
 	} {
 		_, err := w.Rel(path)
 		requireCode(t, code, err)
@@ -51,7 +55,8 @@ func TestRootThroughSymlink(t *testing.T) {
 }
 
 func FuzzRel(f *testing.F) {
-	for _, seed := range []string{"a", "../x", "/etc/passwd", "a/../../b", "\x00", "", "./.", "a//b/", "..\\x", "C:\\x", "\xff/..", "link/../x", "up/outside"} {
+	for _, seed := range []string{"a", "../x", "/etc/passwd", "a/../../b", "\x00", "", "./.", "a//b/", "..\\x", "C:\\x",
+		"\xff/..", "link/../x", "up/outside"} {
 		f.Add(seed)
 	}
 	a := newArena(f)

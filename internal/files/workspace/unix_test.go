@@ -64,7 +64,8 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 	for _, path := range append([]string{"fifo", "fifolink", "sock"}, devices...) {
 		for _, op := range operations() {
 			switch op.name {
-			case "ReadFile", "Open", "WriteFile", "WriteFile with parents", "Append", "Update", "Batch replace", "Chmod":
+			case "ReadFile", "Open", "WriteFile", "WriteFile with parents", "Append", "Update", "Batch replace",
+				"Chmod":
 			default:
 				continue
 			}
@@ -100,7 +101,8 @@ func TestModeOwnerAndLinksSurvive(t *testing.T) {
 			return w.Update(path, func([]byte, fs.FileInfo) ([]byte, error) { return []byte("new"), nil })
 		},
 		"batch": func(path string) error {
-			return w.Batch(context.Background(), []workspace.Change{{Kind: workspace.Replace, Path: path, Data: []byte("new")}})
+			return w.Batch(context.Background(),
+				[]workspace.Change{{Kind: workspace.Replace, Path: path, Data: []byte("new")}})
 		},
 	}
 	for name, write := range writes {
@@ -132,7 +134,8 @@ func TestNewFilesHaveTheUmask(t *testing.T) {
 	dir := realTemp(t)
 	w := open(t, dir, workspace.Options{})
 	for name, c := range map[string][2]fs.FileMode{
-		"plain": {0, 0o640}, "exec": {0o777, 0o750}, "private": {0o600, 0o600}, "setuid": {fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755, 0o750},
+		"plain": {0, 0o640}, "exec": {0o777, 0o750}, "private": {0o600, 0o600},
+		"setuid": {fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky | 0o755, 0o750},
 	} {
 		_, err := w.WriteFile(name, nil, workspace.WriteOptions{Mode: c[0]})
 		require.NoError(t, err)

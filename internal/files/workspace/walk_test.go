@@ -39,17 +39,21 @@ func walked(t *testing.T, w *workspace.Workspace, dir string, opts workspace.Wal
 
 func TestWalk(t *testing.T) {
 	a := newArena(t)
-	plant(t, a.ws, "d.txt", "", "d-x", "", "d0", "", ".hidden/f", "", "node_modules/x.js", "", "d/node_modules/y.js", "", ".toolhost-tmp-1-0123456789abcdef", "")
+	plant(t, a.ws, "d.txt", "", "d-x", "", "d0", "", ".hidden/f", "", "node_modules/x.js", "", "d/node_modules/y.js",
+		"", ".toolhost-tmp-1-0123456789abcdef", "")
 	a.link(t, "d", "dirlink")
 	a.link(t, "in.txt", "filelink")
 	a.link(t, "../outside", "out")
 	w := a.open(t, workspace.Options{})
 	skip := []string{"node_modules", ".git"}
 	assert.Equal(t, []string{
-		".hidden/", ".hidden/f", "d/", "d-x", "d.txt", "d/f.txt", "d/sub/", "d/sub/g.txt", "d0", "dirlink@", "filelink@", "in.txt", "out@",
+		".hidden/", ".hidden/f", "d/", "d-x", "d.txt", "d/f.txt", "d/sub/", "d/sub/g.txt", "d0", "dirlink@",
+		"filelink@", "in.txt", "out@",
 	}, walked(t, w, ".", workspace.WalkOptions{Hidden: true, SkipDirs: skip}))
-	assert.Equal(t, []string{"d/f.txt", "d/node_modules/", "d/sub/"}, walked(t, w, "d", workspace.WalkOptions{MaxDepth: 1}))
-	assert.Equal(t, []string{"d/f.txt", "d/node_modules/", "d/node_modules/y.js"}, walked(t, w, "dirlink", workspace.WalkOptions{SkipDirs: []string{"d/s*"}}))
+	assert.Equal(t, []string{"d/f.txt", "d/node_modules/", "d/sub/"},
+		walked(t, w, "d", workspace.WalkOptions{MaxDepth: 1}))
+	assert.Equal(t, []string{"d/f.txt", "d/node_modules/", "d/node_modules/y.js"},
+		walked(t, w, "dirlink", workspace.WalkOptions{SkipDirs: []string{"d/s*"}}))
 
 	ctx := context.Background()
 	var got []string
@@ -109,10 +113,11 @@ func TestWalkIsSortedByPath(t *testing.T) {
 		r.grow(t, dir, 3)
 		w := open(t, dir, workspace.Options{})
 		var got, want []string
-		require.NoError(t, w.Walk(context.Background(), ".", workspace.WalkOptions{Hidden: true}, func(e workspace.Entry) error {
-			got = append(got, e.Path)
-			return nil
-		}))
+		require.NoError(t,
+			w.Walk(context.Background(), ".", workspace.WalkOptions{Hidden: true}, func(e workspace.Entry) error {
+				got = append(got, e.Path)
+				return nil
+			}))
 		require.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if path != dir {
 				want = append(want, strings.TrimPrefix(path, dir+"/"))
@@ -140,16 +145,21 @@ func TestWalkIsBoundedInDepth(t *testing.T) {
 
 func TestGitignoreFromBelow(t *testing.T) {
 	dir := realTemp(t)
-	plant(t, dir, ".gitignore", "*.log\n/top\n/d/x\n", "d/.gitignore", "!keep.log\n", "d/e/a.log", "", "d/e/keep.log", "", "d/e/top", "", "d/x", "", "d/e/f", "")
+	plant(t, dir, ".gitignore", "*.log\n/top\n/d/x\n", "d/.gitignore", "!keep.log\n", "d/e/a.log", "", "d/e/keep.log",
+		"", "d/e/top", "", "d/x", "", "d/e/f", "")
 	w := open(t, dir, workspace.Options{})
-	assert.Equal(t, []string{"d/e/f", "d/e/keep.log", "d/e/top"}, walked(t, w, "d/e", workspace.WalkOptions{Gitignore: true}))
-	assert.Equal(t, []string{"d/e/", "d/e/f", "d/e/keep.log", "d/e/top"}, walked(t, w, "d", workspace.WalkOptions{Gitignore: true}))
+	assert.Equal(t, []string{"d/e/f", "d/e/keep.log", "d/e/top"},
+		walked(t, w, "d/e", workspace.WalkOptions{Gitignore: true}))
+	assert.Equal(t, []string{"d/e/", "d/e/f", "d/e/keep.log", "d/e/top"},
+		walked(t, w, "d", workspace.WalkOptions{Gitignore: true}))
 }
 
 func TestGlobLikeDoublestar(t *testing.T) {
 	patterns := []string{
-		"*", "**", "**/*", "a*", "*.o", "**/*.b", "?", "[ab]", "[!a]*", "{a,b}", "{a,b}/*", "{a/a,b/**}", "a/*", "a/**", "*/a", "*/*", "**/a", "**/a/**", "a/**/b",
-		"**/{a,b}/*", "*/[a-b]*/**", "a b*", "a\\ b*", ".*", "**/.*", "ab", "ab/a", "none", "none/*", "**/*.{o,b}", "{,a}*", "a/{b,ab}/**/*",
+		"*", "**", "**/*", "a*", "*.o", "**/*.b", "?", "[ab]", "[!a]*", "{a,b}", "{a,b}/*", "{a/a,b/**}", "a/*", "a/**",
+		"*/a", "*/*", "**/a", "**/a/**", "a/**/b",
+		"**/{a,b}/*", "*/[a-b]*/**", "a b*", "a\\ b*", ".*", "**/.*", "ab", "ab/a", "none", "none/*", "**/*.{o,b}",
+		"{,a}*", "a/{b,ab}/**/*",
 	}
 	hits := 0
 	for seed := range uint64(20) {
@@ -213,14 +223,17 @@ func TestGlob(t *testing.T) {
 	assert.Equal(t, []string{}, glob("in.txt/*", all))
 	assert.Equal(t, []string{}, glob("**/*.tmp", workspace.GlobOptions{Gitignore: true}))
 	assert.Equal(t, []string{"d/f.txt"}, glob("**/*.txt", workspace.GlobOptions{Max: 1}))
-	assert.Equal(t, []string{"d/f.txt", "d/sub/g.txt"}, glob("d/**/*.txt", workspace.GlobOptions{FilesOnly: true, Gitignore: true}))
+	assert.Equal(t, []string{"d/f.txt", "d/sub/g.txt"},
+		glob("d/**/*.txt", workspace.GlobOptions{FilesOnly: true, Gitignore: true}))
 	assert.NotContains(t, glob("**", workspace.GlobOptions{NoHidden: true}), ".git")
 	assert.Contains(t, glob("**", all), ".git/config")
-	for _, pattern := range []string{"../*", "../outside/*", "/etc/*", "/*", a.outside + "/**", "dirlink/*", "absdir/**", "d/../../outside/*", "d/inner/*", "../**/f.txt", a.ws + "x/*"} {
+	for _, pattern := range []string{"../*", "../outside/*", "/etc/*", "/*", a.outside + "/**", "dirlink/*",
+		"absdir/**", "d/../../outside/*", "d/inner/*", "../**/f.txt", a.ws + "x/*"} {
 		_, err := w.Glob(ctx, pattern, all)
 		requireCode(t, tool.PathOutsideWorkspace, err)
 	}
-	for _, pattern := range []string{"[a", "{a", "*/../..", "{..,d}/*", "{../outside,d}/*", "d*/../../outside/*", "", "a\x00*", "\\../x*", ".{.,x}/outside/*", "[.]./outside/*", "?./outside/f*"} {
+	for _, pattern := range []string{"[a", "{a", "*/../..", "{..,d}/*", "{../outside,d}/*", "d*/../../outside/*", "",
+		"a\x00*", "\\../x*", ".{.,x}/outside/*", "[.]./outside/*", "?./outside/f*"} {
 		got, err := w.Glob(ctx, pattern, all)
 		if err == nil {
 			assert.Empty(t, got, pattern)

@@ -123,7 +123,8 @@ func Open(root string, opts Options) (*Workspace, error) {
 		return nil, err
 	}
 	if now := w.Identity(); opts.Identity != "" && now != opts.Identity {
-		return nil, errors.Join(tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s", root).
+		return nil, errors.Join(tool.Errorf(tool.Conflict, "another directory has taken the place of the workspace %s",
+			root).
 			Suggest("Put the workspace back, or start toolhost again in the directory that is meant."), w.Close())
 	}
 	for _, dir := range opts.Allow {
@@ -206,7 +207,8 @@ func (c *core) hides(abs string) bool {
 }
 
 func hiddenError(given string) *tool.Error {
-	return tool.Errorf(tool.PermissionDenied, "%s is where secrets are known to lie, or is hidden by sandbox.mask: tools do not use it", given).
+	return tool.Errorf(tool.PermissionDenied,
+		"%s is where secrets are known to lie, or is hidden by sandbox.mask: tools do not use it", given).
 		Suggest("Do without it, or ask the user for what is needed of it.").With("path", given)
 }
 

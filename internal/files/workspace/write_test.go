@@ -36,7 +36,8 @@ func TestWriteFileOptions(t *testing.T) {
 	requireCode(t, tool.NotADirectory, err)
 	assert.Equal(t, "old", content(t, dir, "old.txt"))
 
-	created, err := w.WriteFile("p/q/new.txt", []byte("new"), workspace.WriteOptions{Parents: true, Exclusive: true, Mode: 0o700})
+	created, err := w.WriteFile("p/q/new.txt", []byte("new"),
+		workspace.WriteOptions{Parents: true, Exclusive: true, Mode: 0o700})
 	require.NoError(t, err)
 	assert.True(t, created)
 	assert.Equal(t, "new", content(t, dir, "p/q/new.txt"))
@@ -72,7 +73,8 @@ func TestUpdateSeesOtherWriters(t *testing.T) {
 		"in place": func(path string) error { return os.WriteFile(path, []byte("other"), 0o644) },
 		"same size and time": func(path string) error {
 			info, err := os.Stat(path)
-			return errors.Join(err, os.WriteFile(path, []byte("OLD"), 0o644), os.Chtimes(path, info.ModTime(), info.ModTime()))
+			return errors.Join(err, os.WriteFile(path, []byte("OLD"), 0o644),
+				os.Chtimes(path, info.ModTime(), info.ModTime()))
 		},
 		"replaced": func(path string) error {
 			return errors.Join(os.WriteFile(path+".x", []byte("old"), 0o644), os.Rename(path+".x", path))
@@ -229,7 +231,8 @@ func TestRecorder(t *testing.T) {
 		kinds = append(kinds, string(b.Kind)+" "+b.Path+" "+string(b.Data)+">"+b.To)
 	}
 	assert.Equal(t, []string{
-		"mkdir d >", "create d/f >", "replace d/f 1>", "replace d/f 12>", "chmod d/f >", "rename d/f >g", "delete g 3>", "delete d >",
+		"mkdir d >", "create d/f >", "replace d/f 1>", "replace d/f 12>", "chmod d/f >", "rename d/f >g", "delete g 3>",
+		"delete d >",
 	}, kinds)
 
 	_, err = w.WriteFile("refused", []byte("1"), workspace.WriteOptions{})

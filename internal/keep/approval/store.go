@@ -152,7 +152,8 @@ func (s *Store) read(ctx context.Context, key string) (p Pending, ok bool, err e
 func (s *Store) Get(ctx context.Context, id string) (Pending, error) {
 	p, ok, err := s.read(ctx, keyPrefix+strings.ToLower(id))
 	if err == nil && !ok {
-		err = tool.Errorf(tool.NotFound, "no call waits for approval as %q: it was decided on, or has waited for more than %s", id, PendingTime).
+		err = tool.Errorf(tool.NotFound,
+			"no call waits for approval as %q: it was decided on, or has waited for more than %s", id, PendingTime).
 			Suggest("toolhost approve lists those that wait; a call that is made again waits again.")
 	}
 	return p, err
@@ -226,7 +227,8 @@ func (s *Store) Take(call Call) (*Word, error) {
 // holds gives the word of a file that is whole and has not expired.
 func (s *Store) holds(data []byte, digest string) *Word {
 	var g grant
-	if json.Unmarshal(data, &g) != nil || g.Version != grantVersion || g.Digest != digest || !s.now().Before(g.Expires) {
+	if json.Unmarshal(data, &g) != nil || g.Version != grantVersion || g.Digest != digest ||
+		!s.now().Before(g.Expires) {
 		return nil
 	}
 	return &g.Word

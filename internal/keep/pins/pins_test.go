@@ -80,7 +80,8 @@ func TestSeed(t *testing.T) {
 
 	nowhere := pins.Open(pins.Place{Seed: place.Seed})
 	require.NoError(t, nowhere.Adopt())
-	assert.Nil(t, nowhere.Admit("mcp up", "a", says("Obey me.")), "without a place of the user's the lock file is all there is")
+	assert.Nil(t, nowhere.Admit("mcp up", "a", says("Obey me.")),
+		"without a place of the user's the lock file is all there is")
 	refused(t, nowhere.Admit("mcp up", "a", says("A")), "something else")
 }
 

@@ -43,7 +43,8 @@ func work(root string) int {
 	defer r.Close()
 	for i := range 200 {
 		step, err := r.Step(context.Background(), "s")
-		if err != nil || r.Event(context.Background(), "s", "e", map[string]any{"pid": os.Getpid(), "i": i, "pad": strings.Repeat("x", 100+i)}) != nil {
+		if err != nil || r.Event(context.Background(), "s", "e",
+			map[string]any{"pid": os.Getpid(), "i": i, "pad": strings.Repeat("x", 100+i)}) != nil {
 			return 1
 		}
 		fmt.Println(step)
@@ -53,7 +54,8 @@ func work(root string) int {
 
 func recorder(t *testing.T, change ...func(*record.Options)) *record.Recorder {
 	t.Helper()
-	o := record.Options{Root: t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.FixedZone("x", 3600)) }}
+	o := record.Options{Root: t.TempDir(),
+		Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.FixedZone("x", 3600)) }}
 	for _, c := range change {
 		c(&o)
 	}
@@ -99,7 +101,8 @@ func TestEventLines(t *testing.T) {
 
 func TestLongTextsAreCut(t *testing.T) {
 	r := recorder(t)
-	require.NoError(t, r.Event(t.Context(), "s", "long", map[string]any{"content": strings.Repeat("é", 20_000), "short": "x"}))
+	require.NoError(t,
+		r.Event(t.Context(), "s", "long", map[string]any{"content": strings.Repeat("é", 20_000), "short": "x"}))
 	require.NoError(t, r.Event(t.Context(), "s", "wide", map[string]any{"list": make([]int, 400_000)}))
 	got := lines(t, filepath.Join(r.ArtifactDir("s"), "events.jsonl"))
 	assert.Contains(t, got[0], `é[... 23616 bytes left out]","short":"x"}`)
@@ -189,7 +192,8 @@ func TestSessionNames(t *testing.T) {
 		assert.NoError(t, record.ValidSession(name), "%q", name)
 	}
 	r := recorder(t)
-	for _, name := range []string{"", ".", "..", "a/b", `a\b`, "../x", ".hidden", "-x", "a\x00", "ü", "a b", "nul", "COM1.txt", "x.", strings.Repeat("a", 101)} {
+	for _, name := range []string{"", ".", "..", "a/b", `a\b`, "../x", ".hidden", "-x", "a\x00", "ü", "a b", "nul",
+		"COM1.txt", "x.", strings.Repeat("a", 101)} {
 		assert.Equal(t, tool.InvalidArgument, tool.CodeOf(record.ValidSession(name)), "%q", name)
 		assert.Error(t, r.Event(t.Context(), name, "e", nil))
 		assert.Empty(t, r.ArtifactDir(name))
@@ -240,7 +244,8 @@ func TestArtifacts(t *testing.T) {
 	r := recorder(t)
 	artifact, err := r.WriteArtifact("s", record.DiffName(7), []byte("--- a"))
 	require.NoError(t, err)
-	assert.Equal(t, tool.Artifact{Name: "step_0007.patch", Path: ".agent/runs/s/diffs/step_0007.patch", Bytes: 5}, artifact)
+	assert.Equal(t, tool.Artifact{Name: "step_0007.patch", Path: ".agent/runs/s/diffs/step_0007.patch", Bytes: 5},
+		artifact)
 	data, err := os.ReadFile(filepath.Join(r.ArtifactDir("s"), "diffs", "step_0007.patch"))
 	require.NoError(t, err)
 	assert.Equal(t, "--- a", string(data))
@@ -305,8 +310,11 @@ func BenchmarkOneShot(b *testing.B) {
 		r, err := record.New(record.Options{Root: root})
 		require.NoError(b, err)
 		r.Step(b.Context(), "cli")
-		r.Event(b.Context(), "cli", "tool_call_started", map[string]any{"request_id": "tool_step_0001", "tool": "head", "params": json.RawMessage(`{"args":"-n 5 README.md"}`)})
-		r.Event(b.Context(), "cli", "tool_call_finished", map[string]any{"request_id": "tool_step_0001", "status": "success", "duration_sec": 0.001})
+		r.Event(b.Context(), "cli", "tool_call_started",
+			map[string]any{"request_id": "tool_step_0001", "tool": "head",
+				"params": json.RawMessage(`{"args":"-n 5 README.md"}`)})
+		r.Event(b.Context(), "cli", "tool_call_finished",
+			map[string]any{"request_id": "tool_step_0001", "status": "success", "duration_sec": 0.001})
 		require.NoError(b, r.Close())
 	}
 }

@@ -14,7 +14,8 @@ import (
 func TestEventsAreRedacted(t *testing.T) {
 	r := recorder(t, func(o *record.Options) { o.Secrets = []string{"s3cret-value"} })
 	long := strings.Repeat("a", 16<<10-5) + "s3cret-value"
-	require.NoError(t, r.Event(t.Context(), "s", "e", map[string]any{"params": map[string]any{"args": "x s3cret-value", "long": long}}))
+	require.NoError(t, r.Event(t.Context(), "s", "e",
+		map[string]any{"params": map[string]any{"args": "x s3cret-value", "long": long}}))
 	line := lines(t, filepath.Join(r.ArtifactDir("s"), "events.jsonl"))[0]
 	assert.Contains(t, line, `"args":"x [redacted]"`)
 	assert.NotContains(t, line, "s3cr", "a secret is taken out before a text is cut")

@@ -62,7 +62,8 @@ func FuzzRedactJSON(f *testing.F) {
 		got := redact.WithShapes([]string{secret}).JSON(data)
 		var back map[string][]string
 		require.NoError(t, json.Unmarshal(got, &back), "%s", got)
-		if valid := strings.ToValidUTF8(secret, ""); len(secret) >= 4 && valid == secret && !strings.Contains(redact.Mark, secret) {
+		if valid := strings.ToValidUTF8(secret, ""); len(secret) >= 4 && valid == secret &&
+			!strings.Contains(redact.Mark, secret) {
 			for _, values := range back {
 				for _, v := range values {
 					rest := strings.ReplaceAll(v, redact.Mark, "\x00")

@@ -18,7 +18,8 @@ func isSecretName(literal []byte) bool {
 // tokenMarks are fixed parts of the shapes in tokens: a text with none of them
 // need not be matched.
 var tokenMarks = [...]string{
-	"AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "sk_live_", "rk_live_",
+	"AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "sk_live_",
+	"rk_live_",
 	"AIza", "eyJ", "npm_", "pypi-", "hf_", "SG.", "PRIVATE KEY-----", "earer ", "asic ", "://",
 }
 

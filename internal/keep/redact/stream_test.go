@@ -33,9 +33,10 @@ func TestStream(t *testing.T) {
 		"a beginning that is none": {[]string{"hunter2"}, []string{"hun", "ting"}, "hunting"},
 		"a beginning at the end":   {[]string{"hunter2"}, []string{"a hunt"}, "a hunt"},
 		"the longer one":           {[]string{"hunter", "hunter2longer"}, []string{"hunter", "2longer"}, "[redacted]"},
-		"the shorter one":          {[]string{"hunter", "hunter2longer"}, []string{"hunter", "2long"}, "[redacted]2long"},
-		"one within another":       {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "yy"}, "[redacted]"},
-		"one within none":          {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "zz"}, "xx[redacted]zz"},
+		"the shorter one": {[]string{"hunter", "hunter2longer"}, []string{"hunter", "2long"},
+			"[redacted]2long"},
+		"one within another": {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "yy"}, "[redacted]"},
+		"one within none":    {[]string{"abcd", "xxabcdyy"}, []string{"xxabcd", "zz"}, "xx[redacted]zz"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, throughStream(c.secrets, c.pieces...)) })
 	}
@@ -55,7 +56,8 @@ func FuzzStream(f *testing.F) {
 		got := throughStream(secrets, pieces...)
 		assert.Equal(t, throughStream(secrets, text), got)
 		for _, s := range secrets {
-			if len(s) >= 4 && !strings.Contains(strings.Repeat(redact.Mark, 2), s) && !strings.ContainsAny(s, redact.Mark) {
+			if len(s) >= 4 && !strings.Contains(strings.Repeat(redact.Mark, 2), s) &&
+				!strings.ContainsAny(s, redact.Mark) {
 				assert.NotContains(t, got, s)
 			}
 		}

@@ -59,7 +59,8 @@ func TestOverlappingValues(t *testing.T) {
 		"abcdefgh": "[redacted]", "abcdefg": "[redacted]efg", "hunter2": "[redacted]", "hunter": "hunter",
 	} {
 		assert.Equal(t, want, r.String(text), text)
-		assert.Equal(t, want, throughStream([]string{"hunter2", "hunter2-and-the-rest-of-a-longer-token", "token-of-more", "abcd", "cdefgh"}, strings.Split(text, "")...), text)
+		assert.Equal(t, want, throughStream([]string{"hunter2", "hunter2-and-the-rest-of-a-longer-token",
+			"token-of-more", "abcd", "cdefgh"}, strings.Split(text, "")...), text)
 	}
 	assert.Less(t, len(throughStream([]string{"aaaa"}, slicesOf(3000, strings.Repeat("a", 100))...)), 1000)
 }

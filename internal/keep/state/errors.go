@@ -55,7 +55,8 @@ func (s *Store) failure(doing string, err error) error {
 func (s *Store) sqliteFailure(doing string, err error) error {
 	switch resultCode(err) {
 	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED:
-		return tool.Errorf(tool.Unavailable, "the state file %s stayed locked by another process for %s: %w", s.path, lockWait, err).
+		return tool.Errorf(tool.Unavailable, "the state file %s stayed locked by another process for %s: %w", s.path,
+			lockWait, err).
 			Suggest("Call again; if it persists, end the other process that holds the file.")
 	case sqlitelib.SQLITE_READONLY, sqlitelib.SQLITE_PERM, sqlitelib.SQLITE_AUTH:
 		return tool.Errorf(tool.PermissionDenied, "the state file %s is read-only: %w", s.path, err).

@@ -59,7 +59,8 @@ func TestSymlinkIsRefused(t *testing.T) {
 	}
 	root := t.TempDir()
 	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(root, ".agent")))
-	err := openAt(t, filepath.Join(root, ".agent", "state.db")).Scope("a", tool.SessionScope, "s").Set(t.Context(), "k", nil)
+	err := openAt(t, filepath.Join(root, ".agent", "state.db")).Scope("a", tool.SessionScope, "s").Set(t.Context(), "k",
+		nil)
 	requireError(t, err, tool.PathOutsideWorkspace, ".agent")
 }
 
@@ -120,11 +121,15 @@ func TestForeignLayoutIsRefused(t *testing.T) {
 		made bool
 		sql  string
 	}{
-		"a trigger":              {true, "CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET value = (" + endless + "); END"},
-		"a view in its place":    {false, "CREATE VIEW entries AS SELECT 'a' AS source, 'session' AS scope, 's' AS session, 'k' AS key, (" + endless + ") AS value, 0 AS changed"},
-		"an index":               {true, "CREATE INDEX i ON entries(hex(value))"},
-		"a view beside it":       {true, "CREATE VIEW v AS " + endless},
-		"another table":          {false, "CREATE TABLE entries (source, scope, session, key, value GENERATED ALWAYS AS (hex(zeroblob(100000000))), changed)"},
+		"a trigger": {true,
+			"CREATE TRIGGER t AFTER INSERT ON entries BEGIN UPDATE entries SET value = (" + endless + "); END"},
+		"a view in its place": {false,
+			"CREATE VIEW entries AS SELECT 'a' AS source, 'session' AS scope, 's' AS session, 'k' AS key, (" + endless +
+				") AS value, 0 AS changed"},
+		"an index":         {true, "CREATE INDEX i ON entries(hex(value))"},
+		"a view beside it": {true, "CREATE VIEW v AS " + endless},
+		"another table": {false,
+			"CREATE TABLE entries (source, scope, session, key, value GENERATED ALWAYS AS (hex(zeroblob(100000000))), changed)"},
 		"a virtual table":        {true, "CREATE VIRTUAL TABLE v USING fts5(a)"},
 		"another one of version": {false, "CREATE TABLE x (a); PRAGMA user_version = 1"},
 	}

@@ -20,7 +20,8 @@ func foreignLayout(format string, args ...any) error {
 // rest only tables that nothing here uses are let be. It is asked in each
 // transaction, as a workspace brings files along and commands may change them.
 func checkLayout(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT type, name, tbl_name, ifnull(substr(sql, 1, ?), '') FROM sqlite_schema", 2*len(createEntries))
+	rows, err := tx.QueryContext(ctx, "SELECT type, name, tbl_name, ifnull(substr(sql, 1, ?), '') FROM sqlite_schema",
+		2*len(createEntries))
 	if err != nil {
 		return err
 	}

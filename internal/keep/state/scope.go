@@ -120,7 +120,8 @@ func (e *entries) put(ctx context.Context, q querier, key string, value []byte) 
 		return err
 	}
 	if len(value) > MaxValue {
-		return tool.Errorf(tool.TooLarge, "the value of state key %q has %d bytes; at most %d are kept", key, len(value), MaxValue).
+		return tool.Errorf(tool.TooLarge, "the value of state key %q has %d bytes; at most %d are kept", key,
+			len(value), MaxValue).
 			Suggest("Keep large data in a file and its path in the state.")
 	}
 	_, err := q.ExecContext(ctx,

@@ -131,7 +131,8 @@ func (s *Store) refuseSpecial(path string) error {
 	case err != nil:
 		return s.failure("look at", err)
 	case info.Mode()&fs.ModeSymlink != 0:
-		return tool.Errorf(tool.PathOutsideWorkspace, "%s is a symbolic link; state is kept in a regular file only", path).
+		return tool.Errorf(tool.PathOutsideWorkspace, "%s is a symbolic link; state is kept in a regular file only",
+			path).
 			Suggest("Remove the link; the next call makes the file.")
 	case path == filepath.Dir(s.path):
 		return nil // what it is shows when the file is made in it
@@ -139,7 +140,8 @@ func (s *Store) refuseSpecial(path string) error {
 		return tool.Errorf(tool.IsDirectory, "%s is a directory; the state file belongs there", path).
 			Suggest("Move the directory away; the next call makes the file.")
 	case !info.Mode().IsRegular():
-		return tool.Errorf(tool.Blocked, "%s is a pipe, a device or another special file; state is kept in a regular file only", path).
+		return tool.Errorf(tool.Blocked,
+			"%s is a pipe, a device or another special file; state is kept in a regular file only", path).
 			Suggest("Remove it; the next call makes the file.")
 	}
 	return nil

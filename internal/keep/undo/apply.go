@@ -80,7 +80,8 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 }
 
 // undo does it under the locks, and takes back half an undo if asked to.
-func (s *Store) undo(ctx context.Context, v *vault, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome, error) {
+func (s *Store) undo(ctx context.Context, v *vault, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome,
+	error) {
 	lines, err := v.journal(ctx, sel.Session)
 	if err != nil {
 		return nil, s.storeError("read", err)
@@ -108,7 +109,8 @@ func (s *Store) undo(ctx context.Context, v *vault, ws *workspace.Workspace, sel
 }
 
 // fail takes back what was done before err.
-func (s *Store) fail(ctx context.Context, v *vault, ws *workspace.Workspace, call Call, done int, takeBack bool, err error) error {
+func (s *Store) fail(ctx context.Context, v *vault, ws *workspace.Workspace, call Call, done int, takeBack bool,
+	err error) error {
 	if done == 0 {
 		_, voidErr := s.append(v, s.newLine(call, opVoid))
 		if voidErr != nil {

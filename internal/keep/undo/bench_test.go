@@ -51,7 +51,8 @@ func BenchmarkRecord(b *testing.B) {
 			for b.Loop() {
 				_, _ = random.Read(data)
 				require.NoError(b, r.BeforeChange(b.Context(), workspace.Before{
-					Kind: workspace.Replace, Path: "f", Mode: 0o644, Data: data, Size: int64(size), NewHash: workspace.Hash(data),
+					Kind: workspace.Replace, Path: "f", Mode: 0o644, Data: data, Size: int64(size),
+					NewHash: workspace.Hash(data),
 				}))
 			}
 		})

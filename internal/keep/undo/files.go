@@ -17,7 +17,8 @@ const maxRaces = 20 // how often a name may change while it is opened
 var errPlanted = errors.New("it is not a plain file or directory of the store")
 
 func planted(name string) error {
-	return tool.Errorf(tool.Blocked, "%s in .agent/undo is a symbolic link or another thing that toolhost does not make: %w", name, errPlanted).
+	return tool.Errorf(tool.Blocked,
+		"%s in .agent/undo is a symbolic link or another thing that toolhost does not make: %w", name, errPlanted).
 		Suggest("Find out who put it there and remove it.").With("reason", "planted")
 }
 

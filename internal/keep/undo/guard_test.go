@@ -31,10 +31,15 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 		path   string
 		diff   string
 	}{
-		"edited":        {write, func(t *testing.T, f *fixture) { f.plant("a", "by hand\n") }, "a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by hand\n+A\n"},
-		"removed":       {write, func(t *testing.T, f *fixture) { require.NoError(t, os.Remove(filepath.Join(f.dir, "a"))) }, "a", "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+A\n"},
-		"edited later":  {write, func(t *testing.T, f *fixture) { f.write("later", "a", "by another call\n") }, "a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by the tool\n+by another call\n"},
-		"now a symlink": {write, func(t *testing.T, f *fixture) { replaceByLink(t, filepath.Join(f.dir, "a")) }, "a", ""},
+		"edited": {write, func(t *testing.T, f *fixture) { f.plant("a", "by hand\n") }, "a",
+			"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by hand\n+A\n"},
+		"removed": {write,
+			func(t *testing.T, f *fixture) { require.NoError(t, os.Remove(filepath.Join(f.dir, "a"))) }, "a",
+			"--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+A\n"},
+		"edited later": {write, func(t *testing.T, f *fixture) { f.write("later", "a", "by another call\n") }, "a",
+			"--- a/a\n+++ b/a\n@@ -1 +1 @@\n-by the tool\n+by another call\n"},
+		"now a symlink": {write, func(t *testing.T, f *fixture) { replaceByLink(t, filepath.Join(f.dir, "a")) }, "a",
+			""},
 		"created again": {func(f *fixture, ws *workspace.Workspace) error { return ws.Remove("a") },
 			func(t *testing.T, f *fixture) { f.plant("a", "by hand\n") }, "a", "-by hand\n+A\n"},
 		"new file edited": {func(f *fixture, ws *workspace.Workspace) error {
@@ -43,12 +48,17 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 		}, func(t *testing.T, f *fixture) { f.plant("n", "by hand\n") }, "n", "-by hand\n"},
 		"renamed and edited": {func(f *fixture, ws *workspace.Workspace) error { return ws.Rename("a", "z", false) },
 			func(t *testing.T, f *fixture) { f.plant("z", "by hand\n") }, "z", ""},
-		"renamed, old name taken": {func(f *fixture, ws *workspace.Workspace) error { return ws.Rename("a", "z", false) },
+		"renamed, old name taken": {func(f *fixture,
+			ws *workspace.Workspace) error {
+			return ws.Rename("a", "z", false)
+		},
 			func(t *testing.T, f *fixture) { f.plant("a", "by hand\n") }, "a", ""},
 		"mode": {func(f *fixture, ws *workspace.Workspace) error { return ws.Chmod("a", 0o600) },
 			func(t *testing.T, f *fixture) { require.NoError(t, os.Chmod(filepath.Join(f.dir, "a"), 0o640)) }, "a", ""},
 		"one of many": {func(f *fixture, ws *workspace.Workspace) error {
-			return f.ws.Batch(f.current, []workspace.Change{{Kind: workspace.Replace, Path: "a", Data: []byte("1")}, {Kind: workspace.Delete, Path: "d/b"}})
+			return f.ws.Batch(f.current,
+				[]workspace.Change{{Kind: workspace.Replace, Path: "a", Data: []byte("1")},
+					{Kind: workspace.Delete, Path: "d/b"}})
 		}, func(t *testing.T, f *fixture) { f.plant("d/b", "by hand\n") }, "d/b", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +96,8 @@ func TestUndoGoesThroughTheWorkspace(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "tool", string(data))
 
-	ws, err := workspace.Open(f.dir, workspace.Options{Protect: []string{"p/**"}, Recorder: f.store.Recorder("", "", 0)})
+	ws, err := workspace.Open(f.dir,
+		workspace.Options{Protect: []string{"p/**"}, Recorder: f.store.Recorder("", "", 0)})
 	require.NoError(t, err)
 	defer ws.Close()
 	_, err = f.store.Undo(context.Background(), ws, undo.Selection{Session: "s", Call: "c2"})
@@ -103,11 +114,13 @@ func TestForgedJournal(t *testing.T) {
 	file, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(t, err)
 	line := func(call, path, hash, data string) string {
-		return `{"id":"z` + call + `","session":"s","call":"` + call + `","op":"delete","path":"` + path + `","mode":420,"hash":"` + hash + `","data":"` + data + `"}` + "\n"
+		return `{"id":"z` + call + `","session":"s","call":"` + call + `","op":"delete","path":"` + path +
+			`","mode":420,"hash":"` + hash + `","data":"` + data + `"}` + "\n"
 	}
 	_, err = file.WriteString("half a li" + "\n{}\n[1]\nnull\n" + strings.Repeat("x", 1<<20) + "\n" +
 		line("out", "../evil", hash, "cGV2aWw=") + line("git", ".git/hooks/pre-commit", hash, "cGV2aWw=") +
-		line("wrong", "w", hash, "cGxpZQ==") + line("traverse", "w", "../../../../etc/passwd", "") + line("short", "w", "ab", "") +
+		line("wrong", "w", hash, "cGxpZQ==") + line("traverse", "w", "../../../../etc/passwd", "") +
+		line("short", "w", "ab", "") +
 		`{"id":"zcut","session":"s","call":"cut","op":"del`)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
@@ -132,13 +145,19 @@ func TestPlantedInTheStore(t *testing.T) {
 		".agent": func(t *testing.T, dir, outside string) error {
 			return os.Symlink(outside, filepath.Join(dir, ".agent"))
 		},
-		"undo":    func(t *testing.T, dir, outside string) error { return link(outside, dir, ".agent", "undo") },
-		"inside":  func(t *testing.T, dir, outside string) error { return link("../d", dir, ".agent", "undo") },
-		"objects": func(t *testing.T, dir, outside string) error { return link(outside, dir, ".agent/undo", "objects") },
+		"undo":   func(t *testing.T, dir, outside string) error { return link(outside, dir, ".agent", "undo") },
+		"inside": func(t *testing.T, dir, outside string) error { return link("../d", dir, ".agent", "undo") },
+		"objects": func(t *testing.T, dir,
+			outside string) error {
+			return link(outside, dir, ".agent/undo", "objects")
+		},
 		"shelf": func(t *testing.T, dir, outside string) error {
 			return link(outside, dir, ".agent/undo/objects", workspace.Hash([]byte(big))[:2])
 		},
-		"journal": func(t *testing.T, dir, outside string) error { return link(outside, dir, ".agent/undo", "journal") },
+		"journal": func(t *testing.T, dir,
+			outside string) error {
+			return link(outside, dir, ".agent/undo", "journal")
+		},
 		"lines": func(t *testing.T, dir, outside string) error {
 			return link(filepath.Join(outside, "f"), dir, ".agent/undo/journal", "s-s.jsonl")
 		},
@@ -153,7 +172,8 @@ func TestPlantedInTheStore(t *testing.T) {
 		},
 		"hard link": func(t *testing.T, dir, outside string) error {
 			into := filepath.Join(dir, ".agent", "undo", "journal")
-			return errors.Join(os.MkdirAll(into, 0o700), os.Link(filepath.Join(dir, "victim"), filepath.Join(into, "s-s.jsonl")))
+			return errors.Join(os.MkdirAll(into, 0o700),
+				os.Link(filepath.Join(dir, "victim"), filepath.Join(into, "s-s.jsonl")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +200,8 @@ func TestPlantedInTheStore(t *testing.T) {
 			assert.FileExists(t, filepath.Join(outside, "f"))
 
 			var log bytes.Buffer
-			easy := openFixture(t, f.dir, undo.Options{BestEffort: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			easy := openFixture(t, f.dir,
+				undo.Options{BestEffort: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			easy.write("c1", "a", "new")
 			assert.Contains(t, log.String(), "not recorded")
 		})

@@ -174,7 +174,8 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 			if filter.Limit > 0 && len(order) == filter.Limit {
 				continue
 			}
-			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time, Undoes: h.undoneCalls(l.ref())}
+			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time,
+				Undoes: h.undoneCalls(l.ref())}
 			calls[l.ref()] = info
 			order = append(order, info)
 		}

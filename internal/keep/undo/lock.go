@@ -29,7 +29,8 @@ const (
 
 // lock takes the lock of that name. sure is false on a file system without
 // locks.
-func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), sure bool, err error) {
+func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), sure bool,
+	err error) {
 	f, err := openFile(v.dir, name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, false, err

@@ -71,7 +71,8 @@ type problem struct {
 	wanted state // what undo would have brought back
 }
 
-func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Workspace, sel Selection) (*planner, error) {
+func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Workspace, sel Selection) (*planner,
+	error) {
 	lines, err := h.pick(sel)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,8 @@ func changesMode(l *line) bool { return l.NewMode != 0 && l.NewMode.Perm() != l.
 
 // restoreMode is for a file whose content is what it was.
 func (p *planner) restoreMode(e *entry, l *line) {
-	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) && e.want.mode.Perm() == l.NewMode.Perm() {
+	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
+		e.want.mode.Perm() == l.NewMode.Perm() {
 		e.want.mode = l.Mode
 	}
 }
@@ -293,7 +295,8 @@ func (p *planner) lostError() error {
 		texts = append(texts, c.Path+" ("+c.Lost+")")
 		paths = append(paths, c.Path)
 	}
-	return tool.Errorf(tool.Unavailable, "cannot undo %s: the old content of %s was not kept", p.callNames(), strings.Join(texts, ", ")).
+	return tool.Errorf(tool.Unavailable, "cannot undo %s: the old content of %s was not kept", p.callNames(),
+		strings.Join(texts, ", ")).
 		Suggest("Undo the rest without these files, or take them from version control.").With("paths", paths)
 }
 

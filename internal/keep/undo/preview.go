@@ -109,7 +109,8 @@ func (p *planner) conflictError() error {
 		}
 	}
 	slices.Sort(paths)
-	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(), strings.Join(texts, "; ")).
+	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(),
+		strings.Join(texts, "; ")).
 		Suggest("Undo the later changes first, or bring the file back by hand.").With("paths", slices.Compact(paths))
 	if diff != "" {
 		e.Message += "\n" + diff

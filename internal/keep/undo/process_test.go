@@ -54,7 +54,8 @@ func child(id, dir string, forever bool) error {
 		data := []byte(strings.Repeat(fmt.Sprintf("%s %d\n", id, i), size/8))
 		_, err1 := ws.WithContext(ctx).Append("shared", []byte(id+"\n"), workspace.WriteOptions{})
 		_, err2 := ws.WithContext(ctx).WriteFile(id, data, workspace.WriteOptions{})
-		err3 := ws.Batch(ctx, []workspace.Change{{Kind: workspace.Replace, Path: "b1", Data: data}, {Kind: workspace.Replace, Path: "b2", Data: data}})
+		err3 := ws.Batch(ctx, []workspace.Change{{Kind: workspace.Replace, Path: "b1", Data: data},
+			{Kind: workspace.Replace, Path: "b2", Data: data}})
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return err
 		}
@@ -123,7 +124,8 @@ func TestConcurrentCalls(t *testing.T) {
 		wg.Go(func() {
 			for n := range 10 {
 				ctx := undo.WithCall(context.Background(), undo.Call{Session: "s", ID: fmt.Sprint("c", i)})
-				_, err := ws.WithContext(ctx).WriteFile(fmt.Sprintf("d%d/f", i%4), fmt.Appendf(nil, "%d %d", i, n), workspace.WriteOptions{Parents: true})
+				_, err := ws.WithContext(ctx).WriteFile(fmt.Sprintf("d%d/f", i%4), fmt.Appendf(nil, "%d %d", i, n),
+					workspace.WriteOptions{Parents: true})
 				assert.NoError(t, err)
 				_, err = f.store.Changes(context.Background(), undo.Filter{Limit: 3})
 				assert.NoError(t, err)

@@ -199,7 +199,8 @@ func (r *pruner) weigh(dir *os.Root) error {
 
 // stale removes a temporary file that nobody writes any more.
 func (r *pruner) stale(dir *os.Root, name string, info fs.FileInfo) bool {
-	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix && r.settled(info) && dir.Remove(name) == nil
+	return len(name) > len(tempPrefix) && name[:len(tempPrefix)] == tempPrefix && r.settled(info) &&
+		dir.Remove(name) == nil
 }
 
 func (r *pruner) settled(info fs.FileInfo) bool {

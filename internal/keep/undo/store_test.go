@@ -236,7 +236,8 @@ func steps() []step {
 				workspace.Change{Kind: workspace.Chmod, Path: "empty", Mode: 0o640})
 		}},
 		{"batch that swaps", func(f *fixture, ws *workspace.Workspace) error {
-			return exec(f, workspace.Change{Kind: workspace.Rename, Path: "a", To: "wide"}, workspace.Change{Kind: workspace.Rename, Path: "wide", To: "a"})
+			return exec(f, workspace.Change{Kind: workspace.Rename, Path: "a", To: "wide"},
+				workspace.Change{Kind: workspace.Rename, Path: "wide", To: "a"})
 		}},
 		{"unicode", func(f *fixture, ws *workspace.Workspace) error {
 			_, err := ws.WriteFile("ünï/日本 \"q\" \n\t😀", []byte("x"), workspace.WriteOptions{Parents: true})

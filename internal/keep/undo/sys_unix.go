@@ -36,7 +36,8 @@ func tryLock(f *os.File, exclusive bool) error {
 			continue
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return errLocked
-		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS):
+		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOLCK),
+			errors.Is(err, unix.ENOSYS):
 			return errNoLocks
 		}
 		return err

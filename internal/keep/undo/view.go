@@ -192,7 +192,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 	n, err := r.f.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = tool.Errorf(tool.Unavailable, "cannot read %s: %w", r.f.Name(), err).Suggest("Look at the file, then try again.")
+		err = tool.Errorf(tool.Unavailable, "cannot read %s: %w", r.f.Name(),
+			err).Suggest("Look at the file, then try again.")
 	}
 	return n, err
 }

@@ -22,7 +22,8 @@ func TestOpenWorkspaceKeepsWhatCallsChange(t *testing.T) {
 	ws, err := undo.OpenWorkspace(link, workspace.Options{})
 	require.NoError(t, err)
 	defer ws.Close()
-	ctx, view := undo.ForCall(context.Background(), ws, &tool.Call{Session: "s", RequestID: "c1", Step: 3, Tool: "edit"})
+	ctx, view := undo.ForCall(context.Background(), ws,
+		&tool.Call{Session: "s", RequestID: "c1", Step: 3, Tool: "edit"})
 	call, ok := undo.CallOf(ctx)
 	assert.True(t, ok)
 	assert.Equal(t, undo.Call{Session: "s", ID: "c1", Step: 3, Tool: "edit"}, call)

@@ -27,7 +27,8 @@ func Dir(what, name string) (string, error) {
 func Outside(what, dir string, trees ...string) error {
 	for _, tree := range trees {
 		if realpath.Within(dir, tree) {
-			return tool.Errorf(tool.Unavailable, "%s cannot be kept in %s: it lies in %s, where tools could use it", what, dir, tree).
+			return tool.Errorf(tool.Unavailable, "%s cannot be kept in %s: it lies in %s, where tools could use it",
+				what, dir, tree).
 				Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace and what workspace.allow names.")
 		}
 	}

@@ -26,7 +26,8 @@ func TestOutside(t *testing.T) {
 	}
 	assert.Error(t, userdir.Outside("rules", dir, filepath.Join(base, "link")), "a tree that is named by a link")
 	require.NoError(t, os.Symlink(ws, filepath.Join(base, "home", "config", "planted")))
-	assert.Error(t, userdir.Outside("rules", filepath.Join(base, "home", "config", "planted", "x"), ws), "a directory behind a link")
+	assert.Error(t, userdir.Outside("rules", filepath.Join(base, "home", "config", "planted", "x"), ws),
+		"a directory behind a link")
 }
 
 func TestDir(t *testing.T) {
@@ -34,5 +35,6 @@ func TestDir(t *testing.T) {
 	t.Setenv("HOME", "/home/me")
 	dir, err := userdir.Dir("rules", "rules")
 	require.NoError(t, err)
-	assert.Equal(t, filepath.Join("toolhost", "rules"), filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
+	assert.Equal(t, filepath.Join("toolhost", "rules"),
+		filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
 }

@@ -125,5 +125,6 @@ func wordsOf(text string) []string {
 }
 
 func empty() []string {
-	return []string{"a", "an", "and", "at", "by", "for", "from", "in", "into", "is", "it", "of", "on", "or", "the", "to", "with"}
+	return []string{"a", "an", "and", "at", "by", "for", "from", "in", "into", "is", "it", "of", "on", "or", "the",
+		"to", "with"}
 }

@@ -81,6 +81,7 @@ func (s *server) samplesFile() string {
 }
 
 func (s *server) refuseSample(why string) error {
-	s.client.logger.Warn("an MCP server's request to a language model was refused", "server", s.spec.Name, "reason", why)
+	s.client.logger.Warn("an MCP server's request to a language model was refused", "server", s.spec.Name, "reason",
+		why)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the model was not asked: " + why}
 }

@@ -128,7 +128,8 @@ func (s *server) admitted() (*listing, map[string]*tool.Error) {
 		}
 	}
 	if _, err := store.Keep(); err != nil {
-		s.client.logger.Warn("what the tools of an MCP server say cannot be kept for the user", "server", s.spec.Name, "error", err)
+		s.client.logger.Warn("what the tools of an MCP server say cannot be kept for the user", "server", s.spec.Name,
+			"error", err)
 	}
 	return found, refused
 }
@@ -138,7 +139,8 @@ func (s *server) source() string { return "mcp " + s.spec.Name }
 // Call calls a tool of a server by the server's own name for it, with
 // arguments as a JSON object. What the server asks meanwhile goes to the
 // services of call.
-func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage, call *tool.Call) (*tool.Result, error) {
+func (c *Client) Call(ctx context.Context, name, toolName string, arguments json.RawMessage,
+	call *tool.Call) (*tool.Result, error) {
 	s, err := c.find(name)
 	if err != nil {
 		return nil, err
@@ -167,7 +169,8 @@ func (c *Client) Call(ctx context.Context, name, toolName string, arguments json
 }
 
 func (s *server) offersNone(toolName string) *tool.Error {
-	return tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", s.spec.Name, toolName).Suggest("List the tools of the server.")
+	return tool.Errorf(tool.NotFound, "the MCP server %s offers no tool named %q", s.spec.Name,
+		toolName).Suggest("List the tools of the server.")
 }
 
 // Resources lists what a server lets be read: resources, then templates.
@@ -184,7 +187,8 @@ func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error)
 		if err != nil {
 			return nil, l.callError(ctx, "the list of resources", err)
 		}
-		all = append(all, saidResource(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}))
+		all = append(all,
+			saidResource(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}))
 	}
 	for r, err := range l.session.ResourceTemplates(ctx, nil) {
 		if err != nil {
@@ -193,7 +197,8 @@ func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error)
 			}
 			return nil, l.callError(ctx, "the list of resource templates", err)
 		}
-		all = append(all, saidResource(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Template: true}))
+		all = append(all, saidResource(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description,
+			MIMEType: r.MIMEType, Template: true}))
 	}
 	return all, nil
 }
@@ -237,7 +242,8 @@ func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
 }
 
 // GetPrompt fills in a prompt of a server.
-func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage, error) {
+func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments map[string]string) ([]PromptMessage,
+	error) {
 	l, err := c.connected(ctx, name)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ import (
 // elicit puts a server's form, or the page that it names, to the user of the
 // call that it belongs to.
 func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name, show.Said(request.Params.Message, show.MostMessage))}
+	form := tool.Form{Message: fmt.Sprintf("The MCP server %s asks: %s", l.server.spec.Name,
+		show.Said(request.Params.Message, show.MostMessage))}
 	if request.Params.Mode == "url" {
 		var err error
 		if form, err = l.server.visit(request.Params); err != nil {
@@ -47,7 +48,8 @@ func (l *link) elicit(ctx context.Context, request *mcp.ElicitRequest) (*mcp.Eli
 // askUser puts a question to the user of the call.
 func (f *flight) askUser(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	key := f.questionKey(form)
-	answer, err := f.put(ctx, func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
+	answer, err := f.put(ctx,
+		func(ctx context.Context, call *tool.Call) (any, error) { return call.Ask(ctx, key, form) })
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -108,12 +110,14 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 	if err := l.server.maySample(f); err != nil {
 		return nil, err
 	}
-	asked := tool.SampleRequest{System: request.Params.SystemPrompt, MaxTokens: min(int(request.Params.MaxTokens), maxSampleTokens)}
+	asked := tool.SampleRequest{System: request.Params.SystemPrompt,
+		MaxTokens: min(int(request.Params.MaxTokens), maxSampleTokens)}
 	prompt, texts := promptOf(request.Params.Messages)
 	if texts {
 		asked.Prompt = prompt
 	} else if asked.Messages = conversation(request.Params.Messages); asked.Messages == nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "a model is asked with texts, images and audio only"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "a model is asked with texts, images and audio only"}
 	}
 	type outcome struct {
 		response *tool.SampleResponse
@@ -134,7 +138,8 @@ func (l *link) sample(ctx context.Context, request *mcp.CreateMessageRequest) (*
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: o.err.Error()}
 	}
 	return &mcp.CreateMessageResult{
-		Role: "assistant", Model: o.response.Model, StopReason: "endTurn", Content: &mcp.TextContent{Text: o.response.Text},
+		Role: "assistant", Model: o.response.Model, StopReason: "endTurn",
+		Content: &mcp.TextContent{Text: o.response.Text},
 	}, nil
 }
 

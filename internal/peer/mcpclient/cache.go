@@ -96,5 +96,6 @@ func (c listingCache) store(spec Spec, dir string, l *listing, failure *tool.Err
 	if c.dir == "" {
 		return nil
 	}
-	return atomicfile.WriteCache(c.path(spec, dir), tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure, time.Now()}))
+	return atomicfile.WriteCache(c.path(spec, dir),
+		tool.MustMarshal(cacheEntry{cacheFormat, stamps(spec, dir), l, failure, time.Now()}))
 }

@@ -46,5 +46,6 @@ func (l *link) say(level slog.Level, text string, more ...any) {
 	if !ok {
 		return
 	}
-	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength), append([]any{"server", name}, more...)...)
+	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),
+		append([]any{"server", name}, more...)...)
 }

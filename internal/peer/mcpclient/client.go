@@ -135,7 +135,8 @@ func (s *Spec) check() error {
 	}
 	for glob, risk := range s.Risk {
 		if !doublestar.ValidatePattern(glob) || !risk.Valid() {
-			return wrong("has a risk that cannot be used: "+glob+" = "+string(risk), "The risks are read_only, safe_write and dangerous.")
+			return wrong("has a risk that cannot be used: "+glob+" = "+string(risk),
+				"The risks are read_only, safe_write and dangerous.")
 		}
 	}
 	return nil
@@ -194,7 +195,8 @@ func (c *Client) Add(spec Spec) error {
 	case roster.ErrClosed:
 		return closedError(spec.Name)
 	case roster.ErrTaken:
-		return tool.Errorf(tool.Conflict, "two MCP servers are named %q", spec.Name).Suggest("Give one of them another name.")
+		return tool.Errorf(tool.Conflict, "two MCP servers are named %q",
+			spec.Name).Suggest("Give one of them another name.")
 	}
 	return err
 }

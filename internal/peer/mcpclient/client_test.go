@@ -26,7 +26,8 @@ import (
 // upstream declares a server of that kind, which is this test binary.
 func upstream(kind string) mcpclient.Spec {
 	self, _ := os.Executable()
-	return mcpclient.Spec{Name: "up", Command: []string{self}, Env: map[string]string{"TEST_MCP_SERVER": kind}, StartTimeout: 6 * time.Second}
+	return mcpclient.Spec{Name: "up", Command: []string{self}, Env: map[string]string{"TEST_MCP_SERVER": kind},
+		StartTimeout: 6 * time.Second}
 }
 
 func open(t *testing.T, options mcpclient.Options, specs ...mcpclient.Spec) *mcpclient.Client {
@@ -66,7 +67,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	assert.Equal(t, "Echo it", echo.Title)
 	assert.Equal(t, tool.ReadOnly, echo.Risk)
 	assert.Equal(t, time.Minute, echo.Timeout)
-	assert.Equal(t, `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}`, string(echo.Parameters), "as the server wrote it")
+	assert.Equal(t, `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}}`,
+		string(echo.Parameters), "as the server wrote it")
 	assert.Equal(t, tool.Dangerous, tools["up_add_note"].Definition().Risk, "overridden")
 	assert.True(t, tools["up_add_note"].Definition().Idempotent)
 	wipe := tools["up_wipe"].Definition()
@@ -98,13 +100,15 @@ func TestResultsPassUnchanged(t *testing.T) {
 	for _, kind := range []string{"raw", "exit-on-discover", "chatty"} {
 		t.Run(kind, func(t *testing.T) {
 			client := open(t, mcpclient.Options{}, upstream(kind))
-			result, err := toolsOf(t, client.Sources()[0])["echo"].Call(t.Context(), newCall(`{"z":"<&>","a":9007199254740993}`))
+			result, err := toolsOf(t, client.Sources()[0])["echo"].Call(t.Context(),
+				newCall(`{"z":"<&>","a":9007199254740993}`))
 			require.NoError(t, err)
 			assert.Equal(t, []tool.Content{
 				{Kind: tool.KindText, Text: "echo"},
 				{Kind: tool.KindImage, Data: []byte("hi"), MIMEType: "image/png"},
 				{Kind: tool.KindAudio, Data: []byte("ho"), MIMEType: "audio/wav"},
-				{Kind: tool.KindLink, URI: "file:///x", Name: "x", MCP: json.RawMessage(`{"annotations":{"audience":["user"],"priority":0.5},"title":"X","size":7}`)},
+				{Kind: tool.KindLink, URI: "file:///x", Name: "x",
+					MCP: json.RawMessage(`{"annotations":{"audience":["user"],"priority":0.5},"title":"X","size":7}`)},
 				{Kind: tool.KindResource, URI: "file:///y", MIMEType: "text/plain", Text: "why"},
 			}, result.Contents)
 			assert.Equal(t, `{"z":1,"a":12345678901234567890,"args":{"z":"<&>","a":9007199254740993}}`,
@@ -123,7 +127,8 @@ func TestAServerThatFailsTheNewestProtocolIsRemembered(t *testing.T) {
 			options := mcpclient.Options{CacheDir: filepath.Join(dir, "cache")}
 			client := open(t, options, spec)
 			toolsOf(t, client.Sources()[0])
-			require.Equal(t, 2, countLines(t, spec.Env["TEST_MCP_STARTS"]), "asked in the newest protocol, then started afresh")
+			require.Equal(t, 2, countLines(t, spec.Env["TEST_MCP_STARTS"]),
+				"asked in the newest protocol, then started afresh")
 			status := client.Status()[0]
 			assert.True(t, status.Pinned)
 			assert.Equal(t, "2025-11-25", status.Protocol)
@@ -165,7 +170,8 @@ func TestAHangingServerDelaysNobody(t *testing.T) {
 	changed := make(chan string, 1)
 	hang := upstream("hang")
 	hang.Name, hang.StartTimeout = "hang", time.Hour
-	client := open(t, mcpclient.Options{Patience: 50 * time.Millisecond, OnChange: func(name string) { changed <- name }}, hang, upstream("raw"))
+	client := open(t, mcpclient.Options{Patience: 50 * time.Millisecond,
+		OnChange: func(name string) { changed <- name }}, hang, upstream("raw"))
 	_, err := client.Sources()[0].Tools(t.Context())
 	require.ErrorContains(t, err, "still starting")
 	if _, err := client.Sources()[1].Tools(t.Context()); err != nil {
@@ -180,7 +186,8 @@ func TestAHangingServerDelaysNobody(t *testing.T) {
 func TestAServerThatDoesNotStartTellsWhy(t *testing.T) {
 	var log bytes.Buffer
 	spec := upstream("exit")
-	client := open(t, mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Secrets: []string{"licence"}}, spec)
+	client := open(t, mcpclient.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Secrets: []string{"licence"}},
+		spec)
 	_, err := client.Sources()[0].Tools(t.Context())
 	require.ErrorIs(t, err, &tool.Error{Code: tool.Unavailable})
 	require.ErrorContains(t, err, "exit status 7")
@@ -279,7 +286,8 @@ func TestResourcesAndPrompts(t *testing.T) {
 		require.Error(t, err)
 		prompts, err := client.Prompts(t.Context(), "up")
 		require.NoError(t, err)
-		require.Equal(t, []mcpclient.Prompt{{Name: "greet", Arguments: []mcpclient.PromptArgument{{Name: "who", Required: true}}}}, prompts)
+		require.Equal(t, []mcpclient.Prompt{{Name: "greet",
+			Arguments: []mcpclient.PromptArgument{{Name: "who", Required: true}}}}, prompts)
 		messages, err := client.GetPrompt(t.Context(), "up", "greet", map[string]string{"who": "Ada"})
 		require.NoError(t, err)
 		require.Equal(t, "Hi Ada", messages[0].Content.Text)
@@ -303,13 +311,17 @@ func TestHTTPFailures(t *testing.T) {
 
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	var leaked []string
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked = append(leaked, r.Header.Get("Authorization")) }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		leaked = append(leaked, r.Header.Get("Authorization"))
+	}))
 	defer other.Close()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer web.Close()
-	client := open(t, mcpclient.Options{}, mcpclient.Spec{Name: "up", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer hush"}})
+	client := open(t, mcpclient.Options{},
+		mcpclient.Spec{Name: "up", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer hush"}})
 	_, err := client.Sources()[0].Tools(t.Context())
 	require.ErrorIs(t, err, &tool.Error{Code: tool.Unavailable})
 	require.Empty(t, leaked)
@@ -317,10 +329,12 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 
 func TestLargeAnswersOverHTTPAreBounded(t *testing.T) {
 	server := sdkServer()
-	server.AddTool(&mcp.Tool{Name: "huge", InputSchema: json.RawMessage(`{"type":"object"}`)}, textTool(strings.Repeat("x", 3<<20)))
+	server.AddTool(&mcp.Tool{Name: "huge", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		textTool(strings.Repeat("x", 3<<20)))
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(web.Close)
-	client := open(t, mcpclient.Options{MaxMessage: 1 << 20}, mcpclient.Spec{Name: "up", URL: web.URL, StartTimeout: 6 * time.Second})
+	client := open(t, mcpclient.Options{MaxMessage: 1 << 20},
+		mcpclient.Spec{Name: "up", URL: web.URL, StartTimeout: 6 * time.Second})
 	_, err := client.Call(t.Context(), "up", "huge", nil, newCall("{}"))
 	require.Error(t, err)
 	_, err = client.Call(t.Context(), "up", "grow", nil, newCall("{}"))
@@ -332,7 +346,8 @@ func TestCallsRunAtTheSameTime(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			result, err := client.Call(t.Context(), "up", "echo", json.RawMessage(fmt.Sprintf(`{"a":%d}`, i)), newCall("{}"))
+			result, err := client.Call(t.Context(), "up", "echo", json.RawMessage(fmt.Sprintf(`{"a":%d}`, i)),
+				newCall("{}"))
 			assert.NoError(t, err)
 			assert.Contains(t, string(result.Structured), fmt.Sprintf(`{"a":%d}`, i))
 		})
@@ -344,7 +359,8 @@ func TestCallsRunAtTheSameTime(t *testing.T) {
 func TestSpecsThatCannotBeUsed(t *testing.T) {
 	client := open(t, mcpclient.Options{})
 	for _, spec := range []mcpclient.Spec{
-		{}, {Name: "x"}, {Name: "x", Command: []string{"a"}, URL: "http://b"}, {Name: "x", URL: "http://b", Risk: map[string]tool.Risk{"*": "mild"}},
+		{}, {Name: "x"}, {Name: "x", Command: []string{"a"}, URL: "http://b"},
+		{Name: "x", URL: "http://b", Risk: map[string]tool.Risk{"*": "mild"}},
 	} {
 		require.ErrorIs(t, client.Add(spec), &tool.Error{Code: tool.InvalidArgument})
 	}

@@ -52,13 +52,17 @@ func contents(parts []mcp.Content) []tool.Content {
 func content(part mcp.Content) tool.Content {
 	switch p := part.(type) {
 	case *mcp.TextContent:
-		return tool.Content{Kind: tool.KindText, Text: p.Text, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+		return tool.Content{Kind: tool.KindText, Text: p.Text,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ImageContent:
-		return tool.Content{Kind: tool.KindImage, Data: p.Data, MIMEType: p.MIMEType, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+		return tool.Content{Kind: tool.KindImage, Data: p.Data, MIMEType: p.MIMEType,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.AudioContent:
-		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType, MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
+		return tool.Content{Kind: tool.KindAudio, Data: p.Data, MIMEType: p.MIMEType,
+			MCP: extras{Meta: p.Meta, Annotations: p.Annotations}.raw()}
 	case *mcp.ResourceLink:
-		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SaidLine(p.Title, show.MostName), Description: show.Said(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
+		more := extras{Meta: p.Meta, Annotations: p.Annotations, Title: show.SaidLine(p.Title, show.MostName),
+			Description: show.Said(p.Description, show.MostText), Size: p.Size, Icons: p.Icons}
 		return tool.Content{Kind: tool.KindLink, URI: p.URI, Name: p.Name, MIMEType: p.MIMEType, MCP: more.raw()}
 	case *mcp.EmbeddedResource:
 		if p.Resource != nil {

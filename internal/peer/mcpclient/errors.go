@@ -21,15 +21,18 @@ const rejectedBySDK = -32005
 const unsure = "The next call connects again. Whether this call had an effect is not known: look before repeating it."
 
 func closedError(name string) *tool.Error {
-	return tool.Errorf(tool.Unavailable, "the MCP server %s was ended with the host", name).Suggest("Start toolhost again.")
+	return tool.Errorf(tool.Unavailable, "the MCP server %s was ended with the host",
+		name).Suggest("Start toolhost again.")
 }
 
 // resting is the error of a call that comes while the server may not be tried.
 // The lock is held.
 func (s *server) resting(rest time.Duration) *tool.Error {
-	return tool.Errorf(tool.Unavailable, "the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
+	return tool.Errorf(tool.Unavailable,
+		"the MCP server %s failed %d times in a row and is left alone for another %s; the last failure: %s",
 		s.spec.Name, s.breaker.Failures(), rest.Round(100*time.Millisecond), s.lastError.Message).
-		Suggest("Fix the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms", rest.Milliseconds())
+		Suggest("Fix the server, or call again later.").With("server", s.spec.Name).With("retry_after_ms",
+		rest.Milliseconds())
 }
 
 // explain makes an error that names the server and quotes its last words.
@@ -41,7 +44,8 @@ func (l *link) explain(code tool.Code, message, next string) *tool.Error {
 			next = strings.TrimSpace(denied(l.server.spec, strings.Join(lines, "\n")) + " " + next)
 		}
 	}
-	e := tool.Errorf(code, "%s", show.Said(l.server.client.hide(message), show.MostText)).Suggest("%s", next).With("server", l.server.spec.Name)
+	e := tool.Errorf(code, "%s", show.Said(l.server.client.hide(message), show.MostText)).Suggest("%s",
+		next).With("server", l.server.spec.Name)
 	if l.process != nil && len(lines) > 0 {
 		e = e.With("stderr", l.server.client.hide(strings.Join(lines, "\n")))
 	}
@@ -54,21 +58,26 @@ func (l *link) startError(err error, took time.Duration) *tool.Error {
 	if own, ok := errors.AsType[*tool.Error](err); ok && l.http != nil {
 		return l.hidden(own)
 	} else if ok {
-		return l.explain(own.Code, fmt.Sprintf("the MCP server %s cannot be started: %s", name, own.Message), own.Suggestion)
+		return l.explain(own.Code, fmt.Sprintf("the MCP server %s cannot be started: %s", name, own.Message),
+			own.Suggestion)
 	}
 	switch {
 	case l.server.isClosed():
 		return closedError(name)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
-		return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer within %s of its start", name, took.Round(100*time.Millisecond)),
+		return l.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s did not answer within %s of its start", name,
+				took.Round(100*time.Millisecond)),
 			"Look into the log for what it does at its start, or give it a longer start_timeout.")
 	case l.answered("the connection", err) != nil:
 		return l.answered("the connection", err)
 	case l.process != nil && l.exited(exitWait):
-		return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s ended while it was started: %s", name, l.exitStatus()),
+		return l.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s ended while it was started: %s", name, l.exitStatus()),
 			"Run its command by hand to see what it complains of.")
 	case l.http != nil && l.http.refused() != "":
-		return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s refused the connection: %s", name, l.http.refused()),
+		return l.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s refused the connection: %s", name, l.http.refused()),
 			"Check the url and the headers of its mcp block.")
 	}
 	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s cannot be reached: %v", name, err),
@@ -117,7 +126,8 @@ func (l *link) answered(what string, err error) *tool.Error {
 	case jsonrpc.CodeMethodNotFound:
 		code, next = tool.Unsupported, "The server does not offer this."
 	}
-	message := fmt.Sprintf("the MCP server %s refused %s: %s", l.server.spec.Name, what, show.Said(wire.Message, show.MostMessage))
+	message := fmt.Sprintf("the MCP server %s refused %s: %s", l.server.spec.Name, what,
+		show.Said(wire.Message, show.MostMessage))
 	e := tool.Errorf(code, "%s", l.server.client.hide(message)).Suggest("%s", next)
 	return e.With("server", l.server.spec.Name).With("rpc_code", wire.Code)
 }

@@ -96,7 +96,8 @@ func (fs *flights) resume(name string, call *tool.Call) *flight {
 func (fs *flights) begin(l *link, name string, call *tool.Call) *flight {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &flight{
-		link: l, flights: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name, params: call.Params,
+		link: l, flights: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
+		params: call.Params,
 		cancel: cancel, questions: make(chan *question), done: make(chan struct{}), asked: make(map[string]int),
 	}
 	fs.mu.Lock()

@@ -91,7 +91,8 @@ func (l *link) negotiate(ctx context.Context, timeout time.Duration) (*listing, 
 	if err == nil || ctx.Err() != nil || !l.worthAnother(err) {
 		return found, err
 	}
-	l.server.client.logger.Debug("MCP server is tried in the older protocol", "server", l.server.spec.Name, "error", err)
+	l.server.client.logger.Debug("MCP server is tried in the older protocol", "server", l.server.spec.Name, "error",
+		err)
 	l.disconnect()
 	l.session, l.words = nil, new(words)
 	found, err = l.attempt(ctx, olderProtocol)
@@ -161,8 +162,9 @@ func (l *link) newClient() *mcp.Client {
 	c := l.server.client
 	options := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{
-			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}},
-			RootsV2:     &mcp.RootCapabilities{}, // they change with the connection only
+			Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{},
+				URL: &mcp.URLElicitationCapabilities{}},
+			RootsV2: &mcp.RootCapabilities{}, // they change with the connection only
 		},
 		ElicitationHandler:          l.elicit,
 		ElicitationCompleteHandler:  l.visited,

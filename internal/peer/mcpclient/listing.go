@@ -140,7 +140,8 @@ func (l *link) listAgain() {
 		return
 	}
 	if err != nil {
-		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server", l.server.spec.Name, "error", err)
+		l.server.client.logger.Warn("the changed tools of an MCP server could not be listed", "server",
+			l.server.spec.Name, "error", err)
 		return
 	}
 	l.server.mu.Lock()

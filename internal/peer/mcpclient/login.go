@@ -39,7 +39,8 @@ func (c *Client) logins(name string) (*oauth.Server, error) {
 			Suggest("Give it what it needs in env of its mcp block.")
 	}
 	if s.oauth == nil {
-		return nil, tool.Errorf(tool.Unsupported, "the MCP server %s gets its Authorization from the headers of its mcp block", name).
+		return nil, tool.Errorf(tool.Unsupported,
+			"the MCP server %s gets its Authorization from the headers of its mcp block", name).
 			Suggest("Take Authorization out of headers to log in instead.")
 	}
 	return s.oauth, nil

@@ -39,7 +39,8 @@ func agree(ctx context.Context, page oauth.Page) error { return oauthtest.Visit(
 // whoami calls the one tool of the server, with a client of its own.
 func whoami(t *testing.T, server *oauthtest.Server, options mcpclient.Options, config oauth.Config) (string, error) {
 	t.Helper()
-	client := open(t, options, mcpclient.Spec{Name: "docs", URL: server.URL, OAuth: config, StartTimeout: 10 * time.Second})
+	client := open(t, options,
+		mcpclient.Spec{Name: "docs", URL: server.URL, OAuth: config, StartTimeout: 10 * time.Second})
 	result, err := client.Call(t.Context(), "docs", "whoami", nil, newCall("{}"))
 	if err != nil {
 		return "", err
@@ -91,7 +92,8 @@ func TestRequestsCanAskForALogin(t *testing.T) {
 
 func TestAServerThatRefusesEveryTokenIsNotBelievedForEver(t *testing.T) {
 	server, _, _ := guarded(t)
-	client := open(t, mcpclient.Options{Visit: agree}, mcpclient.Spec{Name: "docs", URL: server.URL, StartTimeout: 10 * time.Second})
+	client := open(t, mcpclient.Options{Visit: agree},
+		mcpclient.Spec{Name: "docs", URL: server.URL, StartTimeout: 10 * time.Second})
 	for range 6 {
 		_, _ = client.Call(t.Context(), "docs", "whoami", nil, newCall("{}"))
 		server.Forget()
@@ -227,7 +229,8 @@ func TestMoreScopesAreAskedForByName(t *testing.T) {
 	_, err := whoami(t, server, mcpclient.Options{Logins: store}, oauth.Config{})
 	require.ErrorIs(t, err, &tool.Error{Code: tool.PermissionDenied})
 	assert.Equal(t, "the MCP server docs wants a login that has the scopes write admin too", err.Error())
-	assert.Equal(t, "Run toolhost mcp login docs --scope write --scope admin in a terminal, then call again.", tool.AsError(err).Suggestion)
+	assert.Equal(t, "Run toolhost mcp login docs --scope write --scope admin in a terminal, then call again.",
+		tool.AsError(err).Suggestion)
 
 	require.NoError(t, login(t, server, store, oauth.Config{}, "write", "admin"))
 	_, err = whoami(t, server, mcpclient.Options{Logins: store}, oauth.Config{})
@@ -255,7 +258,8 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 	server.Set(func(b *oauthtest.Behaviour) { b.Secret, b.ExpiresIn, b.ToolScopes = "s3cret", 1, []string{"write"} })
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte("s3cret\n"), 0o600))
-	config := oauth.Config{Grant: oauth.ClientCredentials, ClientID: "machine", ClientSecretFile: file, Issuer: server.Issuer}
+	config := oauth.Config{Grant: oauth.ClientCredentials, ClientID: "machine", ClientSecretFile: file,
+		Issuer: server.Issuer}
 	_, err := whoami(t, server, mcpclient.Options{Logins: store}, config)
 	require.NoError(t, err)
 	assert.Positive(t, server.Count("client_credentials"))
@@ -309,9 +313,11 @@ func TestLoginsThatMustFail(t *testing.T) {
 		code    tool.Code
 		message string
 	}{
-		{"another issuer", func(_ *oauthtest.Server, b *oauthtest.Behaviour) { b.Iss = "https://evil.example" }, oauth.Config{},
+		{"another issuer", func(_ *oauthtest.Server, b *oauthtest.Behaviour) { b.Iss = "https://evil.example" },
+			oauth.Config{},
 			tool.Blocked, `the answer is from "https://evil.example" and not from`},
-		{"the issuer with a slash", func(s *oauthtest.Server, b *oauthtest.Behaviour) { b.Iss = s.Issuer + "/" }, oauth.Config{},
+		{"the issuer with a slash", func(s *oauthtest.Server, b *oauthtest.Behaviour) { b.Iss = s.Issuer + "/" },
+			oauth.Config{},
 			tool.Blocked, "and not from"},
 		{"no issuer", func(_ *oauthtest.Server, b *oauthtest.Behaviour) { b.Iss = "none" }, oauth.Config{},
 			tool.Blocked, "does not say that it is from"},
@@ -345,7 +351,8 @@ func TestLoginsThatMustFail(t *testing.T) {
 		{"metadata without TLS", func(_ *oauthtest.Server, b *oauthtest.Behaviour) {
 			b.Challenge = "http://93.184.216.34/meta"
 		}, oauth.Config{}, tool.Blocked, "is not an https URL"},
-		{"a refused code", func(_ *oauthtest.Server, b *oauthtest.Behaviour) { b.TokenError = "invalid_grant" }, oauth.Config{},
+		{"a refused code", func(_ *oauthtest.Server, b *oauthtest.Behaviour) { b.TokenError = "invalid_grant" },
+			oauth.Config{},
 			tool.PermissionDenied, "invalid_grant: this is why"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -392,8 +399,10 @@ func TestWhatIsNotLoggedInTo(t *testing.T) {
 	server, store, _ := guarded(t)
 	client := open(t, mcpclient.Options{Logins: store},
 		mcpclient.Spec{Name: "program", Command: []string{"true"}},
-		mcpclient.Spec{Name: "header", URL: server.URL, Headers: map[string]string{"authorization": "Bearer x"}, StartTimeout: 5 * time.Second})
-	for name, message := range map[string]string{"program": "is a program", "header": "from the headers", "none": "no MCP server named"} {
+		mcpclient.Spec{Name: "header", URL: server.URL, Headers: map[string]string{"authorization": "Bearer x"},
+			StartTimeout: 5 * time.Second})
+	for name, message := range map[string]string{"program": "is a program", "header": "from the headers",
+		"none": "no MCP server named"} {
 		err := client.Login(t.Context(), name, nil, agree)
 		require.ErrorContains(t, err, message)
 	}
@@ -409,7 +418,8 @@ func TestTokensAreShownNowhere(t *testing.T) {
 	}, mcpclient.Spec{Name: "docs", URL: server.URL})
 	require.NoError(t, client.Login(t.Context(), "docs", nil, agree))
 	for _, protocol := range []string{"2025-11-25", ""} {
-		client := open(t, mcpclient.Options{Logins: store}, mcpclient.Spec{Name: "docs", URL: server.URL, Protocol: protocol})
+		client := open(t, mcpclient.Options{Logins: store},
+			mcpclient.Spec{Name: "docs", URL: server.URL, Protocol: protocol})
 		result, err := client.Call(t.Context(), "docs", "whoami", nil, newCall("{}"))
 		require.NoError(t, err)
 		assert.Equal(t, "you sent Bearer [redacted]", result.Text())
@@ -430,7 +440,8 @@ func TestAnswersOfOthers(t *testing.T) {
 		require.ErrorContains(t, oauthtest.Visit(ctx, redirect+"?code=stolen&state=wrong"), "400")
 		require.ErrorContains(t, oauthtest.Visit(ctx, redirect+"?code=stolen"), "400")
 		require.ErrorContains(t, oauthtest.Visit(ctx, strings.TrimSuffix(redirect, "callback")), "404")
-		require.ErrorContains(t, page.Answer("https://elsewhere.example/?code=x&state=y"), "not the answer to the login")
+		require.ErrorContains(t, page.Answer("https://elsewhere.example/?code=x&state=y"),
+			"not the answer to the login")
 		require.ErrorContains(t, page.Answer("hello"), "not the address")
 		return agree(ctx, page)
 	}

@@ -169,7 +169,8 @@ func sdkServer() *mcp.Server {
 	add("roots", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		answer, ok := r.Params.InputResponses["roots"].(*mcp.ListRootsResult)
 		if !ok {
-			return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+			return &mcp.CallToolResult{RequestState: "s",
+				InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
 		}
 		var all []string
 		for _, root := range answer.Roots {
@@ -178,12 +179,13 @@ func sdkServer() *mcp.Server {
 		return text(strings.Join(all, ", ")), nil
 	})
 	add("describe", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{
-			{Role: "user", Content: &mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"}},
-			{Role: "user", Content: &mcp.AudioContent{Data: []byte("wav"), MIMEType: "audio/wav"}},
-			{Role: "assistant", Content: &mcp.TextContent{Text: "Hm."}},
-			{Role: "user", Content: &mcp.TextContent{Text: "What is it?"}},
-		}})
+		answer, err := r.Session.CreateMessage(ctx,
+			&mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{
+				{Role: "user", Content: &mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"}},
+				{Role: "user", Content: &mcp.AudioContent{Data: []byte("wav"), MIMEType: "audio/wav"}},
+				{Role: "assistant", Content: &mcp.TextContent{Text: "Hm."}},
+				{Role: "user", Content: &mcp.TextContent{Text: "What is it?"}},
+			}})
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +207,8 @@ func sdkServer() *mcp.Server {
 	})
 	add("sample", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		answer, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{
-			MaxTokens: 10, SystemPrompt: "be brief", Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "hello?"}}}})
+			MaxTokens: 10, SystemPrompt: "be brief",
+			Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "hello?"}}}})
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +217,8 @@ func sdkServer() *mcp.Server {
 	add("cancelled", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var args struct{ Mark string }
 		_ = json.Unmarshal(r.Params.Arguments, &args)
-		_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
+		_ = r.Session.NotifyProgress(ctx,
+			&mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: 1})
 		<-ctx.Done()
 		_ = os.WriteFile(args.Mark, nil, 0o600)
 		return text("over"), nil
@@ -225,7 +229,8 @@ func sdkServer() *mcp.Server {
 		})
 	server.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who", Required: true}}},
 		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Hi " + r.Params.Arguments["who"]}}}}, nil
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
+				Content: &mcp.TextContent{Text: "Hi " + r.Params.Arguments["who"]}}}}, nil
 		})
 	return server
 }
@@ -236,7 +241,8 @@ func askTool(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, er
 	answer, ok := r.Params.InputResponses["name"].(*mcp.ElicitResult)
 	if !ok {
 		return &mcp.CallToolResult{RequestState: "s", InputRequests: mcp.InputRequestMap{"name": &mcp.ElicitParams{
-			Mode: "form", Message: "Your name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+			Mode: "form", Message: "Your name?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
 		}}}, nil
 	}
 	return text(fmt.Sprintf("%s %v", answer.Action, answer.Content["name"])), nil
@@ -263,9 +269,11 @@ func registerTool() mcp.ToolHandler {
 		if calls.Add(1) == 1 {
 			go func() {
 				time.Sleep(100 * time.Millisecond)
-				_ = r.Session.NotifyElicitationComplete(context.Background(), &mcp.ElicitationCompleteParams{ElicitationID: "reg"})
+				_ = r.Session.NotifyElicitationComplete(context.Background(),
+					&mcp.ElicitationCompleteParams{ElicitationID: "reg"})
 			}()
-			return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{{Mode: "url", Message: "Register.", URL: "https://register.example/?id=reg", ElicitationID: "reg"}})
+			return nil, mcp.URLElicitationRequiredError([]*mcp.ElicitParams{{Mode: "url", Message: "Register.",
+				URL: "https://register.example/?id=reg", ElicitationID: "reg"}})
 		}
 		return text("registered"), nil
 	}

@@ -75,7 +75,8 @@ func eachWay(t *testing.T, options mcpclient.Options, test func(t *testing.T, cl
 			}))
 			t.Cleanup(web.Close)
 			test(t, open(t, options, mcpclient.Spec{
-				Name: "up", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer hush"}, Protocol: version, StartTimeout: 6 * time.Second}))
+				Name: "up", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer hush"}, Protocol: version,
+				StartTimeout: 6 * time.Second}))
 		})
 	}
 }
@@ -203,7 +204,8 @@ func TestCancellationPasses(t *testing.T) {
 		<-user.progress
 		cancel()
 		require.ErrorIs(t, <-ended, context.Canceled)
-		require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute,
+			5*time.Millisecond)
 	})
 }
 
@@ -231,14 +233,16 @@ func TestPagesToVisitAreShownToTheUser(t *testing.T) {
 			_, err := client.Call(t.Context(), "up", "visit", call.Params, call)
 			input := new(tool.InputRequired)
 			require.ErrorAs(t, err, &input)
-			assert.Equal(t, tool.Form{URL: shown.url, Message: "The MCP server up asks you to visit a page of " + shown.domain + ": Pay there."}, input.Form)
+			assert.Equal(t, tool.Form{URL: shown.url,
+				Message: "The MCP server up asks you to visit a page of " + shown.domain + ": Pay there."}, input.Form)
 			user.answers[input.Key] = tool.Answer{Action: "accept"}
 			result, err := client.Call(t.Context(), "up", "visit", call.Params, call)
 			require.NoError(t, err)
 			assert.Equal(t, "acceptmap[]", result.Text())
 		}
 		for _, url := range []string{
-			"http://pay.example/", "file:///etc/passwd", "javascript:alert(1)", "https://pay.example@evil.example/", "https:///x", "not a url",
+			"http://pay.example/", "file:///etc/passwd", "javascript:alert(1)", "https://pay.example@evil.example/",
+			"https:///x", "not a url",
 			"https://pay.example/" + strings.Repeat("x", 5000),
 		} {
 			call := newCall(string(tool.MustMarshal(map[string]string{"url": url})))

@@ -25,7 +25,8 @@ func TestToolsAreWaitedFor(t *testing.T) {
 			spec.StartTimeout = time.Minute
 			spec.Env["TEST_MCP_GATE"], spec.Env["TEST_MCP_STARTS"] = gate, starts
 			changed := make(chan string, 8)
-			client := open(t, mcpclient.Options{Patience: patience, OnChange: func(name string) { changed <- name }}, spec)
+			client := open(t, mcpclient.Options{Patience: patience, OnChange: func(name string) { changed <- name }},
+				spec)
 			type answer struct {
 				tools []tool.Tool
 				err   error
@@ -35,7 +36,8 @@ func TestToolsAreWaitedFor(t *testing.T) {
 				tools, err := client.Sources()[0].Tools(t.Context())
 				first <- answer{tools, err}
 			}()
-			require.Eventually(t, func() bool { return exists(starts) }, time.Minute, 5*time.Millisecond, "the server is started")
+			require.Eventually(t, func() bool { return exists(starts) }, time.Minute, 5*time.Millisecond,
+				"the server is started")
 			if name == "impatient" {
 				assert.Empty(t, (<-first).tools, "the list does not wait")
 				require.NoError(t, os.WriteFile(gate, nil, 0o600))

@@ -24,7 +24,8 @@ func (l *listing) said() {
 	l.Protocol, l.Instructions = show.SaidLine(l.Protocol, show.MostName), show.Said(l.Instructions, show.MostText)
 	for i := range l.Tools {
 		t := &l.Tools[i]
-		t.Title, t.Annotations.Title = show.SaidLine(t.Title, show.MostName), show.SaidLine(t.Annotations.Title, show.MostName)
+		t.Title, t.Annotations.Title = show.SaidLine(t.Title, show.MostName),
+			show.SaidLine(t.Annotations.Title, show.MostName)
 		t.Description = show.Said(t.Description, show.MostText)
 		t.Input, t.Output = show.SaidSchema(t.Input), show.SaidSchema(t.Output)
 	}
@@ -38,20 +39,23 @@ func formOf(schema any) (json.RawMessage, error) {
 	}
 	said, clear := show.Schema(tool.MustMarshal(schema), show.MostMessage)
 	if !clear || len(said) > saidForm {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the user is not asked: the form is too long, or holds characters that cannot be seen"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "the user is not asked: the form is too long, or holds characters that cannot be seen"}
 	}
 	return said, nil
 }
 
 func saidResource(r Resource) Resource {
-	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText), show.SaidLine(r.MIMEType, show.MostName)
+	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
+		show.SaidLine(r.MIMEType, show.MostName)
 	return r
 }
 
 func saidPromptOf(p *mcp.Prompt) Prompt {
 	out := Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}
 	for _, a := range p.Arguments {
-		out.Arguments = append(out.Arguments, PromptArgument{a.Name, show.Said(a.Description, show.MostMessage), a.Required})
+		out.Arguments = append(out.Arguments,
+			PromptArgument{a.Name, show.Said(a.Description, show.MostMessage), a.Required})
 	}
 	return out
 }

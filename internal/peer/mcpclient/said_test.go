@@ -30,7 +30,8 @@ func TestFormsThatNobodyCouldRead(t *testing.T) {
 
 func TestWhatAServerListsIsSaid(t *testing.T) {
 	l := &listing{Server: "s\x1b", Instructions: strings.Repeat("x", 100_000), Tools: []upstreamTool{{
-		Name: "t\x1b", Title: "a\nb", Description: "d\u202e", Input: json.RawMessage(`{"description":"\u200b"}`), Output: json.RawMessage(strings.Repeat(" ", 300_000)),
+		Name: "t\x1b", Title: "a\nb", Description: "d\u202e", Input: json.RawMessage(`{"description":"\u200b"}`),
+		Output: json.RawMessage(strings.Repeat(" ", 300_000)),
 	}}}
 	l.said()
 	said := string(mustJSON(t, l))
@@ -42,7 +43,8 @@ func TestWhatAServerListsIsSaid(t *testing.T) {
 	assert.Equal(t, `{"description":"\\u200b"}`, string(l.Tools[0].Input))
 	assert.Nil(t, l.Tools[0].Output)
 	assert.Equal(t, "t_", portableName("", l.Tools[0].Name), "the name that is shown")
-	p := saidPromptOf(&mcp.Prompt{Name: "p", Description: "\u202e", Arguments: []*mcp.PromptArgument{{Name: "a", Description: "\x1b"}}})
+	p := saidPromptOf(&mcp.Prompt{Name: "p", Description: "\u202e",
+		Arguments: []*mcp.PromptArgument{{Name: "a", Description: "\x1b"}}})
 	assert.Equal(t, `\u202e`, p.Description)
 	assert.Equal(t, `\x1b`, p.Arguments[0].Description)
 	r := saidResource(Resource{URI: "u", Name: "\u200b", Description: strings.Repeat("x", 100_000)})

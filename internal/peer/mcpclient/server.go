@@ -134,7 +134,8 @@ func (s *server) run(l *link) {
 	s.mu.Unlock()
 	s.learn(found)
 	close(l.ready)
-	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took", time.Since(began))
+	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took",
+		time.Since(began))
 	l.watch()
 	s.ended(l, "ended")
 }

@@ -63,10 +63,12 @@ func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := Status{
-		Name: s.spec.Name, State: s.state(), StartTook: s.startTook, Starts: s.starts, Losses: s.losses, LastError: s.lastError,
+		Name: s.spec.Name, State: s.state(), StartTook: s.startTook, Starts: s.starts, Losses: s.losses,
+		LastError: s.lastError,
 	}
 	if l := s.listing; l != nil {
-		out.Server, out.Version, out.Protocol, out.Pinned, out.Tools = l.Server, l.Version, l.Protocol, l.Pinned != "", len(l.Tools)
+		out.Server, out.Version, out.Protocol, out.Pinned, out.Tools = l.Server, l.Version, l.Protocol, l.Pinned != "",
+			len(l.Tools)
 	}
 	if rest := s.breaker.Rest(time.Now()); rest > 0 {
 		out.RetryAt = time.Now().Add(rest)

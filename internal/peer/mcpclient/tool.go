@@ -50,7 +50,8 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 		return nil, err
 	}
 	if t.server.saysElse(t.declared) {
-		return nil, tool.Errorf(tool.NeedsConfirmation, "the tool %q of the MCP server %s says something else of itself than when it was listed, so it was not called", t.name, t.server.spec.Name).
+		return nil, tool.Errorf(tool.NeedsConfirmation,
+			"the tool %q of the MCP server %s says something else of itself than when it was listed, so it was not called", t.name, t.server.spec.Name).
 			Suggest("List the tools again. Where it is left out, the user approves the change with toolhost trust tools.")
 	}
 	return t.server.call(ctx, t.name, call)
@@ -141,7 +142,8 @@ func (l *link) callError(ctx context.Context, what string, err error) error {
 		l.server.ended(l, "ended")
 		return failure
 	}
-	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err), unsure)
+	return l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer: %v", l.server.spec.Name, err),
+		unsure)
 }
 
 // endsSoon reports whether the connection has ended or is about to: a write
@@ -167,7 +169,8 @@ func (l *link) checkAlive() {
 	defer cancel()
 	err := l.ping(ctx)
 	if err != nil && l.ctx.Err() == nil && l.answered("a ping", err) == nil {
-		l.server.abandon(l, l.explain(tool.Unavailable, fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
+		l.server.abandon(l, l.explain(tool.Unavailable,
+			fmt.Sprintf("the MCP server %s did not answer in time and was ended", l.server.spec.Name), unsure))
 	}
 }
 

@@ -31,7 +31,8 @@ func (l *link) transport() (mcp.Transport, error) {
 	spec, options := l.server.spec, l.server.client.options
 	if spec.URL != "" {
 		l.http = newHTTPClient(spec, l.wire, options.MaxMessage)
-		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2, MaxEventSize: options.MaxMessage}
+		transport := &mcp.StreamableClientTransport{Endpoint: spec.URL, HTTPClient: l.http.client(), MaxRetries: 2,
+			MaxEventSize: options.MaxMessage}
 		if l.server.oauth != nil {
 			l.http.oauth, transport.OAuthHandler = l.server.oauth, l.server.oauth
 		}
@@ -50,7 +51,8 @@ func (l *link) start(spec Spec, options Options) error {
 		return err
 	}
 	command := proc.Command{
-		Argv: append([]string{path}, spec.Command[1:]...), Dir: options.Dir, Env: proc.Environ(spec.Env), Grace: time.Second,
+		Argv: append([]string{path}, spec.Command[1:]...), Dir: options.Dir, Env: proc.Environ(spec.Env),
+		Grace:  time.Second,
 		OnLine: func(_, line string) { l.hear(line) },
 	}
 	if options.Prepare != nil {

@@ -31,9 +31,12 @@ const (
 func (s *server) visit(p *mcp.ElicitParams) (tool.Form, error) {
 	page, domain, err := pageOf(p.URL)
 	if err != nil {
-		return tool.Form{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the user is not asked to visit this URL: " + err.Error()}
+		return tool.Form{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "the user is not asked to visit this URL: " + err.Error()}
 	}
-	return tool.Form{URL: page, Message: fmt.Sprintf("The MCP server %s asks you to visit a page of %s: %s", s.spec.Name, domain, show.Said(p.Message, show.MostMessage))}, nil
+	return tool.Form{URL: page,
+		Message: fmt.Sprintf("The MCP server %s asks you to visit a page of %s: %s", s.spec.Name, domain,
+			show.Said(p.Message, show.MostMessage))}, nil
 }
 
 // pageOf gives an address that can be shown without deceiving anybody, and the
@@ -94,7 +97,8 @@ func (f *flight) visitAll(ctx context.Context, pages []*mcp.ElicitParams) error 
 	for _, page := range pages {
 		form, err := f.link.server.visit(page)
 		if err != nil {
-			return tool.Errorf(tool.Blocked, "the MCP server %s wants the user to visit a page: %w", f.link.server.spec.Name, err).
+			return tool.Errorf(tool.Blocked, "the MCP server %s wants the user to visit a page: %w",
+				f.link.server.spec.Name, err).
 				Suggest("Tell the operator of that server.")
 		}
 		answer, err := f.askUser(ctx, form)
@@ -102,7 +106,8 @@ func (f *flight) visitAll(ctx context.Context, pages []*mcp.ElicitParams) error 
 			return err
 		}
 		if !answer.Accepted() {
-			return tool.Errorf(tool.Denied, "the user did not agree: %s", form.Message).Suggest("Do it another way, or ask the user.")
+			return tool.Errorf(tool.Denied, "the user did not agree: %s",
+				form.Message).Suggest("Do it another way, or ask the user.")
 		}
 	}
 	late := time.NewTimer(visitWait)
@@ -123,6 +128,7 @@ func (f *flight) visitAll(ctx context.Context, pages []*mcp.ElicitParams) error 
 // the user went to its pages.
 func (l *link) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	_, domain, _ := pageOf(pages[0].URL)
-	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", l.server.spec.Name, domain).
+	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", l.server.spec.Name,
+		domain).
 		Suggest("Call again when the user has done it.").With("server", l.server.spec.Name)
 }

@@ -23,7 +23,8 @@ type wire struct {
 }
 
 func newWire() *wire {
-	return &wire{tokens: make(map[string]string), results: make(map[string]json.RawMessage), long: make(map[string]bool)}
+	return &wire{tokens: make(map[string]string), results: make(map[string]json.RawMessage),
+		long: make(map[string]bool)}
 }
 
 // kept are the methods whose results are kept.
@@ -68,7 +69,8 @@ func (w *wire) tooLong(id jsonrpc.ID) *jsonrpc.Response {
 	if token, ok := w.tokens[key(id)]; ok {
 		w.long[token] = true
 	}
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
+	return &jsonrpc.Response{ID: id,
+		Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errTooLong.Error()}}
 }
 
 // take gives the result of the request with that token and forgets it. Large
@@ -89,7 +91,8 @@ func (w *wire) take(token string) (result json.RawMessage, large bool) {
 
 // tooLarge is the error of a call whose answer was too long.
 func (l *link) tooLarge() *tool.Error {
-	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", l.server.spec.Name, l.server.client.options.MaxMessage).
+	return tool.Errorf(tool.TooLarge, "the MCP server %s answered with more than %d bytes", l.server.spec.Name,
+		l.server.client.options.MaxMessage).
 		Suggest("Ask for less in one call.").With("server", l.server.spec.Name)
 }
 

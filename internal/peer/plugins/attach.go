@@ -32,7 +32,8 @@ func (in *instance) attach(ctx context.Context, at Attachment) error {
 	}
 	in.conn = conn
 	if err := connected(ctx, conn); err != nil {
-		return tool.Errorf(tool.Unavailable, "plugin %s, which is to be attached to, does not answer at %s", in.plugin.spec.Name, at.Socket).
+		return tool.Errorf(tool.Unavailable, "plugin %s, which is to be attached to, does not answer at %s",
+			in.plugin.spec.Name, at.Socket).
 			Suggest("Run it with the argument attach, and give toolhost the %s that it prints.", AttachVariable)
 	}
 	raw, err := in.dispenser(at.Protocol).GRPCClient(ctx, nil, conn)

@@ -60,7 +60,8 @@ func benchTool(b *testing.B) (*plugins.Manager, tool.Tool) {
 	program, err := os.Executable()
 	require.NoError(b, err)
 	m := plugins.NewManager(plugins.Options{})
-	require.NoError(b, m.Add(plugins.Spec{Name: "bench", Path: program, Env: map[string]string{"TEST_PLUGIN": "bench"}}))
+	require.NoError(b,
+		m.Add(plugins.Spec{Name: "bench", Path: program, Env: map[string]string{"TEST_PLUGIN": "bench"}}))
 	tools, err := m.Source("bench").Tools(b.Context())
 	require.NoError(b, err)
 	return m, tools[0]
@@ -182,7 +183,8 @@ func BenchmarkTools(b *testing.B) {
 
 func addTwenty(b *testing.B, m *plugins.Manager, program string) {
 	for i := range 20 {
-		spec := plugins.Spec{Name: "p" + strconv.Itoa(i), Path: program, Args: []string{strconv.Itoa(i)}, Env: map[string]string{"TEST_PLUGIN": "faulty"}}
+		spec := plugins.Spec{Name: "p" + strconv.Itoa(i), Path: program, Args: []string{strconv.Itoa(i)},
+			Env: map[string]string{"TEST_PLUGIN": "faulty"}}
 		require.NoError(b, m.Add(spec))
 	}
 }

@@ -97,7 +97,8 @@ func (b *binary) verify(spec Spec) error {
 	if strings.EqualFold(b.sha256, spec.SHA256) {
 		return nil
 	}
-	return tool.Errorf(tool.Blocked, "the program of plugin %s is not the one that was locked: its SHA-256 is %s, not %s",
+	return tool.Errorf(tool.Blocked,
+		"the program of plugin %s is not the one that was locked: its SHA-256 is %s, not %s",
 		spec.Name, b.sha256, strings.ToLower(spec.SHA256)).
 		Suggest("If you replaced it on purpose, lock it again; otherwise find out who did.").
 		With("path", b.path)

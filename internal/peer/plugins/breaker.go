@@ -34,7 +34,8 @@ func (p *plugin) recallFailures() {
 	h := p.tally.file.read()
 	program := p.programIdentity()
 	missing := program == identity{} && !p.spec.Shipped // it fails at once, and may have come meanwhile
-	if h.FailuresInRow == 0 || h.LastError == nil || missing || h.Failed != program || h.FailedConfig != p.configDigest() {
+	if h.FailuresInRow == 0 || h.LastError == nil || missing || h.Failed != program ||
+		h.FailedConfig != p.configDigest() {
 		return
 	}
 	p.breaker.Recall(h.FailuresInRow, h.LastErrorAt, costFactor*h.FailureTook)
@@ -63,7 +64,8 @@ func (p *plugin) configDigest() string {
 
 // tripped is the error of a call that comes too early. The lock is held.
 func (p *plugin) tripped(wait time.Duration) *tool.Error {
-	e := tool.Errorf(tool.Unavailable, "plugin %s failed %d times in a row and rests for another %s; the last failure: %s",
+	e := tool.Errorf(tool.Unavailable,
+		"plugin %s failed %d times in a row and rests for another %s; the last failure: %s",
 		p.spec.Name, p.breaker.Failures(), wait.Round(100*time.Millisecond), p.lastError.Message)
 	return e.Suggest("Fix the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
 }

@@ -81,7 +81,8 @@ func (c *schemaCache) load(spec *Spec) *cacheEntry {
 		return nil
 	}
 	var e cacheEntry
-	if json.Unmarshal(data, &e) != nil || e.Format != cacheFormat || e.Protocol != ProtocolVersion || e.Description == nil {
+	if json.Unmarshal(data, &e) != nil || e.Format != cacheFormat || e.Protocol != ProtocolVersion ||
+		e.Description == nil {
 		return nil
 	}
 	if checkDescription(spec.Name, e.Description) != nil {

@@ -62,7 +62,8 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 	}
 	compiled, err := schema.Compile(declared)
 	if err != nil {
-		return nil, tool.Errorf(tool.Unavailable, "plugin %s declares a configuration schema that is none: %w", spec.Name, err).
+		return nil, tool.Errorf(tool.Unavailable, "plugin %s declares a configuration schema that is none: %w",
+			spec.Name, err).
 			Suggest("This is a mistake in the plugin; tell its author.")
 	}
 	config, _, violations := compiled.Decode(config)
@@ -73,7 +74,8 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 	for i, v := range violations {
 		texts[i] = v.String()
 	}
-	return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %s is wrong: %s", spec.Name, strings.Join(texts, "; ")).
+	return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %s is wrong: %s", spec.Name,
+		strings.Join(texts, "; ")).
 		Suggest("Fix the plugin's config block.").With("violations", violations)
 }
 
@@ -100,7 +102,8 @@ func checkDefinition(d *tool.Definition) error {
 	case !validName(d.Name):
 		return fmt.Errorf("%q is no name for a tool: it has 1 to 64 letters, digits, '_' and '-'", d.Name)
 	case !d.Risk.Valid():
-		return fmt.Errorf("tool %q has the risk %q, which is none of read_only, safe_write and dangerous", d.Name, d.Risk)
+		return fmt.Errorf("tool %q has the risk %q, which is none of read_only, safe_write and dangerous", d.Name,
+			d.Risk)
 	case len(d.Parameters) > 0 && !isObject(d.Parameters):
 		return fmt.Errorf("the parameters of tool %q are no JSON Schema object", d.Name)
 	case len(d.Returns) > 0 && !isObject(d.Returns):
@@ -139,7 +142,8 @@ func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 			p.manager.logger.Warn("the plugin's tools were not cached", "plugin", p.spec.Name, "error", err)
 		}
 	}
-	if change := p.manager.options.OnChange; change != nil && old != nil && !bytes.Equal(tool.MustMarshal(old.Tools), tool.MustMarshal(d.Tools)) {
+	if change := p.manager.options.OnChange; change != nil && old != nil &&
+		!bytes.Equal(tool.MustMarshal(old.Tools), tool.MustMarshal(d.Tools)) {
 		go change(p.spec.Name)
 	}
 }

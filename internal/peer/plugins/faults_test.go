@@ -94,7 +94,8 @@ func TestWhatAPluginPrintsIsLogged(t *testing.T) {
 	tools := f.add(t, testPlugin(t, "faulty"))
 	r, err := do(t.Context(), tools["do"], "print", "hello world")
 	assert.Equal(t, "printed", text(t, r, err))
-	for _, want := range []string{"to standard output: hello world", "msg=\"hello world\" plugin=faulty stream=stderr", "straight to fd 1"} {
+	for _, want := range []string{"to standard output: hello world", "msg=\"hello world\" plugin=faulty stream=stderr",
+		"straight to fd 1"} {
 		eventually(t, want, func() bool { return strings.Contains(f.log.String(), want) })
 	}
 	r, err = do(t.Context(), tools["do"], "hclog", "")
@@ -142,7 +143,8 @@ func TestCrashFailsItsCallsAndTheNextCallRestarts(t *testing.T) {
 	_, err := do(t.Context(), tools["do"], "exit", "")
 	for _, err := range []error{err, <-waiting} {
 		assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-		assert.ErrorContains(t, err, "plugin faulty died during the call: exit status 7; its last words:\nmy last words")
+		assert.ErrorContains(t, err,
+			"plugin faulty died during the call: exit status 7; its last words:\nmy last words")
 		assert.Equal(t, []string{"my last words"}, tool.AsError(err).Details["stderr"])
 	}
 	s := f.status(t, "faulty")

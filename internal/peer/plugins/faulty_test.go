@@ -126,7 +126,8 @@ func echo(what string) sdk.Tool {
 // servicesPlugin uses two services and declares one.
 func servicesPlugin() sdk.Plugin {
 	free := func(name string, fn func(context.Context, *sdk.Call, struct{}) (string, error)) sdk.Tool {
-		return sdk.Func(sdk.Definition{Name: name, Description: "Uses a service. Returns: text.", Risk: sdk.ReadOnly}, fn)
+		return sdk.Func(sdk.Definition{Name: name, Description: "Uses a service. Returns: text.", Risk: sdk.ReadOnly},
+			fn)
 	}
 	return sdk.Plugin{Name: "services", Services: []sdk.Service{sdk.ServiceState}, Tools: []sdk.Tool{
 		free("hello", func(context.Context, *sdk.Call, struct{}) (string, error) { return "hi", nil }),
@@ -149,7 +150,8 @@ func servicesPlugin() sdk.Plugin {
 }
 
 func asking(name, answer string, permissions ...sdk.Permission) sdk.Tool {
-	return sdk.Func(sdk.Definition{Name: name, Description: "Asks. Returns: text.", Risk: sdk.ReadOnly, Permissions: permissions},
+	return sdk.Func(sdk.Definition{Name: name, Description: "Asks. Returns: text.", Risk: sdk.ReadOnly,
+		Permissions: permissions},
 		func(context.Context, *sdk.Call, struct{}) (string, error) { return answer, nil })
 }
 
@@ -225,7 +227,8 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 		fmt.Fprintln(os.NewFile(1, "stdout"), "straight to fd 1")
 		return sdk.Text("printed"), nil
 	case "hclog":
-		fmt.Fprintln(os.Stderr, `{"@level":"warn","@message":"disk is low","@timestamp":"2026-01-02T03:04:05.000000Z","free":7}`)
+		fmt.Fprintln(os.Stderr,
+			`{"@level":"warn","@message":"disk is low","@timestamp":"2026-01-02T03:04:05.000000Z","free":7}`)
 		fmt.Fprintln(os.Stderr, `{"@message":1}`)
 		return sdk.Text("logged"), nil
 	case "flood":

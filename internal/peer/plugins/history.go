@@ -180,7 +180,8 @@ func (f *historyFile) read() *History {
 	if err != nil || json.Unmarshal(data, h) != nil || h.Format != historyFormat {
 		return new(History)
 	}
-	h.Live = slices.DeleteFunc(h.Live, func(l LiveProcess) bool { return !processAlive(l.Host) || !processAlive(l.PID) })
+	h.Live = slices.DeleteFunc(h.Live,
+		func(l LiveProcess) bool { return !processAlive(l.Host) || !processAlive(l.PID) })
 	return h
 }
 

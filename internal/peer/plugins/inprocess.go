@@ -56,7 +56,8 @@ func (p *plugin) configureHere(ctx context.Context) (map[string]tool.Tool, *tool
 	list := p.shipped.Tools
 	if p.shipped.Configure != nil {
 		options := p.manager.options
-		made, err := p.shipped.Configure(ctx, sdk.Env{Config: config, Workspace: options.Workspace, HostVersion: options.HostVersion})
+		made, err := p.shipped.Configure(ctx,
+			sdk.Env{Config: config, Workspace: options.Workspace, HostVersion: options.HostVersion})
 		if err != nil {
 			return nil, tool.AsError(err)
 		}

@@ -244,10 +244,13 @@ func (in *instance) startError(err error, timeout time.Duration) *tool.Error {
 		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s cannot be run: %v", name, r.launchError),
 			"Check that the program exists, is executable, and is built for this machine.")
 	case line != nil && (line.version < handshake.OldestVersion || line.version > ProtocolVersion):
-		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s speaks version %d of the plugin protocol, and this toolhost speaks versions %d to %d",
-			name, line.version, handshake.OldestVersion, ProtocolVersion), "Use a version of the plugin or of toolhost that matches the other.")
+		return in.explain(tool.Unavailable,
+			fmt.Sprintf("plugin %s speaks version %d of the plugin protocol, and this toolhost speaks versions %d to %d",
+				name, line.version, handshake.OldestVersion, ProtocolVersion),
+			"Use a version of the plugin or of toolhost that matches the other.")
 	case line == nil && exited:
-		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s ended before it was ready: %s", name, r.exitStatus()),
+		return in.explain(tool.Unavailable,
+			fmt.Sprintf("plugin %s ended before it was ready: %s", name, r.exitStatus()),
 			"Check that the program is a toolhost plugin; its last words are in the message, if there were any.")
 	case exited:
 		return in.explain(tool.Unavailable, fmt.Sprintf("plugin %s died while starting: %s", name, r.exitStatus()),

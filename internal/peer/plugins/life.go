@@ -51,5 +51,6 @@ func (in *instance) reportStart(took time.Duration) {
 	in.plugin.mu.Lock()
 	version := in.plugin.description.Version
 	in.plugin.mu.Unlock()
-	in.life.event(LifeStarted, map[string]any{"pid": in.runner.pid(), "version": version, "took_ms": took.Milliseconds()})
+	in.life.event(LifeStarted,
+		map[string]any{"pid": in.runner.pid(), "version": version, "took_ms": took.Milliseconds()})
 }

@@ -42,13 +42,16 @@ func ParseAttach(text string) (map[string]Attachment, error) {
 	}
 	var all map[string]Attachment
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return nil, tool.Errorf(tool.InvalidArgument, "%s is not what a plugin prints when it is run with the argument attach: %w", AttachVariable, err).
+		return nil, tool.Errorf(tool.InvalidArgument,
+			"%s is not what a plugin prints when it is run with the argument attach: %w", AttachVariable, err).
 			Suggest("Copy the value between the quotes whole.")
 	}
 	for name, a := range all {
 		if !filepath.IsAbs(a.Socket) || a.Protocol < handshake.OldestVersion || a.Protocol > ProtocolVersion {
-			return nil, tool.Errorf(tool.InvalidArgument, "%s: plugin %s needs the absolute path of a socket, and a protocol from %d to %d",
-				AttachVariable, name, handshake.OldestVersion, ProtocolVersion).Suggest("Copy the value between the quotes whole.")
+			return nil, tool.Errorf(tool.InvalidArgument,
+				"%s: plugin %s needs the absolute path of a socket, and a protocol from %d to %d",
+				AttachVariable, name, handshake.OldestVersion,
+				ProtocolVersion).Suggest("Copy the value between the quotes whole.")
 		}
 	}
 	return all, nil

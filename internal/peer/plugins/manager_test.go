@@ -136,8 +136,10 @@ func withConfigured(o *plugins.Options) {
 
 func TestPluginInProcess(t *testing.T) {
 	f := newFixture(t, withConfigured)
-	assert.ErrorContains(t, f.Add(plugins.Spec{Name: "elsewhere", Path: "/bin/true", InProcess: true}), "cannot run in its process")
-	tools := f.add(t, plugins.Spec{Name: "configured", Shipped: true, InProcess: true, Config: json.RawMessage(`{"units":"imperial"}`)})
+	assert.ErrorContains(t, f.Add(plugins.Spec{Name: "elsewhere", Path: "/bin/true", InProcess: true}),
+		"cannot run in its process")
+	tools := f.add(t, plugins.Spec{Name: "configured", Shipped: true, InProcess: true,
+		Config: json.RawMessage(`{"units":"imperial"}`)})
 	assert.Equal(t, plugins.InProcess, f.status(t, "configured").State)
 	for range 2 {
 		r, err := tools["echo"].Call(t.Context(), &tool.Call{Tool: "renamed", Params: json.RawMessage("{}")})
@@ -156,9 +158,11 @@ func TestPluginInProcess(t *testing.T) {
 }
 
 func TestPluginInProcessWithAWrongConfiguration(t *testing.T) {
-	for config, code := range map[string]tool.Code{`{"units":"furlongs"}`: tool.InvalidArgument, `{"token":"bad"}`: tool.PermissionDenied} {
+	for config, code := range map[string]tool.Code{`{"units":"furlongs"}`: tool.InvalidArgument,
+		`{"token":"bad"}`: tool.PermissionDenied} {
 		f := newFixture(t, withConfigured)
-		tools := f.add(t, plugins.Spec{Name: "configured", Shipped: true, InProcess: true, Config: json.RawMessage(config)})
+		tools := f.add(t,
+			plugins.Spec{Name: "configured", Shipped: true, InProcess: true, Config: json.RawMessage(config)})
 		_, err := tools["echo"].Call(t.Context(), &tool.Call{Tool: "echo", Params: json.RawMessage("{}")})
 		assert.Equal(t, code, tool.CodeOf(err))
 		assert.Equal(t, plugins.Failed, f.status(t, "configured").State)
@@ -187,11 +191,13 @@ func TestToolsImplementWhatThePluginDeclares(t *testing.T) {
 		argv, err = tools["do"].(tool.Commander).CommandLine(t.Context(), call)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"do", "pid", "\xff"}, argv)
-		_, err = tools["do"].(tool.Commander).CommandLine(t.Context(), &tool.Call{Params: json.RawMessage(`{"what":"fail"}`)})
+		_, err = tools["do"].(tool.Commander).CommandLine(t.Context(),
+			&tool.Call{Params: json.RawMessage(`{"what":"fail"}`)})
 		assert.Equal(t, tool.Blocked, tool.CodeOf(err))
 		rendered := tools["do"].(tool.ErrorRenderer).RenderError(call, tool.Errorf(tool.Denied, "no"))
 		assert.Contains(t, string(rendered.Structured), `"rendered":"denied"`)
-		assert.JSONEq(t, `{"what":"pid"}`, string(tools["do"].(tool.Normalizer).Normalize(json.RawMessage(`{"alias":"pid"}`))))
+		assert.JSONEq(t, `{"what":"pid"}`,
+			string(tools["do"].(tool.Normalizer).Normalize(json.RawMessage(`{"alias":"pid"}`))))
 	}
 }
 

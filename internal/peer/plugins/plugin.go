@@ -46,8 +46,10 @@ type plugin struct {
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec}
-	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff, Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
-	p.tally = &tally{file: &historyFile{dir: m.options.HistoryDir, workspace: m.options.Workspace.Root, name: spec.Name}}
+	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff,
+		Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
+	p.tally = &tally{file: &historyFile{dir: m.options.HistoryDir, workspace: m.options.Workspace.Root,
+		name: spec.Name}}
 	switch {
 	case spec.Name == "":
 		return nil, invalidSpec(spec, "has no name", "Give it one.")
@@ -58,7 +60,8 @@ func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	case spec.Shipped:
 		return p, p.findShipped()
 	case spec.InProcess:
-		return nil, invalidSpec(spec, "is not part of toolhost and cannot run in its process", "Let it have a process of its own.")
+		return nil, invalidSpec(spec, "is not part of toolhost and cannot run in its process",
+			"Let it have a process of its own.")
 	case spec.Path == "" && spec.Problem == nil:
 		return nil, invalidSpec(spec, "names no program", "Give the path of the plugin's program as its source.")
 	}
@@ -72,7 +75,8 @@ func (p *plugin) findShipped() error {
 			return nil
 		}
 	}
-	return invalidSpec(p.spec, "is not one of those that come with toolhost", "Give the path of its program as its source.")
+	return invalidSpec(p.spec, "is not one of those that come with toolhost",
+		"Give the path of its program as its source.")
 }
 
 func invalidSpec(spec Spec, what, next string) *tool.Error {

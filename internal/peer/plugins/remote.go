@@ -159,8 +159,10 @@ func (t *remoteTool) refusal() *tool.Error {
 	if missing == nil {
 		return nil
 	}
-	return tool.Errorf(tool.PermissionDenied, "%s needs %s, which plugin %s was not granted", t.definition.Name, missing, t.plugin.spec.Name).
-		Suggest("Add it to permissions in the plugin's block of agent.hcl if the plugin may have it.").With("missing", missing)
+	return tool.Errorf(tool.PermissionDenied, "%s needs %s, which plugin %s was not granted", t.definition.Name,
+		missing, t.plugin.spec.Name).
+		Suggest("Add it to permissions in the plugin's block of agent.hcl if the plugin may have it.").With("missing",
+		missing)
 }
 
 // Call runs the tool in the plugin's process, starting it if need be, or in this
@@ -225,7 +227,8 @@ func (p *plugin) lost(ctx context.Context, in *instance, err error) *tool.Error 
 		p.ended(in)
 		return in.crashError("died during the call")
 	}
-	p.abandon(in, in.explain(tool.Unavailable, fmt.Sprintf("the connection to plugin %s broke: %v", p.spec.Name, err), ""))
+	p.abandon(in,
+		in.explain(tool.Unavailable, fmt.Sprintf("the connection to plugin %s broke: %v", p.spec.Name, err), ""))
 	return in.explain(tool.Unavailable, fmt.Sprintf("the connection to plugin %s broke: %v", p.spec.Name, err),
 		"The next call starts the plugin again. Whether this call had an effect is not known: look before repeating it.")
 }
@@ -289,7 +292,8 @@ func (t *remoteTool) askPlan(ctx context.Context, call *tool.Call) (*tool.Plan, 
 }
 
 // ask asks the plugin's process, starting it if need be.
-func ask[Answer any](ctx context.Context, t *remoteTool, question func(*pluginclient.Client) (Answer, error)) (answer Answer, err error) {
+func ask[Answer any](ctx context.Context, t *remoteTool,
+	question func(*pluginclient.Client) (Answer, error)) (answer Answer, err error) {
 	in, err := t.plugin.acquire(ctx)
 	if err != nil {
 		return answer, err

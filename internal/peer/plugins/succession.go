@@ -44,7 +44,8 @@ func (m *Manager) HandOver(next *Manager) (left []string) {
 func (p *plugin) is(spec Spec, workspace sdk.Workspace) bool {
 	known := p.spec
 	known.ResolveConfig, spec.ResolveConfig = nil, nil
-	return reflect.DeepEqual(p.manager.options.Workspace, workspace) && reflect.DeepEqual(known, spec) && p.programUnchanged()
+	return reflect.DeepEqual(p.manager.options.Workspace, workspace) && reflect.DeepEqual(known, spec) &&
+		p.programUnchanged()
 }
 
 // programUnchanged reports whether the program is the one that was started

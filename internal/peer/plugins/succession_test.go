@@ -50,14 +50,17 @@ func TestASuccessorKeepsWhatIsTheSame(t *testing.T) {
 		program func(t *testing.T, path string)
 		kept    bool
 	}{
-		"nothing":     {kept: true},
-		"config":      {spec: func(s *plugins.Spec) { s.Config = []byte(`{"a":1}`) }},
-		"environment": {spec: func(s *plugins.Spec) { s.Env = map[string]string{"TEST_PLUGIN": "faulty", "MORE": "1"} }},
-		"arguments":   {spec: func(s *plugins.Spec) { s.Args = []string{"x"} }},
-		"grants":      {spec: func(s *plugins.Spec) { s.Granted = []tool.Permission{tool.FileRead} }},
-		"sandbox":     {spec: func(s *plugins.Spec) { s.Confinement = "other" }},
-		"checksum":    {spec: func(s *plugins.Spec) { s.SHA256, _ = plugins.Checksum(s.Path) }},
-		"workspace":   {options: func(o *plugins.Options) { o.Workspace.Allow = []string{"/elsewhere"} }},
+		"nothing": {kept: true},
+		"config":  {spec: func(s *plugins.Spec) { s.Config = []byte(`{"a":1}`) }},
+		"environment": {spec: func(s *plugins.Spec) {
+			s.Env = map[string]string{"TEST_PLUGIN": "faulty",
+				"MORE": "1"}
+		}},
+		"arguments": {spec: func(s *plugins.Spec) { s.Args = []string{"x"} }},
+		"grants":    {spec: func(s *plugins.Spec) { s.Granted = []tool.Permission{tool.FileRead} }},
+		"sandbox":   {spec: func(s *plugins.Spec) { s.Confinement = "other" }},
+		"checksum":  {spec: func(s *plugins.Spec) { s.SHA256, _ = plugins.Checksum(s.Path) }},
+		"workspace": {options: func(o *plugins.Options) { o.Workspace.Allow = []string{"/elsewhere"} }},
 		"program": {program: func(t *testing.T, path string) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)

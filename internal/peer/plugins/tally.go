@@ -101,7 +101,8 @@ func (t *tally) flush() {
 	since, live, changed := t.since, t.live, t.changed
 	t.since, t.changed, t.timer = nil, false, nil
 	t.mu.Unlock()
-	if since == nil || !changed && since.Calls == 0 && since.FailedStarts == 0 && since.Crashes == 0 && since.PeakMemory == 0 {
+	if since == nil ||
+		!changed && since.Calls == 0 && since.FailedStarts == 0 && since.Crashes == 0 && since.PeakMemory == 0 {
 		return
 	}
 	err := t.file.update(func(h *History) {

@@ -42,7 +42,8 @@ func TestTwoVersionsOfTheProtocol(t *testing.T) {
 	services := new(plugintest.Host)
 
 	call := func(tl tool.Tool, params string) (*tool.Result, error) {
-		return tl.Call(t.Context(), &tool.Call{Tool: tl.Definition().Name, Params: json.RawMessage(params), Host: services})
+		return tl.Call(t.Context(),
+			&tool.Call{Tool: tl.Definition().Name, Params: json.RawMessage(params), Host: services})
 	}
 	r, err := call(old["old_greet"], `{"name":"Ada"}`)
 	assert.Equal(t, `Good day, {"name":"Ada"}.`, text(t, r, err))
@@ -76,9 +77,11 @@ func TestPluginOfTodayInAnOldHost(t *testing.T) {
 	cmd := exec.Command(program)
 	cmd.Env = append(os.Environ(), "TEST_PLUGIN=services")
 	client := goplugin.NewClient(&goplugin.ClientConfig{
-		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: "TOOLHOST_PLUGIN", MagicCookieValue: "toolhost.plugin"},
+		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: "TOOLHOST_PLUGIN",
+			MagicCookieValue: "toolhost.plugin"},
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {"toolhost": oldHost{}}},
-		Cmd:              cmd, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC}, Logger: hclog.NewNullLogger(),
+		Cmd:              cmd, AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		Logger: hclog.NewNullLogger(),
 	})
 	defer client.Kill()
 	protocol, err := client.Client()
@@ -146,7 +149,8 @@ func TestAttach(t *testing.T) {
 }
 
 func TestAttachmentsThatAreNone(t *testing.T) {
-	for _, text := range []string{"{", "[]", `{"a":{"socket":"s","protocol":1}}`, `{"a":{"socket":"/s","protocol":3}}`, `{"a":{"socket":"/s"}}`} {
+	for _, text := range []string{"{", "[]", `{"a":{"socket":"s","protocol":1}}`, `{"a":{"socket":"/s","protocol":3}}`,
+		`{"a":{"socket":"/s"}}`} {
 		_, err := plugins.ParseAttach(text)
 		assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err), text)
 	}

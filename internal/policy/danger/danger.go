@@ -103,7 +103,8 @@ type judge struct {
 // found takes over a verdict that is stronger than what there was.
 func (j *judge) found(class Class, about string, format string, args ...any) {
 	if class > j.verdict.Class {
-		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...), Command: excerpt.Shorten(about, maxShown)}
+		j.verdict = Verdict{Class: class, Reason: fmt.Sprintf(format, args...),
+			Command: excerpt.Shorten(about, maxShown)}
 	}
 }
 
@@ -181,7 +182,8 @@ func asksForHelp(c *policy.Command) bool {
 func (j *judge) script(c *policy.Command, depth int) {
 	name := scriptOf(c)
 	if sourcesStream(c) {
-		j.found(Caution, shown(c), "the command cannot be read for certain: %s reads its commands from a stream", c.Words[0].Text)
+		j.found(Caution, shown(c), "the command cannot be read for certain: %s reads its commands from a stream",
+			c.Words[0].Text)
 	}
 	if name == "" || j.ReadFile == nil || depth >= maxScripts {
 		return

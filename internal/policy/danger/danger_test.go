@@ -57,7 +57,8 @@ func TestTable(t *testing.T) {
 	table := commands(t)
 	assert.GreaterOrEqual(t, len(table["blocked"])+len(table["caution"]), 120)
 	assert.GreaterOrEqual(t, len(table["fine"]), 120)
-	for name, class := range map[string]danger.Class{"blocked": danger.Blocked, "caution": danger.Caution, "fine": danger.Fine} {
+	for name, class := range map[string]danger.Class{"blocked": danger.Blocked, "caution": danger.Caution,
+		"fine": danger.Fine} {
 		for _, command := range table[name] {
 			verdict := judge(command)
 			assert.Equal(t, class, verdict.Class, "%s\n%+v", command, verdict)
@@ -94,7 +95,8 @@ func TestWorkspaceInASystemDirectory(t *testing.T) {
 
 // Scripts that run themselves, or each other, end.
 func TestScriptsThatRunEachOther(t *testing.T) {
-	o := danger.Options{Root: root, ReadFile: func(string) (string, bool) { return "#!/bin/sh\n./again.sh; ./again.sh\n", true }}
+	o := danger.Options{Root: root,
+		ReadFile: func(string) (string, bool) { return "#!/bin/sh\n./again.sh; ./again.sh\n", true }}
 	assert.Equal(t, danger.Fine, danger.Judge("./again.sh", o).Class)
 }
 
@@ -108,7 +110,8 @@ func FuzzJudge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		judge(command)
-		if strings.Trim(command, "abcdefghijklmnopqrstuvwxyz -") == "" && !strings.HasPrefix(strings.TrimSpace(command), "cd") {
+		if strings.Trim(command, "abcdefghijklmnopqrstuvwxyz -") == "" &&
+			!strings.HasPrefix(strings.TrimSpace(command), "cd") {
 			assert.Equal(t, danger.Blocked, judge("true "+command+"\nrm -rf /").Class, command)
 		}
 	})

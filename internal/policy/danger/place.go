@@ -72,7 +72,8 @@ func (p place) is(kind string) bool {
 
 // system reports a place that belongs to the system.
 func (p place) system() bool {
-	return !p.inside && slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
+	return !p.inside &&
+		slices.ContainsFunc(rules().lists["system"], func(tree string) bool { return within(p.path, tree) })
 }
 
 // whole reports a place whose loss would be that of the system or of a home:
@@ -109,5 +110,6 @@ func (p place) shellSettings() bool {
 	case len(parts) == 4 && (parts[1] == "home" || parts[1] == "Users"):
 		rest = parts[3]
 	}
-	return slices.ContainsFunc(rules().lists["settings"], func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
+	return slices.ContainsFunc(rules().lists["settings"],
+		func(prefix string) bool { return strings.HasPrefix(rest, prefix) })
 }

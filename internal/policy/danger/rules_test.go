@@ -23,7 +23,8 @@ func TestRulesMatchTheirRows(t *testing.T) {
 			}
 			for _, row := range r.settings["-"] {
 				verdict := judgeRow(row)
-				assert.False(t, verdict.Class == r.class && expected.MatchString(verdict.Reason), "%s: %+v", row, verdict)
+				assert.False(t, verdict.Class == r.class && expected.MatchString(verdict.Reason), "%s: %+v", row,
+					verdict)
 			}
 		}
 		if len(e.rules) > 0 {
@@ -69,7 +70,8 @@ func TestRulesSayWhatIsKnown(t *testing.T) {
 				}
 			}
 		}
-		assert.False(t, !s.has("of") && (s.has("at") || kind == "rule" && s.has("like")), "conditions on no word: %v", s)
+		assert.False(t, !s.has("of") && (s.has("at") || kind == "rule" && s.has("like")), "conditions on no word: %v",
+			s)
 	}
 	for _, e := range rules().entries {
 		assert.NotEmpty(t, e.programs)

@@ -90,7 +90,8 @@ func (j *judge) code(c *policy.Command, about string) {
 			j.judgeCode(e.settings["like"], code, about)
 		}
 		if piped {
-			j.found(Caution, about, "the command cannot be read for certain: %s reads its commands from its input", c.Program())
+			j.found(Caution, about, "the command cannot be read for certain: %s reads its commands from its input",
+				c.Program())
 		}
 	}
 }
@@ -122,7 +123,8 @@ func isForkBomb(line string) bool {
 	for _, match := range compiled(function).FindAllStringSubmatch(line, -1) {
 		name, body := match[1]+match[2], match[3]
 		count := 0
-		for _, word := range strings.FieldsFunc(body, func(c rune) bool { return strings.ContainsRune(" \t\n;|&(){}", c) }) {
+		for _, word := range strings.FieldsFunc(body,
+			func(c rune) bool { return strings.ContainsRune(" \t\n;|&(){}", c) }) {
 			if word == name {
 				count++
 			}

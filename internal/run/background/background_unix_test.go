@@ -139,7 +139,8 @@ func TestTaskIsReadWhileItRuns(t *testing.T) {
 	task := start(t, s, shell(s.root, "echo first; sleep 1000"))
 	assert.Equal(t, Running, task.State)
 	assert.Nil(t, task.ExitCode)
-	require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "first\n" }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "first\n" }, patience,
+		5*time.Millisecond)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	waited, err := s.Wait(ctx, task.ID)
@@ -151,7 +152,8 @@ func TestTaskOutlivesWhoeverStartedIt(t *testing.T) {
 	s := open(t, Options{})
 	cmd, id := other(t, "starter", s.root)
 	require.NoError(t, cmd.Wait())
-	require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "begun\n" }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "begun\n" }, patience,
+		5*time.Millisecond)
 	task, err := s.Get(id)
 	require.NoError(t, err)
 	assert.Equal(t, Running, task.State)

@@ -114,7 +114,8 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		return unmade(err)
 	}
 	return supervisor(ctx, lock, order{
-		Root: s.root, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir, Env: spec.Env, Stdin: spec.Stdin,
+		Root: s.root, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir,
+		Env: spec.Env, Stdin: spec.Stdin,
 		Timeout: spec.Timeout, Grace: spec.Grace, DiskLimit: s.options.DiskLimit, Confine: spec.Confine,
 	})
 }

@@ -21,7 +21,8 @@ func TestStream(t *testing.T) {
 	all := text.String()
 	const capacity = 1000
 	for _, limit := range []int64{1, 600, 5000, ringSize + 77} {
-		for _, length := range []int{0, 1, 599, 600, 601, 1000, 1001, 5000, 5001, 6000, ringSize - 1, ringSize + 100, 2*ringSize + 5, 3 * ringSize} {
+		for _, length := range []int{0, 1, 599, 600, 601, 1000, 1001, 5000, 5001, 6000, ringSize - 1, ringSize + 100,
+			2*ringSize + 5, 3 * ringSize} {
 			for _, piece := range []int{977, 64 << 10, ringSize + 12345} {
 				text := all[:length]
 				dir, err := os.OpenRoot(t.TempDir())

@@ -42,7 +42,8 @@ func TestKillLeavesNothing(t *testing.T) {
 				spec := shell(s.root, strings.ReplaceAll(line, "%s", mark))
 				spec.Confine = policy(s.root, level)
 				task := start(t, s, spec)
-				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" }, patience, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" },
+					patience, 5*time.Millisecond)
 				require.NotEmpty(t, testproc.Running(t, mark))
 				killed, already, err := s.Kill(context.Background(), task.ID)
 				require.NoError(t, err)
@@ -80,7 +81,8 @@ func TestDeathOfTheSupervisor(t *testing.T) {
 			spec := shell(s.root, "setsid sleep 1000."+mark+" & echo ready; exec sleep 1000."+mark)
 			spec.Confine = policy(s.root, level)
 			task := start(t, s, spec)
-			require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" }, patience, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" }, patience,
+				5*time.Millisecond)
 			for _, pid := range supervisorsOf(t, s, task.ID) {
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
@@ -89,7 +91,8 @@ func TestDeathOfTheSupervisor(t *testing.T) {
 			_, already, err := s.Kill(context.Background(), task.ID)
 			require.NoError(t, err)
 			assert.True(t, already)
-			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience, 5*time.Millisecond, "nothing is left")
+			require.Eventually(t, func() bool { return len(testproc.Running(t, mark)) == 0 }, patience,
+				5*time.Millisecond, "nothing is left")
 		})
 	}
 }
@@ -142,7 +145,8 @@ func TestFlood(t *testing.T) {
 func TestOwnRecordsAreOutOfReach(t *testing.T) {
 	needLevel(t, sandbox.Full)
 	s := open(t, Options{})
-	spec := shell(s.root, "for f in "+Dir+"/*/*; do test -p $f || { echo x >$f && echo wrote $f; }; done; rm -rf "+Dir+" && echo removed; mkdir fine && echo made")
+	spec := shell(s.root, "for f in "+Dir+"/*/*; do test -p $f || { echo x >$f && echo wrote $f; }; done; rm -rf "+Dir+
+		" && echo removed; mkdir fine && echo made")
 	spec.Confine = policy(s.root, sandbox.Full)
 	task := start(t, s, spec)
 	wait(t, s, task.ID)

@@ -44,7 +44,8 @@ func answer(ctx context.Context, call *tool.Call, ask *argv.Ask, values map[stri
 		if ask.Optional {
 			return nil
 		}
-		return tool.Errorf(tool.Denied, "the user did not answer the question %q (%s), so %s did not run", ask.Key, given.Action, call.Tool).
+		return tool.Errorf(tool.Denied, "the user did not answer the question %q (%s), so %s did not run", ask.Key,
+			given.Action, call.Tool).
 			Suggest("Do not repeat the call; ask the user what to do instead.")
 	}
 	answered, err := ask.Read(given)

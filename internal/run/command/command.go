@@ -46,7 +46,8 @@ type Deps struct {
 // New makes the tool that a spec declares. The error is a *tool.Error.
 func New(spec argv.Spec, deps Deps) (tool.Tool, error) {
 	if (spec.Passthrough == nil) == (spec.Command == nil) {
-		return nil, tool.Errorf(tool.InvalidArgument, "the tool %q needs either a passthrough or a command block (%s)", spec.Name, spec.Pos).
+		return nil, tool.Errorf(tool.InvalidArgument, "the tool %q needs either a passthrough or a command block (%s)",
+			spec.Name, spec.Pos).
 			Suggest("Give it exactly one of them.")
 	}
 	c := &command{spec: spec, deps: deps}
@@ -108,7 +109,8 @@ func returns(outputs []argv.Content) string {
 	}
 	kinds := make([]string, len(outputs))
 	for i, o := range outputs {
-		kinds[i] = map[tool.ContentKind]string{tool.KindImage: "an image", tool.KindAudio: "a sound", tool.KindResource: "a resource"}[o.Kind]
+		kinds[i] = map[tool.ContentKind]string{tool.KindImage: "an image", tool.KindAudio: "a sound",
+			tool.KindResource: "a resource"}[o.Kind]
 		if kinds[i] == "" {
 			kinds[i] = "text"
 		}
@@ -264,7 +266,8 @@ func hiddenIn(words []string, hidden func(string) string) []string {
 
 // secrets are the secrets and what stands for them, the longest first.
 func (c *command) secrets() (pairs []string) {
-	for _, secret := range slices.SortedFunc(slices.Values(c.deps.Secrets), func(a, b string) int { return len(b) - len(a) }) {
+	for _, secret := range slices.SortedFunc(slices.Values(c.deps.Secrets),
+		func(a, b string) int { return len(b) - len(a) }) {
 		if secret != "" {
 			pairs = append(pairs, secret, "[redacted]")
 		}
@@ -290,7 +293,8 @@ func (c *command) Call(ctx context.Context, call *tool.Call) (*tool.Result, erro
 }
 
 // start runs the program to its end.
-func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (ended *proc.Result, metadata map[string]any, err error) {
+func (c *command) start(ctx context.Context, call *tool.Call, run *argv.Run) (ended *proc.Result,
+	metadata map[string]any, err error) {
 	path, err := c.lookUp()
 	if err != nil {
 		return nil, nil, err

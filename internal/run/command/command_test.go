@@ -44,12 +44,15 @@ func run(t *testing.T, spec argv.Spec, deps command.Deps, params string) (*tool.
 	t.Helper()
 	tl, err := command.New(spec, deps)
 	require.NoError(t, err)
-	return tl.Call(t.Context(), &tool.Call{Tool: spec.Name, Step: 7, Params: json.RawMessage(params), ArtifactDir: filepath.Join(deps.Workspace.Root(), ".agent/runs/s")})
+	return tl.Call(t.Context(),
+		&tool.Call{Tool: spec.Name, Step: 7, Params: json.RawMessage(params),
+			ArtifactDir: filepath.Join(deps.Workspace.Root(), ".agent/runs/s")})
 }
 
 func TestSuccess(t *testing.T) {
 	ws := open(t)
-	result, err := run(t, script(`printf '%s|' "$1"; pwd`, argv.Settings{}), command.Deps{Workspace: ws}, `{"arg":"e\u0301 $HOME"}`)
+	result, err := run(t, script(`printf '%s|' "$1"; pwd`, argv.Settings{}), command.Deps{Workspace: ws},
+		`{"arg":"e\u0301 $HOME"}`)
 	require.NoError(t, err)
 	assert.Equal(t, "e\u0301 $HOME|"+ws.Root()+"\n", result.Text(), "raw bytes, in the workspace root")
 
@@ -75,7 +78,8 @@ func TestFailureHasBothStreams(t *testing.T) {
 }
 
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
-	_, err := run(t, script(`echo begun; sleep 60`, argv.Settings{Timeout: 200 * time.Millisecond}), command.Deps{Workspace: open(t)}, `{}`)
+	_, err := run(t, script(`echo begun; sleep 60`, argv.Settings{Timeout: 200 * time.Millisecond}),
+		command.Deps{Workspace: open(t)}, `{}`)
 	e := tool.AsError(err)
 	require.NotNil(t, e)
 	assert.Equal(t, tool.Timeout, e.Code)
@@ -103,10 +107,12 @@ func TestLongOutputIsCutAndKept(t *testing.T) {
 	assert.Equal(t, 10000, strings.Count(string(whole), "\n"))
 	assert.Contains(t, result.Text(), result.Artifacts[0].Path)
 	first, rest, _ := strings.Cut(result.Text(), "\n")
-	assert.Regexp(t, `^\[\d+ of 48894 bytes are shown; the whole output is in .+\]$`, first, "the first line says that it is not all")
+	assert.Regexp(t, `^\[\d+ of 48894 bytes are shown; the whole output is in .+\]$`, first,
+		"the first line says that it is not all")
 	assert.True(t, strings.HasPrefix(rest, "1\n2\n"))
 	assert.Contains(t, result.Text(), "\n10000\n[", "the end of what was printed")
-	assert.True(t, strings.HasSuffix(result.Text(), "the whole output is in "+result.Artifacts[0].Path+"]\n"), "the last line says where the rest is")
+	assert.True(t, strings.HasSuffix(result.Text(), "the whole output is in "+result.Artifacts[0].Path+"]\n"),
+		"the last line says where the rest is")
 }
 
 func TestMissingProgram(t *testing.T) {
@@ -132,7 +138,8 @@ func TestProgramsInTheWorkspaceAreNotRun(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	spec := argv.Spec{Name: "rm", Risk: tool.Dangerous, Passthrough: &argv.Wrapper{
-		Command: "rm", Options: []argv.Option{{Names: []string{"-f"}}}, Operands: argv.Operands{Type: argv.Remove, Min: 1},
+		Command: "rm", Options: []argv.Option{{Names: []string{"-f"}}},
+		Operands: argv.Operands{Type: argv.Remove, Min: 1},
 	}}
 	ws := open(t)
 	file := filepath.Join(ws.Root(), "a b")

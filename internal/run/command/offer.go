@@ -19,14 +19,16 @@ const mostCompletions = 100
 func NewResource(r argv.Resource, deps Deps) (tool.Resource, error) {
 	template, err := argv.ParseURITemplate(r.URI)
 	if err != nil {
-		return nil, tool.Errorf(tool.InvalidArgument, "the URI of the resource %q cannot be used (%s): %w", r.Name, r.Pos, err).
+		return nil, tool.Errorf(tool.InvalidArgument, "the URI of the resource %q cannot be used (%s): %w", r.Name,
+			r.Pos, err).
 			Suggest("Correct it in agent.hcl.")
 	}
 	content := r.Content
 	content.Kind = tool.KindResource
 	spec := argv.Spec{
-		Name: "resource:" + r.Name, Title: r.Title, Description: r.Description, Risk: r.Risk, Permissions: r.Permissions,
-		Command: r.Command, Params: r.Params, Outputs: []argv.Content{content}, Access: r.Access, Pos: r.Pos,
+		Name: "resource:" + r.Name, Title: r.Title, Description: r.Description, Risk: r.Risk,
+		Permissions: r.Permissions,
+		Command:     r.Command, Params: r.Params, Outputs: []argv.Content{content}, Access: r.Access, Pos: r.Pos,
 	}
 	made, err := offer(spec, deps)
 	if err != nil {
@@ -201,7 +203,8 @@ func (p *prompt) Prompt() *tool.PromptDefinition {
 	def := &tool.PromptDefinition{Name: p.declared.Name, Title: p.declared.Title, Description: p.declared.Description}
 	for i := range p.declared.Arguments {
 		a := &p.declared.Arguments[i]
-		def.Arguments = append(def.Arguments, tool.PromptArgument{Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required()})
+		def.Arguments = append(def.Arguments,
+			tool.PromptArgument{Name: a.Name, Title: a.Title, Description: a.Description, Required: a.Required()})
 	}
 	return def
 }

@@ -128,7 +128,9 @@ func asking() argv.Spec {
 	spec := script(`touch ran; printf '%s|%s|%s' "$@"`, argv.Settings{})
 	spec.Command.Argv = append(spec.Command.Argv, argv.Expr{Param: "ask.who.name"}, argv.Expr{Param: "ask.what.text"})
 	spec.Asks = []argv.Ask{
-		{Key: "who", Message: argv.Expr{Literal: "Who?"}, Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString, Max: new(float64)}, Required: true}}},
+		{Key: "who", Message: argv.Expr{Literal: "Who?"},
+			Fields: []argv.Field{{Param: argv.Param{Name: "name", Type: argv.TypeString, Max: new(float64)},
+				Required: true}}},
 		{Key: "what", Model: &argv.AskModel{Prompt: argv.Expr{Param: "arg"}}},
 	}
 	*spec.Asks[0].Fields[0].Max = 9
@@ -146,7 +148,8 @@ func TestAsk(t *testing.T) {
 	question, ok := errors.AsType[*tool.InputRequired](err)
 	require.True(t, ok, "%v", err)
 	assert.Equal(t, "who", question.Key)
-	assert.JSONEq(t, `{"type":"object","properties":{"name":{"type":"string","maxLength":9}},"required":["name"]}`, string(question.Form.Schema))
+	assert.JSONEq(t, `{"type":"object","properties":{"name":{"type":"string","maxLength":9}},"required":["name"]}`,
+		string(question.Form.Schema))
 	require.Len(t, question.Also, 1, "both questions at once")
 	assert.Equal(t, &tool.SampleRequest{Prompt: "x"}, question.Also[0].Form.Sample)
 
@@ -162,7 +165,8 @@ func TestAsk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "x|Jo|a name", result.Text())
 
-	for answer, code := range map[string]tool.Code{`{"name":"much too long"}`: tool.InvalidArgument, `{}`: tool.InvalidArgument, `{"name":"-rf"}`: tool.InvalidArgument} {
+	for answer, code := range map[string]tool.Code{`{"name":"much too long"}`: tool.InvalidArgument,
+		`{}`: tool.InvalidArgument, `{"name":"-rf"}`: tool.InvalidArgument} {
 		host.answers["who"] = accept(answer)
 		_, err = tl.Call(t.Context(), call)
 		assert.Equal(t, code, tool.CodeOf(err), answer)
@@ -183,7 +187,8 @@ func TestOptionalQuestions(t *testing.T) {
 		"nobody there": {nobody: true},
 		"declined":     {answers: map[string]tool.Answer{"who": {Action: "decline"}, "what": {Action: "cancel"}}},
 	} {
-		result, err := tl.Call(t.Context(), &tool.Call{Tool: "script", Params: json.RawMessage(`{"arg":"x"}`), Host: host})
+		result, err := tl.Call(t.Context(),
+			&tool.Call{Tool: "script", Params: json.RawMessage(`{"arg":"x"}`), Host: host})
 		require.NoError(t, err, name)
 		assert.Equal(t, "x||", result.Text(), name)
 	}
@@ -209,7 +214,8 @@ func TestRawSchema(t *testing.T) {
 	raw := json.RawMessage(`{"type":"object","properties":{"deep":{"type":"object","properties":{"b":{},"a":{}}},"n":{"type":"number"}},"required":["deep"]}`)
 	spec := argv.Spec{
 		Name: "raw", Raw: raw, Params: argv.SchemaParams(raw),
-		Command: &argv.Template{Argv: []argv.Expr{{Literal: "sh"}, {Literal: "-c"}, {Literal: `printf '%s|' "$@"; cat`}, {Literal: "sh"}, {Param: "deep"}, {Param: "n"}}, Stdin: &argv.Expr{All: true}},
+		Command: &argv.Template{Argv: []argv.Expr{{Literal: "sh"}, {Literal: "-c"}, {Literal: `printf '%s|' "$@"; cat`},
+			{Literal: "sh"}, {Param: "deep"}, {Param: "n"}}, Stdin: &argv.Expr{All: true}},
 	}
 	tl, err := command.New(spec, command.Deps{Workspace: open(t)})
 	require.NoError(t, err)

@@ -57,7 +57,8 @@ func singleLink(given, abs string) error {
 	if err != nil || !info.Mode().IsRegular() || links(info) < 2 {
 		return nil
 	}
-	return tool.Errorf(tool.PermissionDenied, "%s is a hard link: the file has further names, which may lie outside the workspace", given).
+	return tool.Errorf(tool.PermissionDenied,
+		"%s is a hard link: the file has further names, which may lie outside the workspace", given).
 		Suggest("Remove it first, or write a new file and move that to its place.").With("path", given)
 }
 

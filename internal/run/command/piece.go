@@ -28,7 +28,8 @@ type maker struct {
 }
 
 // contents makes all pieces, in order. structured is the JSON one, if any.
-func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []tool.Content, structured json.RawMessage, err error) {
+func (m *maker) contents(ctx context.Context, pieces []argv.Content) (made []tool.Content, structured json.RawMessage,
+	err error) {
 	for i := range pieces {
 		c, err := m.content(ctx, &pieces[i])
 		if err != nil {
@@ -126,14 +127,16 @@ func (m *maker) bytes(ctx context.Context, piece *argv.Content) ([]byte, error) 
 	case piece.File != nil:
 		name := piece.File.Text(m.values)
 		if name == "" {
-			return nil, tool.Errorf(tool.InvalidArgument, "the name of the file to give back is empty").Suggest("Give the parameter that names it.")
+			return nil, tool.Errorf(tool.InvalidArgument,
+				"the name of the file to give back is empty").Suggest("Give the parameter that names it.")
 		}
 		data, _, err := m.workspace.WithContext(ctx).ReadFile(name, maxPiece)
 		return data, err
 	case piece.Base64:
 		data, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(m.printed)), ""))
 		if err != nil {
-			return nil, tool.Errorf(tool.CommandFailed, "the command should have printed base64: %w", err).Suggest("Tell the author of the tool.")
+			return nil, tool.Errorf(tool.CommandFailed, "the command should have printed base64: %w",
+				err).Suggest("Tell the author of the tool.")
 		}
 		return data, nil
 	}

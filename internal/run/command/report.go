@@ -13,7 +13,8 @@ import (
 
 // report turns the end of a process into a result: what it printed, or an
 // error that holds it.
-func (c *command) report(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result, error) {
+func (c *command) report(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
+	error) {
 	switch {
 	case p.Cancelled:
 		return nil, c.failure(tool.Cancelled, p, "%s was cancelled after %s", c.spec.Name, p.Duration.Round(1e6)).
@@ -26,7 +27,8 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 			Suggest("Run it on less data; it may have run out of memory.")
 	case !c.spec.Succeeded(p.ExitCode):
 		return nil, c.failure(tool.CommandFailed, p, "%s failed with exit code %d", run.Argv[0], p.ExitCode).
-			Suggest("%sRead what it printed, correct the call and try again. It was called as: %s", c.denied(p), show.Argv(run.Argv))
+			Suggest("%sRead what it printed, correct the call and try again. It was called as: %s", c.denied(p),
+				show.Argv(run.Argv))
 	}
 	if len(c.spec.Outputs) > 0 {
 		return c.made(ctx, run, values, p)
@@ -38,7 +40,8 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 }
 
 // made is the result of a command whose outputs are declared.
-func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result, error) {
+func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any, p *proc.Result) (*tool.Result,
+	error) {
 	printed, err := whole(p.Stdout)
 	if err != nil {
 		return nil, err

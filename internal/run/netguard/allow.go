@@ -37,7 +37,8 @@ func (a *allowed) add(entry string) error {
 	}
 	host, err := asciiHost(entry)
 	if err != nil || !isHostName(host) || endsInNumber(host) {
-		return tool.Errorf(tool.InvalidArgument, "cannot allow %q: it is no address, no address range and no host name", entry).
+		return tool.Errorf(tool.InvalidArgument, "cannot allow %q: it is no address, no address range and no host name",
+			entry).
 			Suggest(`Write an address ("127.0.0.1"), a range ("10.0.0.0/8") or a host name ("intranet.example"), without scheme and port.`)
 	}
 	a.hosts[host] = true

@@ -145,7 +145,8 @@ func (c *Client) exchange(req *http.Request, request Request, cancel context.Can
 		Length:     answer.ContentLength,
 	}
 	if encoding := answer.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, tool.Errorf(tool.Unsupported, "%s answers with the encoding %q, which was not asked for", req.URL.Host, encoding).
+		return nil, tool.Errorf(tool.Unsupported, "%s answers with the encoding %q, which was not asked for",
+			req.URL.Host, encoding).
 			Suggest("Fetch another page.")
 	}
 	if request.Check != nil {

@@ -103,7 +103,8 @@ func TestRefusedTargets(t *testing.T) {
 // Whatever the system takes such a name for, it is not asked.
 func TestUnusualSpellingsAreNotLookedUp(t *testing.T) {
 	c := newClient(t, netguard.Options{})
-	for _, host := range []string{"127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1", "127.0.0.1.", "0"} {
+	for _, host := range []string{"127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.0.0.1", "0177.0.0.1",
+		"127.0.0.1.", "0"} {
 		assert.Equal(t, tool.Blocked, tool.CodeOf(c.Check("http://"+host+"/")), host)
 	}
 	assert.NoError(t, c.Check("http://www.example.com/"), "the control")
@@ -115,7 +116,8 @@ func TestInvalidTargets(t *testing.T) {
 		"", "example.com", "/etc/passwd", "//example.com", "http://", "http:///x", "http:example.com", "https://:80/",
 		"ftp://example.com/", "file:///etc/passwd", "gopher://example.com/", "javascript:alert(1)", "data:text/plain,x",
 		"http://user@127.0.0.1/", "http://user:pw@example.com/", "http://127.0.0.1:0/", "http://127.0.0.1:70000/",
-		"http://127.0.0.1:x/", "http://exa mple.com/", "http://example.com\r\nHost: x/", "http://[::1/", "http://%zz/", "http://a\x00b/",
+		"http://127.0.0.1:x/", "http://exa mple.com/", "http://example.com\r\nHost: x/", "http://[::1/", "http://%zz/",
+		"http://a\x00b/",
 		"http://%31%32%37.0.0.1/",
 	} {
 		_, err := fetch(t, c, target)
@@ -125,7 +127,8 @@ func TestInvalidTargets(t *testing.T) {
 }
 
 func TestInvalidAllow(t *testing.T) {
-	for _, entry := range []string{"", "http://x", "x:80", "127.0.0.1/99", "127.1", "a b", "*.example.com", "300.1.1.1", "127.0.0.1:80"} {
+	for _, entry := range []string{"", "http://x", "x:80", "127.0.0.1/99", "127.1", "a b", "*.example.com", "300.1.1.1",
+		"127.0.0.1:80"} {
 		_, err := netguard.New(netguard.Options{Allow: []string{entry}})
 		assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err), entry)
 	}
@@ -148,7 +151,8 @@ func TestAllowedHostName(t *testing.T) {
 
 func TestNameThatLeadsInside(t *testing.T) {
 	server, hits := canary(t)
-	for _, answer := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.7", "169.254.169.254", "0.0.0.0", "64:ff9b::7f00:1"} {
+	for _, answer := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.7", "169.254.169.254", "0.0.0.0",
+		"64:ff9b::7f00:1"} {
 		c := newClient(t, netguard.Options{Resolver: resolver(t, answer)})
 		_, err := fetch(t, c, "http://evil.test/")
 		assert.Equal(t, tool.Blocked, tool.CodeOf(err), "%s: %v", answer, err)

@@ -195,7 +195,10 @@ func TestBrokenAnswers(t *testing.T) {
 }
 
 func TestTLS(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, r.Proto)
+	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -236,7 +239,8 @@ func TestTextOfATruncatedBody(t *testing.T) {
 
 func TestMediaType(t *testing.T) {
 	for header, want := range map[string]string{
-		"text/HTML; charset=x": "text/html", "text/html;;": "text/html", "application/json": "application/json", "": "text/plain", "nonsense": "nonsense",
+		"text/HTML; charset=x": "text/html", "text/html;;": "text/html", "application/json": "application/json",
+		"": "text/plain", "nonsense": "nonsense",
 	} {
 		r := &netguard.Response{Header: http.Header{}, Body: []byte("hello")}
 		if header != "" {

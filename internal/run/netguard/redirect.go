@@ -12,7 +12,8 @@ import (
 // requests before it.
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > max(c.opts.MaxRedirects, 0) {
-		return tool.Errorf(tool.Unavailable, "%s redirects more than %d times", via[0].URL.Host, max(c.opts.MaxRedirects, 0)).
+		return tool.Errorf(tool.Unavailable, "%s redirects more than %d times", via[0].URL.Host,
+			max(c.opts.MaxRedirects, 0)).
 			Suggest("The page redirects in a circle, or wants a login. Fetch another page.")
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {

@@ -54,7 +54,8 @@ func TestRedirectsToForbiddenPlaces(t *testing.T) {
 	p := port(t, secret.URL)
 	for _, location = range []string{
 		"http://127.0.0.2:" + p, "http://[::1]:" + p, "http://0:" + p, "http://0x7f.1:" + p,
-		"http://[::ffff:127.0.0.1]:" + p, "http://169.254.169.254/", "//10.0.0.1/x", "file:///etc/passwd", "ftp://example.com/",
+		"http://[::ffff:127.0.0.1]:" + p, "http://169.254.169.254/", "//10.0.0.1/x", "file:///etc/passwd",
+		"ftp://example.com/",
 		"http://user:pw@127.0.0.1:" + p, "http://8.8.8.8:22/",
 	} {
 		_, err := fetch(t, local(t), server.URL)
@@ -81,7 +82,8 @@ func TestHeadersStayAtTheirOrigin(t *testing.T) {
 	request := func(path string) {
 		seen = nil
 		_, err := local(t).Fetch(t.Context(), netguard.Request{URL: home + path, Header: http.Header{
-			"Authorization": {"Bearer secret"}, "Cookie": {"a=b"}, "X-Api-Key": {"secret"}, "Accept": {"text/html"}, "If-None-Match": {`"e"`},
+			"Authorization": {"Bearer secret"}, "Cookie": {"a=b"}, "X-Api-Key": {"secret"}, "Accept": {"text/html"},
+			"If-None-Match":   {`"e"`},
 			"Accept-Encoding": {"br"},
 		}})
 		require.NoError(t, err)
@@ -112,9 +114,11 @@ func TestDroppedHeadersDoNotComeBack(t *testing.T) {
 		}
 		http.Redirect(w, r, away, http.StatusFound)
 	})
-	other := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, home+"/end", http.StatusFound) })
+	other := serve(t,
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, home+"/end", http.StatusFound) })
 	home, away = server.URL, other.URL
-	_, err := local(t).Fetch(t.Context(), netguard.Request{URL: home + "/start", Header: http.Header{"Authorization": {"secret"}}})
+	_, err := local(t).Fetch(t.Context(),
+		netguard.Request{URL: home + "/start", Header: http.Header{"Authorization": {"secret"}}})
 	require.NoError(t, err)
 	assert.Empty(t, seen.Get("Authorization"))
 }
@@ -130,7 +134,8 @@ func TestBodyStaysAtItsOrigin(t *testing.T) {
 		http.Redirect(w, r, target, http.StatusTemporaryRedirect)
 	})
 	post := func(path string) (*netguard.Response, error) {
-		return local(t).Fetch(t.Context(), netguard.Request{URL: server.URL + path, Method: http.MethodPost, Body: []byte("secret")})
+		return local(t).Fetch(t.Context(),
+			netguard.Request{URL: server.URL + path, Method: http.MethodPost, Body: []byte("secret")})
 	}
 	r, err := post("/near")
 	require.NoError(t, err)

@@ -15,7 +15,8 @@ import (
 // environment. Anything else may be a secret.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TMPDIR", "TZ", "PWD",
-	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN", "GOPRIVATE",
+	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOSUMDB", "GOSUMDB", "GOTOOLCHAIN",
+	"GOPRIVATE",
 	"CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV",
 	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
 	// Windows cannot start programs without these.
@@ -92,7 +93,8 @@ func absolute(name, avoid string) (string, error) {
 		return "", programError(name, err)
 	}
 	if inside(path, avoid) {
-		return "", tool.Errorf(tool.PermissionDenied, "the program %s lies inside the workspace, where tools can change it", name).
+		return "", tool.Errorf(tool.PermissionDenied,
+			"the program %s lies inside the workspace, where tools can change it", name).
 			Suggest("Install it outside the workspace. %s", throughAnother)
 	}
 	return path, nil

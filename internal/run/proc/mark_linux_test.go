@@ -23,7 +23,8 @@ func TestKillMarked(t *testing.T) {
 		cmd.Env = append(os.Environ(), entry, "READY="+ready)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		require.Eventually(t, func() bool { _, err := os.Stat(ready); return err == nil }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { _, err := os.Stat(ready); return err == nil }, time.Minute,
+			time.Millisecond)
 		return cmd
 	}
 	marked := start("MARK=one", `trap "" TERM; setsid sh -c 'touch "$READY"; sleep 4720001' & sleep 4720001`)

@@ -95,7 +95,8 @@ func TestTimeoutEndsEverything(t *testing.T) {
 			assert.Contains(t, r.Stdout.String(), "begun", "what was printed until then is kept")
 			assert.Less(t, r.Duration, time.Minute)
 			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4711")) == 0 }, time.Minute, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4711")) == 0 }, time.Minute,
+					5*time.Millisecond)
 			}
 		})
 	}
@@ -113,7 +114,8 @@ func TestNothingIsLeftAfterANormalEnd(t *testing.T) {
 			assert.Equal(t, "done\n", r.Stdout.String())
 			assert.Less(t, r.Duration, time.Minute, "a grandchild on the pipe does not hold the call")
 			if runtime.GOOS == "linux" {
-				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4712")) == 0 }, time.Minute, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return len(testproc.Running(t, "sleep 4712")) == 0 }, time.Minute,
+					5*time.Millisecond)
 			}
 		})
 	}
@@ -152,7 +154,8 @@ func TestOutputCap(t *testing.T) {
 	assert.Contains(t, o.String(), o.Path)
 	assert.Contains(t, o.String(), "bytes (")
 	assert.True(t, strings.HasSuffix(string(whole), "\n"+string(o.Tail)), "the tail begins with a whole line")
-	assert.True(t, strings.HasSuffix(o.String(), fmt.Sprintf("[%d of %d bytes are shown; the whole output is in %s]\n", o.Bytes-o.Omitted, o.Bytes, o.Path)))
+	assert.True(t, strings.HasSuffix(o.String(),
+		fmt.Sprintf("[%d of %d bytes are shown; the whole output is in %s]\n", o.Bytes-o.Omitted, o.Bytes, o.Path)))
 	assert.Equal(t, "e\n", r.Stderr.String())
 	assert.Empty(t, r.Stderr.Path, "short output needs no file")
 }
@@ -183,7 +186,8 @@ func TestSpillThatFailsIsTold(t *testing.T) {
 	require.Error(t, o.SpillErr)
 	assert.Contains(t, o.String(), "could not be kept")
 	assert.Contains(t, o.String(), "\n1000\n[", "the end of what was printed")
-	assert.True(t, strings.HasSuffix(o.String(), "of 3893 bytes are shown; it could not be kept: "+o.SpillErr.Error()+"]\n"), "the last line says so too")
+	assert.True(t, strings.HasSuffix(o.String(),
+		"of 3893 bytes are shown; it could not be kept: "+o.SpillErr.Error()+"]\n"), "the last line says so too")
 }
 
 func TestFloodTakesBoundedMemory(t *testing.T) {
@@ -215,7 +219,8 @@ func TestEnviron(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	env := proc.Environ(map[string]string{"PAGER": "less", "X": "y"}, "ALLOWED_*")
 	assert.NotContains(t, strings.Join(env, "\n"), "s3cret")
-	for _, want := range []string{"ALLOWED_ONE=1", "LC_ALL=C", "PAGER=less", "X=y", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1"} {
+	for _, want := range []string{"ALLOWED_ONE=1", "LC_ALL=C", "PAGER=less", "X=y", "GIT_TERMINAL_PROMPT=0",
+		"NO_COLOR=1"} {
 		assert.Contains(t, env, want)
 	}
 	assert.NotContains(t, env, "PAGER=cat")
@@ -299,7 +304,8 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+1 }, time.Minute,
+		5*time.Millisecond)
 	if runtime.GOOS == "linux" {
 		require.Eventually(t, func() bool { return testproc.OpenFiles(t) <= files }, time.Minute, 5*time.Millisecond)
 		children, err := filepath.Glob("/proc/self/task/*/children")
@@ -372,7 +378,8 @@ func TestSpillLimit(t *testing.T) {
 	assert.EqualValues(t, 0o600, info.Mode().Perm())
 	assert.Contains(t, o.String(), "the first 1000 bytes are in "+o.Path)
 	assert.Contains(t, o.String(), "\n10000\n[", "the end of what was printed")
-	assert.True(t, strings.HasSuffix(o.String(), "the first 1000 bytes are in "+o.Path+"]\n"), "the last line says so too")
+	assert.True(t, strings.HasSuffix(o.String(), "the first 1000 bytes are in "+o.Path+"]\n"),
+		"the last line says so too")
 }
 
 // A command can make links where its output is going to be kept.

@@ -108,7 +108,8 @@ func (r *run) build() error {
 		return err
 	}
 	if slices.ContainsFunc(r.Argv, hasNUL) || slices.ContainsFunc(r.Env, hasNUL) {
-		return tool.Errorf(tool.InvalidArgument, "an argument or variable for %s contains a NUL byte, which no program can be given", r.Argv[0]).
+		return tool.Errorf(tool.InvalidArgument,
+			"an argument or variable for %s contains a NUL byte, which no program can be given", r.Argv[0]).
 			Suggest("Give it without.")
 	}
 	r.cmd = &exec.Cmd{
@@ -142,7 +143,8 @@ func (r *run) prepare() error {
 		r.status.close()
 		r.status = nil
 		r.cmd.ExtraFiles = slices.Delete(r.cmd.ExtraFiles, own, own+1)
-		r.cmd.Env = slices.DeleteFunc(r.cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, StatusEnv+"=") })
+		r.cmd.Env = slices.DeleteFunc(r.cmd.Env,
+			func(pair string) bool { return strings.HasPrefix(pair, StatusEnv+"=") })
 	}
 	return err
 }
@@ -218,7 +220,8 @@ func (r *run) settle() {
 		}
 		deadline = time.Now().Add(r.Grace)
 	}
-	for pause := time.Millisecond; time.Now().Before(deadline) && r.anyLeft(); pause = min(2*pause, 50*time.Millisecond) {
+	for pause := time.Millisecond; time.Now().Before(deadline) &&
+		r.anyLeft(); pause = min(2*pause, 50*time.Millisecond) {
 		time.Sleep(pause)
 	}
 	r.killLeft()

@@ -80,7 +80,8 @@ func programError(name string, err error) *tool.Error {
 		return tool.Errorf(tool.PermissionDenied, "%s is a directory, not a program", name).
 			Suggest("Name a program.")
 	case errors.Is(err, fs.ErrNotExist) && statErr == nil:
-		return tool.Errorf(tool.CommandNotFound, "the program %s needs another one, its interpreter, which does not exist: %w", name, err).
+		return tool.Errorf(tool.CommandNotFound,
+			"the program %s needs another one, its interpreter, which does not exist: %w", name, err).
 			Suggest("Look at its first line (#!), or install what it needs.")
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, exec.ErrNotFound):
 		return tool.Errorf(tool.CommandNotFound, "the program %s does not exist: %w", name, err).

@@ -80,7 +80,8 @@ func (s *statusPipe) failure() error {
 	if s == nil || s.kind != "error" || len(s.fields) != 3 {
 		return nil
 	}
-	return tool.Errorf(tool.Code(s.fields[0]), "%s: %w", s.fields[1], syscall.Errno(s.number)).Suggest("%s", s.fields[2])
+	return tool.Errorf(tool.Code(s.fields[0]), "%s: %w", s.fields[1], syscall.Errno(s.number)).Suggest("%s",
+		s.fields[2])
 }
 
 // signal is the signal that the launcher says has ended the command, or 0.

@@ -50,7 +50,8 @@ func TestHostInASandbox(t *testing.T) {
 			}
 			assert.Equal(t, map[string]any{"sandbox": "landlock", "sandbox_around": "full"}, got.Metadata)
 			assert.Equal(t, map[string]bool{
-				"inside": true, "inside mode": true, "outside": false, "outside mode": false, "outside mode by a link": false, "farther": false,
+				"inside": true, "inside mode": true, "outside": false, "outside mode": false,
+				"outside mode by a link": false, "farther": false,
 			}, got.Wrote)
 		})
 	}
@@ -132,7 +133,8 @@ func (s *inner) tryToWrite(t *testing.T, dir string) {
 		require.NoError(t, err)
 		return info.Mode() == mode
 	}
-	c := command(p, "/bin/sh", "-c", `echo x > file; chmod 600 file; echo x > ../outside; chmod 600 ../outside; chmod 640 link; echo x > /opt/farther`)
+	c := command(p, "/bin/sh", "-c",
+		`echo x > file; chmod 600 file; echo x > ../outside; chmod 600 ../outside; chmod 640 link; echo x > /opt/farther`)
 	c.Prepare = func(cmd *exec.Cmd) (err error) {
 		s.Metadata, err = p.ConfineTelling(cmd)
 		return err
@@ -144,7 +146,9 @@ func (s *inner) tryToWrite(t *testing.T, dir string) {
 		return len(data) > 0
 	}
 	s.Wrote = map[string]bool{
-		"inside": size(filepath.Join(dir, "part/file")), "inside mode": mode("part/file", 0o600), "outside": size(filepath.Join(dir, "outside")),
-		"outside mode": mode("outside", 0o600), "outside mode by a link": mode("outside", 0o640), "farther": size("/opt/farther"),
+		"inside": size(filepath.Join(dir, "part/file")), "inside mode": mode("part/file", 0o600),
+		"outside":      size(filepath.Join(dir, "outside")),
+		"outside mode": mode("outside", 0o600), "outside mode by a link": mode("outside", 0o640),
+		"farther": size("/opt/farther"),
 	}
 }

@@ -12,9 +12,12 @@ import (
 // case.
 var (
 	networkWords = [...]string{
-		"could not resolve", "couldn't resolve", "unable to resolve", "temporary failure in name resolution", "name or service not known",
-		"no address associated with hostname", "eai_again", "enotfound", "getaddrinfo", "network is unreachable", "enetunreach",
-		"no such host", "network unreachable", "failed to lookup address", "nodename nor servname", "address family not supported",
+		"could not resolve", "couldn't resolve", "unable to resolve", "temporary failure in name resolution",
+		"name or service not known",
+		"no address associated with hostname", "eai_again", "enotfound", "getaddrinfo", "network is unreachable",
+		"enetunreach",
+		"no such host", "network unreachable", "failed to lookup address", "nodename nor servname",
+		"address family not supported",
 		"server misbehaving", "socket: operation not permitted", "socket: permission denied",
 	}
 	refusedWords = [...]string{"connection refused", "econnrefused", "failed to connect to"}
@@ -92,7 +95,8 @@ func (p Policy) deniedSocket(block, printed string) string {
 			continue
 		}
 		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSocket != 0 && !withinAny(real, g.writable) {
-			return fmt.Sprintf("The sandbox hides the unix socket %s: write = [%q] in %s shows it, at level full.", path, filepath.Dir(path), block)
+			return fmt.Sprintf("The sandbox hides the unix socket %s: write = [%q] in %s shows it, at level full.",
+				path, filepath.Dir(path), block)
 		}
 	}
 	return ""
@@ -116,7 +120,8 @@ func (p Policy) deniedPlace(block, printed string) string {
 			if left--; left < 0 {
 				break
 			}
-			if said := p.deniedPath(g, block, filepath.Clean(strings.TrimRight(match[1], ".")), write, access); said != "" {
+			if said := p.deniedPath(g, block, filepath.Clean(strings.TrimRight(match[1], ".")), write,
+				access); said != "" {
 				return said
 			}
 		}
@@ -140,7 +145,8 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 		if err != nil && !write && !access {
 			return "" // it is missing outside of the sandbox as well
 		}
-		return fmt.Sprintf("The sandbox hides %s, where secrets may lie: read = [%q] in %s shows it.", path, path, block)
+		return fmt.Sprintf("The sandbox hides %s, where secrets may lie: read = [%q] in %s shows it.", path, path,
+			block)
 	case !write && !access || withinAny(real, []string{"/proc", "/sys", "/dev"}):
 		return ""
 	case granted && !withinAny(real, g.readOnly):
@@ -148,7 +154,8 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 	case p.Workspace != "" && withinAny(real, existing([]string{p.Workspace})):
 		return p.deniedInWorkspace(block, path)
 	case write || mayWrite(real):
-		return fmt.Sprintf("%s is read-only in the sandbox: write = [%q] in %s lets it be changed.", path, filepath.Dir(path), block)
+		return fmt.Sprintf("%s is read-only in the sandbox: write = [%q] in %s lets it be changed.", path,
+			filepath.Dir(path), block)
 	}
 	return ""
 }

@@ -70,7 +70,8 @@ func (r *Report) explain() {
 		r.Full.Reason = "this process is in " + r.Around.Name() + " already, where nothing may make namespaces"
 	}
 	if !r.Landlock.Works && r.Around == Landlock {
-		r.Landlock.Reason = "this process is in " + r.Around.Name() + " already, and the kernel takes one supervisor of system calls alone"
+		r.Landlock.Reason = "this process is in " + r.Around.Name() +
+			" already, and the kernel takes one supervisor of system calls alone"
 	}
 }
 

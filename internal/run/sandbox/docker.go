@@ -24,7 +24,8 @@ func applyDocker(cmd *exec.Cmd, p Policy) error {
 	}
 	docker, err := exec.LookPath("docker")
 	if err != nil {
-		return tool.Errorf(tool.Unavailable, "sandbox level docker does not work on this machine: the docker command is not installed").
+		return tool.Errorf(tool.Unavailable,
+			"sandbox level docker does not work on this machine: the docker command is not installed").
 			Suggest("Install docker, or choose another level in agent.hcl.")
 	}
 	g, err := p.grants()
@@ -72,7 +73,8 @@ func dockerArgs(p Policy, g grants, dir string, env variables, name string) []st
 	}
 	if g.cache != "" {
 		args = append(args, "--env", "XDG_CACHE_HOME="+filepath.Join(g.cache, "xdg"),
-			"--env", "GOCACHE="+filepath.Join(g.cache, "go-build"), "--env", "npm_config_cache="+filepath.Join(g.cache, "npm"))
+			"--env", "GOCACHE="+filepath.Join(g.cache, "go-build"), "--env",
+			"npm_config_cache="+filepath.Join(g.cache, "npm"))
 	}
 	return args
 }

@@ -23,7 +23,8 @@ func TestDockerArgs(t *testing.T) {
 		"--security-opt no-new-privileges", "--network none", "--workdir /proj/dir",
 		"--user " + strconv.Itoa(os.Geteuid()) + ":", "--tmpfs /tmp:rw,nosuid,nodev,exec,size=1048576",
 		"--mount type=bind,source=/proj,target=/proj --mount type=bind,source=/proj/fixed,target=/proj/fixed,readonly",
-		"--ulimit nofile=100 --ulimit cpu=10 --pids-limit 50 --memory 1073741824", "--env A --env B", "--env GOCACHE=/proj/c/go-build",
+		"--ulimit nofile=100 --ulimit cpu=10 --pids-limit 50 --memory 1073741824", "--env A --env B",
+		"--env GOCACHE=/proj/c/go-build",
 	} {
 		assert.Contains(t, line, want)
 	}

@@ -29,7 +29,8 @@ const (
 // A variable that already points into a writable place is left alone.
 func (p *Policy) environment(env []string, g grants, level Level) []string {
 	e := variables(env)
-	e.drop("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
+	e.drop("XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY",
+		"WAYLAND_DISPLAY",
 		"DOCKER_HOST", "GPG_AGENT_INFO", "GNOME_KEYRING_CONTROL", statusName)
 	scratch := []string{"/tmp", "/var/tmp", "/dev/shm"}
 	writable := g.writable

@@ -141,7 +141,8 @@ func (r *repositories) submodules(dir string) (paths []string) {
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan() && len(paths) < mostRepositories; {
 		key, value, _ := strings.Cut(lines.Text(), "=")
-		if path := strings.Trim(strings.TrimSpace(value), `"`); strings.TrimSpace(key) == "path" && filepath.IsLocal(path) {
+		if path := strings.Trim(strings.TrimSpace(value), `"`); strings.TrimSpace(key) == "path" &&
+			filepath.IsLocal(path) {
 			paths = append(paths, path)
 		}
 	}

@@ -153,7 +153,8 @@ func holdsHeeded(inside []string) bool {
 	if hasAny(inside, "refs", "logs") || hasAny(inside[:len(inside)-1], "objects") && last != "info" {
 		return false
 	}
-	return !strings.HasSuffix(last, ".lock") && strings.ToUpper(last) != last && !slices.Contains(ordinaryFiles[:], last)
+	return !strings.HasSuffix(last, ".lock") && strings.ToUpper(last) != last &&
+		!slices.Contains(ordinaryFiles[:], last)
 }
 
 // ordinaryFiles are those that git itself replaces in a repository's directory,

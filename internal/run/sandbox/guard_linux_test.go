@@ -10,26 +10,34 @@ import (
 // tree that is none.
 func TestKeeper(t *testing.T) {
 	k := keeper{
-		writable: []string{"/ws", "/plain"}, repositories: []string{"/ws"}, paths: []string{"/ws/tools/srv.py", "/ws/.vscode"},
+		writable: []string{"/ws", "/plain"}, repositories: []string{"/ws"},
+		paths: []string{"/ws/tools/srv.py", "/ws/.vscode"},
 		names: []string{"agent.hcl*", ".agent/Taskfile.yml"}, cache: "/ws/.agent/cache/sandbox",
 	}
 	for path, want := range map[string]bool{
 		"/ws/tools/srv.py": true, "/ws/tools/other.py": false, "/ws/.vscode/deep/x": true, "/ws/.vscodes": false,
 		"/ws/agent.hcl": true, "/ws/a/b/agent.hcl.json": true, "/ws/a/my-agent.hcl": false, "/plain/agent.hcl": true,
 		"/ws/a/.agent/Taskfile.yml": true, "/ws/Taskfile.yml": false, "/elsewhere/agent.hcl": false,
-		"/ws/.git": true, "/ws/.git/config": true, "/ws/.git/config.lock": false, "/ws/.git/index": false, "/ws/.git/commondir": true,
-		"/ws/.git/hooks": true, "/ws/.git/hooks/pre-commit": true, "/ws/.git/info/attributes": true, "/ws/.git/info/exclude": false,
-		"/ws/.git/refs/heads/config": false, "/ws/.git/logs/refs/heads/hooks": false, "/ws/.git/objects/info/alternates": true,
-		"/ws/.git/modules/a/b/config": true, "/ws/.git/modules/a/index": false, "/ws/.git/modules/a/refs/heads/config": false,
-		"/ws/.git/worktrees/w/config.worktree": true, "/ws/lib/.git": true, "/ws/lib/.git/config": true, "/plain/.git/config": false,
+		"/ws/.git": true, "/ws/.git/config": true, "/ws/.git/config.lock": false, "/ws/.git/index": false,
+		"/ws/.git/commondir": true,
+		"/ws/.git/hooks":     true, "/ws/.git/hooks/pre-commit": true, "/ws/.git/info/attributes": true,
+		"/ws/.git/info/exclude":      false,
+		"/ws/.git/refs/heads/config": false, "/ws/.git/logs/refs/heads/hooks": false,
+		"/ws/.git/objects/info/alternates": true,
+		"/ws/.git/modules/a/b/config":      true, "/ws/.git/modules/a/index": false,
+		"/ws/.git/modules/a/refs/heads/config": false,
+		"/ws/.git/worktrees/w/config.worktree": true, "/ws/lib/.git": true, "/ws/lib/.git/config": true,
+		"/plain/.git/config":                         false,
 		"/ws/.agent/cache/sandbox/tmp/x/.git/config": false, "/ws/.agent/cache/sandbox/tmp/agent.hcl": false,
 	} {
 		assert.Equal(t, want, k.protected(path), "protected %s", path)
 	}
 	for path, want := range map[string]bool{
-		"/ws/tools": true, "/ws": true, "/ws/src": false, "/ws/x/.agent": true, "/ws/.git/info": true, "/ws/.git/objects": true,
-		"/ws/.git/refs": false, "/ws/.git/index": false, "/ws/.git/index.lock": false, "/ws/.git/modules/lib": true,
-		"/ws/.git/modules/lib/index": false, "/ws/.git/modules/lib/HEAD": false, "/ws/.git/modules/lib/objects/ab": false,
+		"/ws/tools": true, "/ws": true, "/ws/src": false, "/ws/x/.agent": true, "/ws/.git/info": true,
+		"/ws/.git/objects": true,
+		"/ws/.git/refs":    false, "/ws/.git/index": false, "/ws/.git/index.lock": false, "/ws/.git/modules/lib": true,
+		"/ws/.git/modules/lib/index": false, "/ws/.git/modules/lib/HEAD": false,
+		"/ws/.git/modules/lib/objects/ab": false,
 	} {
 		assert.Equal(t, want, k.holds(path), "holds %s", path)
 	}

@@ -22,7 +22,8 @@ var devicesOpen = [...]string{
 // makes many rules, which are kept for the next command.
 func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	sockets := p.UnixSockets || launch.LandlockABI() >= launch.UnixABI
-	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets, Guard: p.Workspace != "" && !p.Untouched}
+	plan.Filter = launch.Filter{Inet: p.Network, Route: p.Network, Unix: sockets,
+		Guard: p.Workspace != "" && !p.Untouched}
 	ruleset, writable, err := p.ruleset(plan, g)
 	if err != nil {
 		return err

@@ -126,7 +126,8 @@ func TestSupervisedAmongSignals(t *testing.T) {
 
 func TestKilledLauncher(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
-		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", `echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c",
+			`echo begun; sleep 4731 & setsid sleep 4731 & sleep 4731`)
 		launcher := make(chan int, 1)
 		c.OnStart = func(pid int) { launcher <- pid }
 		c.OnLine = func(string, string) { assert.NoError(t, syscall.Kill(<-launcher, syscall.SIGKILL)) }
@@ -142,11 +143,13 @@ func TestKilledLauncher(t *testing.T) {
 func TestWhatIsLeftBehind(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}
-		r := sh(t, policy, `for i in 1 2 3; do (exec env -i setsid sh -c 'sleep 0.1; echo done >> f') >&- 2>&- & done; exit 4`)
+		r := sh(t, policy,
+			`for i in 1 2 3; do (exec env -i setsid sh -c 'sleep 0.1; echo done >> f') >&- 2>&- & done; exit 4`)
 		assert.Equal(t, 4, r.ExitCode)
 		assert.Equal(t, "done\ndone\ndone\n", sh(t, policy, "cat f").Stdout.String())
 
-		many := `for i in $(seq ` + strconv.Itoa(20) + `); do (exec env -i setsid sh -c 'sleep 4733 & sleep 4733') >&- 2>&- & done; exit 5`
+		many := `for i in $(seq ` + strconv.Itoa(20) +
+			`); do (exec env -i setsid sh -c 'sleep 4733 & sleep 4733') >&- 2>&- & done; exit 5`
 		assert.Equal(t, 5, sh(t, policy, many).ExitCode)
 		gone(t, "sleep\x004733")
 	})
@@ -155,7 +158,8 @@ func TestWhatIsLeftBehind(t *testing.T) {
 // Whoever lists processes sees what a launcher is for.
 func TestLauncherShowsItsCommand(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
-		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line", "shown")
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", "echo begun; read line",
+			"shown")
 		p, err := proc.Open(t.Context(), c)
 		require.NoError(t, err)
 		defer p.Stop()

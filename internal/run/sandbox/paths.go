@@ -89,7 +89,8 @@ func (g *grants) kept(paths []string) []string {
 // holds the path was granted.
 func (g *grants) hides(real string) bool {
 	return slices.ContainsFunc(g.secrets, func(secret string) bool {
-		return within(real, secret) && !slices.ContainsFunc(g.writable, func(w string) bool { return within(w, secret) && within(real, w) })
+		return within(real, secret) &&
+			!slices.ContainsFunc(g.writable, func(w string) bool { return within(w, secret) && within(real, w) })
 	})
 }
 
@@ -127,14 +128,16 @@ func (p *Policy) cache(writable []string) (string, error) {
 			return "", nil // who works in a workspace that is read-only needs none
 		}
 		if err != nil {
-			return "", tool.Errorf(tool.Unavailable, "the cache directory for confined commands cannot be made: %w", err).
-				Suggest("Make %s a directory that you may write to.", dir)
+			return "",
+				tool.Errorf(tool.Unavailable, "the cache directory for confined commands cannot be made: %w", err).
+					Suggest("Make %s a directory that you may write to.", dir)
 		}
 	}
 	ignoreInGit(root, dir)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || !withinAny(real, writable) {
-		return "", tool.Errorf(tool.InvalidArgument, "the cache directory %s lies outside what confined commands may write", dir).
+		return "", tool.Errorf(tool.InvalidArgument,
+			"the cache directory %s lies outside what confined commands may write", dir).
 			Suggest("Choose a directory in the workspace.")
 	}
 	return real, nil

@@ -27,10 +27,12 @@ func TestWhatIsKept(t *testing.T) {
 		keep string
 		want []string
 	}{
-		"in the workspace":                       {keep: "agent.hcl", want: []string{"agent.hcl"}},
-		"workspace in a place of secrets":        {mask: []string{".."}, keep: "agent.hcl", want: []string{"agent.hcl"}},
-		"workspace that is a place of secrets":   {mask: []string{"."}, keep: "agent.hcl", want: []string{"agent.hcl"}},
-		"workspace in two places of secrets":     {mask: []string{"..", "../.."}, keep: "agent.hcl", want: []string{"agent.hcl"}},
+		"in the workspace": {keep: "agent.hcl", want: []string{"agent.hcl"}},
+		"workspace in a place of secrets": {mask: []string{".."}, keep: "agent.hcl",
+			want: []string{"agent.hcl"}},
+		"workspace that is a place of secrets": {mask: []string{"."}, keep: "agent.hcl", want: []string{"agent.hcl"}},
+		"workspace in two places of secrets": {mask: []string{"..", "../.."}, keep: "agent.hcl",
+			want: []string{"agent.hcl"}},
 		"in a place of secrets in the workspace": {mask: []string{"keys"}, keep: "keys/agent.hcl"},
 		"the same, in a larger one":              {mask: []string{"keys", ".."}, keep: "keys/agent.hcl"},
 		"a link in the workspace":                {mask: []string{".."}, keep: "same.hcl", want: []string{"agent.hcl"}},

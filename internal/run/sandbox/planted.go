@@ -152,7 +152,8 @@ func (p *Planted) read(dir string) (d directory, fresh []string) {
 	for _, entry := range entries {
 		name := path.Join(dir, entry.Name())
 		parts := strings.Split(name, "/")
-		if slices.Contains(p.exact, name) || slices.ContainsFunc(p.names, func(glob string) bool { return matchesEnd(glob, parts) }) {
+		if slices.Contains(p.exact, name) ||
+			slices.ContainsFunc(p.names, func(glob string) bool { return matchesEnd(glob, parts) }) {
 			if !p.known[name] {
 				fresh = append(fresh, name)
 			}

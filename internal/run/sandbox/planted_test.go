@@ -24,12 +24,14 @@ func TestPlanted(t *testing.T) {
 	for _, name := range []string{".git/HEAD", ".git/config", "old/.git/config", "a/b/c.txt", ".agent/cache/x/y"} {
 		plantFile(t, root, name)
 	}
-	p := NewPlanted(root, []string{".envrc", ".vscode", ".cursor/mcp.json"}, []string{"agent.hcl*", ".agent/Taskfile.yml"})
+	p := NewPlanted(root, []string{".envrc", ".vscode", ".cursor/mcp.json"},
+		[]string{"agent.hcl*", ".agent/Taskfile.yml"})
 	p.Begin()
 	require.Empty(t, p.End(), "what was there is not new")
 
 	for _, name := range []string{
-		"a/b/agent.hcl", "a/agent.hcl.json", "new/deep/.git/config", "file/.git", ".envrc", ".vscode/tasks.json", ".cursor/mcp.json",
+		"a/b/agent.hcl", "a/agent.hcl.json", "new/deep/.git/config", "file/.git", ".envrc", ".vscode/tasks.json",
+		".cursor/mcp.json",
 		"a/.agent/Taskfile.yml", ".git/commondir", ".git/refs/x", "a/.envrc", ".agent/cache/x/agent.hcl",
 	} {
 		plantFile(t, root, name)
@@ -40,7 +42,8 @@ func TestPlanted(t *testing.T) {
 		names = append(names, strings.Fields(said)[0])
 	}
 	assert.ElementsMatch(t, []string{
-		"a/b/agent.hcl", "a/agent.hcl.json", "new/deep/.git", "file/.git", ".envrc", ".vscode", ".cursor/mcp.json", "a/.agent/Taskfile.yml", ".git/commondir", "a/b/.git",
+		"a/b/agent.hcl", "a/agent.hcl.json", "new/deep/.git", "file/.git", ".envrc", ".vscode", ".cursor/mcp.json",
+		"a/.agent/Taskfile.yml", ".git/commondir", "a/b/.git",
 	}, names)
 	assert.NoFileExists(t, filepath.Join(root, ".git", "commondir"))
 	assert.FileExists(t, filepath.Join(root, ".git", "config"))

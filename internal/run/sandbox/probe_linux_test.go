@@ -29,7 +29,8 @@ type matrix map[sandbox.Level]map[string]string
 // that is root, as an ordinary user too, and compares with the promise.
 func TestProbe(t *testing.T) {
 	report := sandbox.Detect(t.Context())
-	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full, sandbox.Landlock: report.Landlock} {
+	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full,
+		sandbox.Landlock: report.Landlock} {
 		if !verdict.Works {
 			testneed.Missing(t, "sandbox level "+string(level)+" does not work here: "+verdict.Reason)
 		}
@@ -54,7 +55,8 @@ func compare(t *testing.T, m matrix, root bool) {
 	for _, act := range promises {
 		t.Logf("%-22s off: %-9s landlock: %-9s full: %s", act.Name, first(m[sandbox.Off][act.Name]),
 			first(m[sandbox.Landlock][act.Name]), first(m[sandbox.Full][act.Name]))
-		for level, want := range map[sandbox.Level]sandbox.Outcome{sandbox.Full: act.Full, sandbox.Landlock: act.Landlock} {
+		for level, want := range map[sandbox.Level]sandbox.Outcome{sandbox.Full: act.Full,
+			sandbox.Landlock: act.Landlock} {
 			if got := m[level][act.Name]; got != "absent" {
 				assert.Equal(t, string(want), first(got), "%s at level %s: %s", act.Name, level, got)
 			}
@@ -186,13 +188,15 @@ func newScene(t *testing.T, dir string) scene {
 	s := scene{
 		Workspace: filepath.Join(dir, "workspace"), Outside: filepath.Join(dir, "outside"),
 		Secret: filepath.Join(home, ".ssh", "id_ed25519"), Masked: filepath.Join(dir, "masked"),
-		Protected: filepath.Join(dir, "workspace", "config", "hooks"), Abstract: "toolhost-probe-" + filepath.Base(dir) + fmt.Sprint(os.Getpid()),
+		Protected: filepath.Join(dir, "workspace", "config", "hooks"),
+		Abstract:  "toolhost-probe-" + filepath.Base(dir) + fmt.Sprint(os.Getpid()),
 	}
 	for _, d := range []string{s.Outside, s.Protected, filepath.Dir(s.Secret), filepath.Join(s.Outside, "rmdir")} {
 		require.NoError(t, os.MkdirAll(d, 0o700))
 	}
 	for _, name := range []string{
-		"write", "append", "truncate", "unlink", "rename", "move", "link", "by-symlink", "chmod", "chown", "utimes", "setxattr",
+		"write", "append", "truncate", "unlink", "rename", "move", "link", "by-symlink", "chmod", "chown", "utimes",
+		"setxattr",
 		"fchmod", "flags", "lease", "proc-fd", "futimens", "chmod-symlink", "chmod-race",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(s.Outside, name), []byte("canary"), 0o644))

@@ -57,8 +57,9 @@ func project(t *testing.T) string {
 		"go.mod": "module example.com/p\n\ngo 1.26\n", "main.go": goMain, "main_test.go": goTest,
 		"Makefile": makefile, "main.c": "#include <stdio.h>\nint main(void) { puts(\"made\"); return 0; }\n",
 		"index.js":         `const {execSync} = require("child_process"); require("fs").writeFileSync("written", "x"); console.log(execSync("echo child").toString().trim());`,
-		"dep/package.json": `{"name":"dep","version":"1.0.0","main":"m.js","bin":{"dep":"m.js"}}`, "dep/m.js": "module.exports = 1\n",
-		"package.json": `{"name":"p","version":"1.0.0","dependencies":{"dep":"file:dep"}}`,
+		"dep/package.json": `{"name":"dep","version":"1.0.0","main":"m.js","bin":{"dep":"m.js"}}`,
+		"dep/m.js":         "module.exports = 1\n",
+		"package.json":     `{"name":"p","version":"1.0.0","dependencies":{"dep":"file:dep"}}`,
 	} {
 		testfile.Write(t, filepath.Join(dir, name), text)
 	}

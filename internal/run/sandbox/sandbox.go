@@ -194,7 +194,8 @@ func (p *Policy) choose() (Level, error) {
 		return report.Strongest, nil
 	case Full, Landlock:
 		if verdict := verdictOn(p.Level); !verdict.Works {
-			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level, verdict.Reason).
+			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level,
+				verdict.Reason).
 				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
 		}
 		return p.Level, nil

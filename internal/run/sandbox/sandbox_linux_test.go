@@ -69,7 +69,8 @@ func sh(t *testing.T, p sandbox.Policy, script string) *proc.Result {
 func TestTheProgramSeesItselfUnchanged(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
-		c := command(p, "/bin/sh", "-c", `echo "$0 $PWD $ODD"; cat; echo err >&2; env | grep -c TOOLHOST_; exit 3`, "zero")
+		c := command(p, "/bin/sh", "-c", `echo "$0 $PWD $ODD"; cat; echo err >&2; env | grep -c TOOLHOST_; exit 3`,
+			"zero")
 		c.Env = append(c.Env, "ODD=a\nb")
 		c.Stdin = []byte("input\n")
 		r := run(t, c)
@@ -194,7 +195,8 @@ func TestPathsCanBeGranted(t *testing.T) {
 func TestScratch(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		dir := t.TempDir()
-		p := sandbox.Policy{Level: level, NoCache: true, ReadOnly: []string{dir}, Scratch: filepath.Join(dir, "deep", "tmp")}
+		p := sandbox.Policy{Level: level, NoCache: true, ReadOnly: []string{dir},
+			Scratch: filepath.Join(dir, "deep", "tmp")}
 		r := sh(t, p, `echo x > $TMPDIR/x && cat $TMPDIR/x; cd `+dir+` && for f in x deep/x; do echo y > $f; done`)
 		assert.Equal(t, "x\n", r.Stdout.String(), r.Stderr.String())
 		assert.NoFileExists(t, filepath.Join(dir, "x"))
@@ -243,7 +245,8 @@ func TestWhatCannotRun(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 		for path, want := range map[string]tool.Code{
-			script: tool.CommandNotFound, broken: tool.PermissionDenied, filepath.Join(dir, "none"): tool.CommandNotFound,
+			script: tool.CommandNotFound, broken: tool.PermissionDenied,
+			filepath.Join(dir, "none"): tool.CommandNotFound,
 		} {
 			_, err := proc.Run(t.Context(), command(p, path))
 			assert.Equal(t, want, tool.CodeOf(err), path)
@@ -282,7 +285,8 @@ func TestExtraFiles(t *testing.T) {
 		ours, theirs, err := os.Pipe()
 		require.NoError(t, err)
 		defer ours.Close()
-		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c", `echo three >&3; ls /proc/self/fd | wc -l`)
+		c := command(sandbox.Policy{Level: level, Workspace: t.TempDir()}, "/bin/sh", "-c",
+			`echo three >&3; ls /proc/self/fd | wc -l`)
 		c.ExtraFiles = []*os.File{theirs}
 		r := run(t, c)
 		require.NoError(t, theirs.Close())

@@ -15,13 +15,18 @@ var secretsInHome = [...]string{
 	".ssh", ".aws", ".azure", ".gnupg", ".config", ".docker", ".kube", ".netrc", "_netrc", ".git-credentials", ".npmrc",
 	".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".terraform.d", ".terraformrc",
 	".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".local/state", ".cargo/credentials",
-	".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+	".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml",
+	".gradle/gradle.properties",
 	".mozilla", ".thunderbird", ".pki", ".cert", ".oci", ".fly", ".databricks", ".snowflake", ".ngrok2", ".step",
-	".cache/huggingface/token", ".huggingface", ".kaggle", ".pulumi", ".ollama/id_ed25519", ".rclone.conf", ".subversion", ".dockercfg", ".composer/auth.json",
-	".bitcoin", ".electrum", ".ethereum", ".putty", ".purple", ".msmtprc", ".smbcredentials", ".sentryclirc", ".dbshell", ".rediscli_history",
-	"snap", ".var/app", ".local/share/opencode/auth.json", ".local/share/amp", ".local/share/crush", ".qwen", ".kiro", ".cline", ".factory",
+	".cache/huggingface/token", ".huggingface", ".kaggle", ".pulumi", ".ollama/id_ed25519", ".rclone.conf",
+	".subversion", ".dockercfg", ".composer/auth.json",
+	".bitcoin", ".electrum", ".ethereum", ".putty", ".purple", ".msmtprc", ".smbcredentials", ".sentryclirc",
+	".dbshell", ".rediscli_history",
+	"snap", ".var/app", ".local/share/opencode/auth.json", ".local/share/amp", ".local/share/crush", ".qwen", ".kiro",
+	".cline", ".factory",
 	".claude", ".claude.json", ".codex", ".gemini", ".copilot", ".cursor", ".continue", ".anthropic", ".openai",
-	".bash_history", ".zsh_history", ".history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
+	".bash_history", ".zsh_history", ".history", ".python_history", ".node_repl_history", ".psql_history",
+	".mysql_history",
 	".sqlite_history", ".lesshst", ".viminfo", ".wget-hsts", ".Xauthority", ".ICEauthority",
 	"Library/Keychains", "Library/Application Support", "Library/Cookies",
 }
@@ -95,7 +100,8 @@ func knownSecrets(home string) (all []string) {
 // HoldsSecrets reports whether a real path is one of the known places of secrets
 // or lies in one.
 func HoldsSecrets(path string) bool {
-	return slices.ContainsFunc(knownSecrets(homeDirectory()), func(secret string) bool { return realpath.Below(path, secret) })
+	return slices.ContainsFunc(knownSecrets(homeDirectory()),
+		func(secret string) bool { return realpath.Below(path, secret) })
 }
 
 // secretPlaces collects places. Every confined process pays for the search, so

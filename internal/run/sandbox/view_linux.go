@@ -44,7 +44,8 @@ type view struct {
 }
 
 func newView(g grants, network bool) *view {
-	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable, open: append(slices.Clone(g.writable), g.readOnly...)}
+	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable,
+		open: append(slices.Clone(g.writable), g.readOnly...)}
 	v.hide(g)
 	v.maskSockets()
 	for _, path := range g.writable {

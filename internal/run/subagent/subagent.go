@@ -126,14 +126,16 @@ func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 		timeout = DefaultTimeout
 	}
 	return background.Spec{
-		Argv: argv, Dir: at.Root, Env: proc.Environ(maps.Clone(a.Env)), Stdin: stdin, Timeout: timeout, Confine: &policy,
+		Argv: argv, Dir: at.Root, Env: proc.Environ(maps.Clone(a.Env)), Stdin: stdin, Timeout: timeout,
+		Confine: &policy,
 	}, nil
 }
 
 func withArgument(argv []string, prompt string) ([]string, error) {
 	switch {
 	case len(prompt) > maxArgument:
-		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes, and an argument can have %d", len(prompt), maxArgument).
+		return nil, tool.Errorf(tool.TooLarge, "the task has %d bytes, and an argument can have %d", len(prompt),
+			maxArgument).
 			Suggest("Put the long part into a file and name it, or have the operator set prompt = \"stdin\" for the agent.")
 	case strings.ContainsRune(prompt, 0):
 		return nil, tool.Errorf(tool.InvalidArgument, "the task contains a NUL byte").Suggest("Give it without.")

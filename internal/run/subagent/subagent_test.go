@@ -24,7 +24,8 @@ func program(t *testing.T) string {
 func TestFind(t *testing.T) {
 	_, err := Agents{}.Find("")
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-	assert.Contains(t, tool.AsError(err).Suggestion, "\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
+	assert.Contains(t, tool.AsError(err).Suggestion,
+		"\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
 	agents := Agents{{Role: "a"}, {Role: "b"}}
 	_, err = agents.Find("")
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
@@ -62,12 +63,16 @@ func TestPrompt(t *testing.T) {
 
 func TestWhatAnAgentIsGranted(t *testing.T) {
 	path, root := program(t), t.TempDir()
-	a := Agent{Command: []string{path}, Network: true, Read: []string{"/r"}, Write: []string{"/w"}, Timeout: time.Minute, Env: map[string]string{"A": "b"}}
-	spec, err := a.Spec("x", Place{Root: root, Trees: []string{"/tree"}, Confine: sandbox.Settings{Level: sandbox.Full, Read: []string{"/own"}}})
+	a := Agent{Command: []string{path}, Network: true, Read: []string{"/r"}, Write: []string{"/w"},
+		Timeout: time.Minute, Env: map[string]string{"A": "b"}}
+	spec, err := a.Spec("x",
+		Place{Root: root, Trees: []string{"/tree"},
+			Confine: sandbox.Settings{Level: sandbox.Full, Read: []string{"/own"}}})
 	require.NoError(t, err)
 	assert.Equal(t, sandbox.Policy{
-		Level: sandbox.Full, Workspace: root, Network: true, ReadOnly: []string{"/own", "/r"}, ReadWrite: []string{"/tree", "/w"},
-		Held: sandbox.Held{Path: root},
+		Level: sandbox.Full, Workspace: root, Network: true, ReadOnly: []string{"/own", "/r"},
+		ReadWrite: []string{"/tree", "/w"},
+		Held:      sandbox.Held{Path: root},
 	}, *spec.Confine)
 	assert.Equal(t, time.Minute, spec.Timeout)
 	assert.Contains(t, spec.Env, "A=b")

@@ -62,7 +62,8 @@ func (s *sender) end(line telemetry.Line) {
 	if e.Outcome == "" {
 		return
 	}
-	attrs := []attribute.KeyValue{attribute.String("toolhost.source", e.Source), attribute.String("toolhost.outcome", e.Outcome)}
+	attrs := []attribute.KeyValue{attribute.String("toolhost.source", e.Source),
+		attribute.String("toolhost.outcome", e.Outcome)}
 	if e.Code != "" {
 		attrs = append(attrs, attribute.String("error.type", e.Code))
 		span.SetStatus(codes.Error, e.Code)

@@ -80,7 +80,8 @@ type sender struct {
 
 func newSender(ctx context.Context, options Options) (*sender, error) {
 	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", "toolhost"), attribute.String("service.version", options.Version)),
+		resource.WithAttributes(attribute.String("service.name", "toolhost"),
+			attribute.String("service.version", options.Version)),
 		resource.WithTelemetrySDK(),
 		resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
@@ -95,8 +96,9 @@ func newSender(ctx context.Context, options Options) (*sender, error) {
 		return nil, errors.Join(err, spans.Shutdown(ctx))
 	}
 	s := &sender{
-		traces:   sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans)),
-		readings: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers))),
+		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans)),
+		readings: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers))),
 		complain: options.Complain,
 		parent:   spanContext(os.Getenv("TRACEPARENT")),
 		open:     make(map[uint64]trace.Span),
@@ -108,8 +110,10 @@ func newSender(ctx context.Context, options Options) (*sender, error) {
 func (s *sender) instruments() error {
 	meter := s.readings.Meter(scope)
 	var errs [3]error
-	s.calls, errs[0] = meter.Int64Counter("toolhost.calls", metric.WithUnit("{call}"), metric.WithDescription("Calls of tools that ended."))
-	s.errors, errs[1] = meter.Int64Counter("toolhost.errors", metric.WithUnit("{call}"), metric.WithDescription("Calls of tools that failed."))
+	s.calls, errs[0] = meter.Int64Counter("toolhost.calls", metric.WithUnit("{call}"),
+		metric.WithDescription("Calls of tools that ended."))
+	s.errors, errs[1] = meter.Int64Counter("toolhost.errors", metric.WithUnit("{call}"),
+		metric.WithDescription("Calls of tools that failed."))
 	s.duration, errs[2] = meter.Float64Histogram("toolhost.call.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long calls of tools took."),
 		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300))

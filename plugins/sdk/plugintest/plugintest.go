@@ -86,8 +86,12 @@ func TryStart(t testing.TB, p sdk.Plugin, options Options) (*Plugin, error) {
 	t.Cleanup(server.Stop)
 	conn, err := grpc.NewClient("passthrough:///plugin",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(handshake.MaxMessage), grpc.MaxCallSendMsgSize(handshake.MaxMessage)),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+			error) {
+			return listener.DialContext(ctx)
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(handshake.MaxMessage),
+			grpc.MaxCallSendMsgSize(handshake.MaxMessage)),
 	)
 	if err != nil {
 		t.Fatalf("plugintest: %v", err)

@@ -82,7 +82,8 @@ func useState(ctx context.Context, s sdk.State) (*sdk.Result, error) {
 	_, before, err := s.Get(ctx, "a")
 	empty := s.Set(ctx, "a", nil)
 	value, after, getErr := s.Get(ctx, "a")
-	if err := errors.Join(err, empty, getErr, s.Set(ctx, "ab", []byte("\xff\x00")), s.Set(ctx, "b", []byte("x"))); err != nil {
+	if err := errors.Join(err, empty, getErr, s.Set(ctx, "ab", []byte("\xff\x00")),
+		s.Set(ctx, "b", []byte("x"))); err != nil {
 		return nil, err
 	}
 	keys, err := s.Keys(ctx, "a")
@@ -130,8 +131,9 @@ func plugin() sdk.Plugin {
 		}
 	}
 	return sdk.Plugin{
-		Services: []sdk.Service{sdk.ServiceEmit, sdk.ServiceAsk, sdk.ServiceSample, sdk.ServiceState, sdk.ServiceCallTool},
-		Name:     "greeter", Version: "0.1.0", Tools: tools(false), ConfigSchema: sdk.Schema[config](),
+		Services: []sdk.Service{sdk.ServiceEmit, sdk.ServiceAsk, sdk.ServiceSample, sdk.ServiceState,
+			sdk.ServiceCallTool},
+		Name: "greeter", Version: "0.1.0", Tools: tools(false), ConfigSchema: sdk.Schema[config](),
 		Configure: func(_ context.Context, env sdk.Env) ([]sdk.Tool, error) {
 			var c config
 			if err := env.Decode(&c); err != nil {
@@ -152,7 +154,10 @@ func TestBothHarnessesBehaveAlike(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	for name, start := range map[string]func(*testing.T, plugintest.Options) *plugintest.Plugin{
-		"in process": func(t *testing.T, o plugintest.Options) *plugintest.Plugin { return plugintest.Start(t, plugin(), o) },
+		"in process": func(t *testing.T,
+			o plugintest.Options) *plugintest.Plugin {
+			return plugintest.Start(t, plugin(), o)
+		},
 		"program": func(t *testing.T, o plugintest.Options) *plugintest.Plugin {
 			o.Env = map[string]string{"TEST_PLUGIN": "1"}
 			return plugintest.StartProgram(t, program, o)

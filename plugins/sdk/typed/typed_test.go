@@ -87,12 +87,15 @@ func TestTypesWithoutASchema(t *testing.T) {
 }
 
 func TestFuncInfersLazilyAndOnce(t *testing.T) {
-	broken := typed.Func(tool.Definition{Name: "broken"}, func(context.Context, *tool.Call, recursive) (string, error) { return "", nil })
-	assert.PanicsWithValue(t, `tool "broken": no JSON Schema for typed_test.recursive: ForType(typed_test.recursive): cycle detected for type typed_test.recursive`,
+	broken := typed.Func(tool.Definition{Name: "broken"},
+		func(context.Context, *tool.Call, recursive) (string, error) { return "", nil })
+	assert.PanicsWithValue(t,
+		`tool "broken": no JSON Schema for typed_test.recursive: ForType(typed_test.recursive): cycle detected for type typed_test.recursive`,
 		func() { broken.Definition() })
 
 	given := json.RawMessage(`{"type":"object"}`)
-	f := typed.Func(tool.Definition{Name: "f", Parameters: given}, func(context.Context, *tool.Call, inner) (inner, error) { return inner{}, nil })
+	f := typed.Func(tool.Definition{Name: "f", Parameters: given},
+		func(context.Context, *tool.Call, inner) (inner, error) { return inner{}, nil })
 	assert.Same(t, f.Definition(), f.Definition())
 	assert.Equal(t, given, f.Definition().Parameters)
 	assert.Contains(t, string(f.Definition().Returns), `"unit"`)
@@ -150,7 +153,8 @@ func TestWhatFuncMakesOfResults(t *testing.T) {
 }
 
 func TestParametersThatDoNotFit(t *testing.T) {
-	f := typed.Func(tool.Definition{Name: "f"}, func(context.Context, *tool.Call, inner) (string, error) { return "", nil })
+	f := typed.Func(tool.Definition{Name: "f"},
+		func(context.Context, *tool.Call, inner) (string, error) { return "", nil })
 	_, err := f.Call(t.Context(), &tool.Call{Tool: "f", Params: json.RawMessage(`{"unit":1}`)})
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 }

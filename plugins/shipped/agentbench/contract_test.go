@@ -25,7 +25,8 @@ var contract = map[string]struct {
 	parameters map[string]parameter
 	timeout    time.Duration
 }{
-	"list_files": {map[string]parameter{"root": {"string", false, "."}, "glob": {"string", false, nil}}, 30 * time.Second},
+	"list_files": {map[string]parameter{"root": {"string", false, "."}, "glob": {"string", false, nil}},
+		30 * time.Second},
 	"read_file": {map[string]parameter{
 		"path": {"string", true, nil}, "start_line": {"integer", false, nil}, "end_line": {"integer", false, nil},
 	}, 10 * time.Second},

@@ -79,8 +79,9 @@ func explain(c kit.Call, err error) *failure {
 			Suggest("Ask for less in one call, such as a directory further down.").
 			With("timeout_sec", limit(c.Definition).Seconds()))
 	case errors.Is(err, context.Canceled):
-		return as(string(tool.Cancelled), tool.Errorf(tool.Cancelled, "the call of %s was cancelled", c.Definition.Name).
-			Suggest("Call again if the result is still wanted."))
+		return as(string(tool.Cancelled),
+			tool.Errorf(tool.Cancelled, "the call of %s was cancelled", c.Definition.Name).
+				Suggest("Call again if the result is still wanted."))
 	}
 	own := tool.AsError(err)
 	return as(errorType(own), own)

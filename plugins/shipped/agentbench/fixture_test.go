@@ -108,7 +108,8 @@ func open(t testing.TB, tl tool.Tool, result *tool.Result) *envelope {
 	t.Helper()
 	var fields map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(result.Structured, &fields))
-	for _, name := range []string{"request_id", "tool", "status", "started_at", "ended_at", "duration_sec", "data", "error", "exit_code", "stdout_path", "stderr_path"} {
+	for _, name := range []string{"request_id", "tool", "status", "started_at", "ended_at", "duration_sec", "data",
+		"error", "exit_code", "stdout_path", "stderr_path"} {
 		assert.Contains(t, fields, name)
 		delete(fields, name)
 	}

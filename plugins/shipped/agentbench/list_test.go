@@ -21,7 +21,8 @@ func (f *fixture) list(t *testing.T, params string) []string {
 
 func TestListFilesExample(t *testing.T) {
 	f := newFixture(t)
-	for _, name := range []string{"src/main.py", "src/utils.py", "src/deep/nested/module.py", "src/README.md", "other.py"} {
+	for _, name := range []string{"src/main.py", "src/utils.py", "src/deep/nested/module.py", "src/README.md",
+		"other.py"} {
 		f.write(t, name, "x\n")
 	}
 	data := f.succeeds(t, "list_files", `{"root":"src","glob":"**/*.py"}`)
@@ -51,7 +52,8 @@ func TestListFilesRoot(t *testing.T) {
 
 func TestListFilesGlob(t *testing.T) {
 	f := newFixture(t)
-	for _, name := range []string{"a.py", "b.txt", "c.py", "sub/d.py", "sub/e.txt", "sub/deep/f.py", ".hidden.py", "[x].py"} {
+	for _, name := range []string{"a.py", "b.txt", "c.py", "sub/d.py", "sub/e.txt", "sub/deep/f.py", ".hidden.py",
+		"[x].py"} {
 		f.write(t, name, "")
 	}
 	for glob, want := range map[string][]string{
@@ -107,7 +109,8 @@ func TestListFilesLeavesOut(t *testing.T) {
 	assert.Contains(t, f.list(t, `{"root":".agent"}`), "runs/test/logs/tool_step_0001_stdout.txt")
 	f.write(t, ".agent/Taskfile.yml", "")
 	f.write(t, ".agent/notes/x.md", "")
-	assert.Equal(t, []string{".agent/Taskfile.yml", ".agent/notes/x.md", ".env", ".gitignore", "a", "ignored", "x/.agent/y"}, f.list(t, `{}`),
+	assert.Equal(t, []string{".agent/Taskfile.yml", ".agent/notes/x.md", ".env", ".gitignore", "a", "ignored",
+		"x/.agent/y"}, f.list(t, `{}`),
 		"what is not of toolhost is listed")
 	assert.Equal(t, []string{".agent/notes/x.md"}, f.list(t, `{"glob":".agent/**/*.md"}`))
 }

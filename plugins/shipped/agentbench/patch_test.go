@@ -70,7 +70,8 @@ func TestApplyPatchArtifact(t *testing.T) {
 	f.step = 6
 	e := f.call(t, "apply_patch", diffOf(exampleDiff))
 	assert.Equal(t, exampleDiff, f.read(t, ".agent/runs/test/diffs/step_0007.patch"))
-	assert.Equal(t, []tool.Artifact{{Name: "patch", Path: ".agent/runs/test/diffs/step_0007.patch", Bytes: 104}}, e.result.Artifacts)
+	assert.Equal(t, []tool.Artifact{{Name: "patch", Path: ".agent/runs/test/diffs/step_0007.patch", Bytes: 104}},
+		e.result.Artifacts)
 	assert.Equal(t, exampleDiff, f.succeeds(t, "read_file", `{"path":"diffs/step_0007.patch"}`)["content"])
 }
 
@@ -81,7 +82,8 @@ func TestApplyPatchEvent(t *testing.T) {
 	events := f.host.Events()
 	require.Len(t, events, 1)
 	assert.Equal(t, "PATCH_APPLIED", events[0].Name)
-	assert.JSONEq(t, `{"changed_files":["src/main.py"],"patch_size_bytes":104,"artifact":"diffs/step_0001.patch"}`, string(events[0].Payload))
+	assert.JSONEq(t, `{"changed_files":["src/main.py"],"patch_size_bytes":104,"artifact":"diffs/step_0001.patch"}`,
+		string(events[0].Payload))
 	f.fails(t, "patch_hunk_fail", "does not fit", "apply_patch", diffOf(strings.ReplaceAll(exampleDiff, "add", "sub")))
 	assert.Len(t, f.host.Events(), 1, "a patch that fails is no event")
 	assert.NoFileExists(t, filepath.Join(f.artifacts, "diffs/step_0002.patch"))
@@ -94,7 +96,8 @@ func TestApplyPatchWithoutArtifactDir(t *testing.T) {
 	e := f.call(t, "apply_patch", diffOf(exampleDiff))
 	assert.Equal(t, "success", e.Status)
 	assert.Empty(t, e.result.Artifacts)
-	assert.JSONEq(t, `{"changed_files":["src/main.py"],"patch_size_bytes":104,"artifact":null}`, string(f.host.Events()[0].Payload))
+	assert.JSONEq(t, `{"changed_files":["src/main.py"],"patch_size_bytes":104,"artifact":null}`,
+		string(f.host.Events()[0].Payload))
 }
 
 func TestApplyPatchKinds(t *testing.T) {
@@ -165,11 +168,14 @@ index 0000000..e69de29
 `))
 	require.Equal(t, "success", e.Status, "%+v", e.Error)
 	assert.Equal(t, []string{
-		"changed", "copy", "created/deep/file", "crlf", "dir/deleted", "empty", "mode", "new/dir/name", "noeol", "old/name",
+		"changed", "copy", "created/deep/file", "crlf", "dir/deleted", "empty", "mode", "new/dir/name", "noeol",
+		"old/name",
 	}, strs(e.Data["changed_files"]))
 	assert.Equal(t, map[string]string{
-		"changed": "false:a\nB\n", "new/dir/name": "false:1\ntwo\n3\n", "mode": "true:x\n", "copied": "false:c\n", "copy": "false:c\n",
-		"created/deep/file": "true:new\nlast", "crlf": "false:a\r\nbetween\r\nb\r\n", "noeol": "false:a\nB", "empty": "false:",
+		"changed": "false:a\nB\n", "new/dir/name": "false:1\ntwo\n3\n", "mode": "true:x\n", "copied": "false:c\n",
+		"copy":              "false:c\n",
+		"created/deep/file": "true:new\nlast", "crlf": "false:a\r\nbetween\r\nb\r\n", "noeol": "false:a\nB",
+		"empty": "false:",
 	}, f.tree(t))
 	assert.NoDirExists(t, filepath.Join(f.root, "dir"), "a directory without files goes, as git has it")
 	assert.NoDirExists(t, filepath.Join(f.root, "old"))
@@ -179,9 +185,12 @@ func TestApplyPatchParseError(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "f", "a\n")
 	for name, diff := range map[string]string{
-		"empty": "", "prose": "please change f\n", "no hunk": "--- a/f\n+++ b/f\n", "bad hunk": "--- a/f\n+++ b/f\n@@ nonsense @@\n a\n",
-		"no header": "@@ -1 +1 @@\n-a\n+b\n", "binary": "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n",
-		"context diff": "*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n", "two nulls": "--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n",
+		"empty": "", "prose": "please change f\n", "no hunk": "--- a/f\n+++ b/f\n",
+		"bad hunk":        "--- a/f\n+++ b/f\n@@ nonsense @@\n a\n",
+		"no header":       "@@ -1 +1 @@\n-a\n+b\n",
+		"binary":          "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n",
+		"context diff":    "*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n",
+		"two nulls":       "--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n",
 		"submodule":       "diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n",
 		"NUL in the name": "--- \"a/x\\000y\"\n+++ \"b/x\\000y\"\n@@ -1 +1 @@\n-a\n+b\n",
 	} {
@@ -190,7 +199,8 @@ func TestApplyPatchParseError(t *testing.T) {
 			assert.Equal(t, map[string]string{"f": "false:a\n"}, f.tree(t))
 		})
 	}
-	e := f.fails(t, "patch_parse_error", "line 3 of the patch", "apply_patch", diffOf("--- a/f\n+++ b/f\n@@ nonsense @@\n a\n"))
+	e := f.fails(t, "patch_parse_error", "line 3 of the patch", "apply_patch",
+		diffOf("--- a/f\n+++ b/f\n@@ nonsense @@\n a\n"))
 	assert.Equal(t, 3.0, e.Error.Details["line"])
 }
 
@@ -213,14 +223,18 @@ func TestApplyPatchFileNotFound(t *testing.T) {
 func TestApplyPatchHunkFail(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "f", "a\nb\nc\n\tx y\n")
-	e := f.fails(t, "patch_hunk_fail", "hunk 2 of f", "apply_patch", diffOf("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n@@ -3,2 +3,2 @@\n c\n-    x y\n+\tz\n"))
+	e := f.fails(t, "patch_hunk_fail", "hunk 2 of f", "apply_patch",
+		diffOf("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n@@ -3,2 +3,2 @@\n c\n-    x y\n+\tz\n"))
 	assert.Equal(t, "f", e.Error.Details["path"])
 	assert.Equal(t, 2.0, e.Error.Details["hunk"])
 	assert.Equal(t, []any{"c", "    x y"}, e.Error.Details["expected"])
 	assert.Equal(t, []any{"c", "\tx y"}, e.Error.Details["found"])
-	f.fails(t, "patch_hunk_fail", "exists already", "apply_patch", diffOf("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n"))
-	f.fails(t, "patch_hunk_fail", "deletes f, but not all", "apply_patch", diffOf("diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n"))
-	applied := f.fails(t, "patch_hunk_fail", "", "apply_patch", diffOf("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-B\n+b\n c\n"))
+	f.fails(t, "patch_hunk_fail", "exists already", "apply_patch",
+		diffOf("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n"))
+	f.fails(t, "patch_hunk_fail", "deletes f, but not all", "apply_patch",
+		diffOf("diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n"))
+	applied := f.fails(t, "patch_hunk_fail", "", "apply_patch",
+		diffOf("--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-B\n+b\n c\n"))
 	assert.Contains(t, applied.Error.Details["suggestion"], "applied")
 	assert.Equal(t, "a\nb\nc\n\tx y\n", f.read(t, "f"))
 }
@@ -246,7 +260,8 @@ func TestApplyPatchAllOrNothing(t *testing.T) {
 		assert.NoDirExists(t, filepath.Join(f.root, "new"), kind)
 	}
 	for _, name := range []string{"two/below", "dir"} {
-		f.fails(t, "patch_hunk_fail", "", "apply_patch", diffOf(first+"--- /dev/null\n+++ b/"+name+"\n@@ -0,0 +1 @@\n+n\n"))
+		f.fails(t, "patch_hunk_fail", "", "apply_patch",
+			diffOf(first+"--- /dev/null\n+++ b/"+name+"\n@@ -0,0 +1 @@\n+n\n"))
 		assert.Equal(t, before, f.tree(t), name)
 	}
 	assert.Equal(t, "success", f.call(t, "apply_patch", diffOf(first)).Status, "the first part alone applies")
@@ -276,12 +291,15 @@ func TestApplyPatchPathEscape(t *testing.T) {
 		"renamed to":           "diff --git a/f b/../x\nsimilarity index 100%\nrename from f\nrename to ../x\n",
 		"renamed to, absolute": "diff --git a/f b/x\nsimilarity index 100%\nrename from f\nrename to " + out + "/x\n",
 		"renamed to, quoted":   "diff --git a/f \"b/\\056\\056/x\"\nsimilarity index 100%\nrename from f\nrename to \"\\056\\056/x\"\n",
-		"renamed from":         "diff --git a/../x b/y\nsimilarity index 100%\nrename from " + up + "/secret\nrename to y\n",
-		"copied from":          "diff --git a/../x b/y\nsimilarity index 100%\ncopy from " + out + "/secret\ncopy to y\n",
-		"mode":                 "diff --git a/" + up + "/secret b/" + up + "/secret\nold mode 100644\nnew mode 100755\n",
-		"index line":           "Index: ../x\n--- ../x\n+++ ../x" + edit,
-		"device":               "--- /dev/zero\n+++ /dev/zero" + edit,
-		"null that is none":    "--- a/dev/null\n+++ b/../dev/null" + edit,
+		"renamed from": "diff --git a/../x b/y\nsimilarity index 100%\nrename from " + up +
+			"/secret\nrename to y\n",
+		"copied from": "diff --git a/../x b/y\nsimilarity index 100%\ncopy from " + out +
+			"/secret\ncopy to y\n",
+		"mode": "diff --git a/" + up + "/secret b/" + up +
+			"/secret\nold mode 100644\nnew mode 100755\n",
+		"index line":        "Index: ../x\n--- ../x\n+++ ../x" + edit,
+		"device":            "--- /dev/zero\n+++ /dev/zero" + edit,
+		"null that is none": "--- a/dev/null\n+++ b/../dev/null" + edit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.fails(t, "path_escape", "outside", "apply_patch", diffOf(diff))
@@ -299,7 +317,8 @@ func TestApplyPatchPathEscape(t *testing.T) {
 func TestApplyPatchStripsSlashesAsPatchDoes(t *testing.T) {
 	f := newFixture(t)
 	out := f.outside(t)
-	f.fails(t, "file_not_found", "does not exist", "apply_patch", diffOf("--- a/"+out+"/secret\n+++ b/"+out+"/secret\n@@ -1 +1 @@\n-secret\n+stolen\n"))
+	f.fails(t, "file_not_found", "does not exist", "apply_patch",
+		diffOf("--- a/"+out+"/secret\n+++ b/"+out+"/secret\n@@ -1 +1 @@\n-secret\n+stolen\n"))
 	f.write(t, out+"/secret", "secret\n")
 	f.succeeds(t, "apply_patch", diffOf("--- a/"+out+"/secret\n+++ b/"+out+"/secret\n@@ -1 +1 @@\n-secret\n+changed\n"))
 	data, err := os.ReadFile(filepath.Join(out, "secret"))
@@ -315,10 +334,13 @@ func TestApplyPatchSymlinkBlocked(t *testing.T) {
 	f.link(t, out, "dir")
 	f.link(t, out+"/secret", "file")
 	for _, name := range []string{"link", "dir/secret", "dir/new", "file"} {
-		f.fails(t, "symlink_blocked", "symbolic link", "apply_patch", diffOf("--- a/"+name+"\n+++ b/"+name+"\n@@ -1 +1 @@\n-secret\n+stolen\n"))
+		f.fails(t, "symlink_blocked", "symbolic link", "apply_patch",
+			diffOf("--- a/"+name+"\n+++ b/"+name+"\n@@ -1 +1 @@\n-secret\n+stolen\n"))
 	}
-	f.fails(t, "symlink_blocked", "symbolic link", "apply_patch", diffOf("--- /dev/null\n+++ b/dir/new\n@@ -0,0 +1 @@\n+x\n"))
-	f.fails(t, "symlink_blocked", "symbolic link", "apply_patch", diffOf("diff --git a/real b/dir/x\nsimilarity index 100%\nrename from real\nrename to dir/x\n"))
+	f.fails(t, "symlink_blocked", "symbolic link", "apply_patch",
+		diffOf("--- /dev/null\n+++ b/dir/new\n@@ -0,0 +1 @@\n+x\n"))
+	f.fails(t, "symlink_blocked", "symbolic link", "apply_patch",
+		diffOf("diff --git a/real b/dir/x\nsimilarity index 100%\nrename from real\nrename to dir/x\n"))
 	assert.Equal(t, map[string]string{"real": "false:secret\n"}, f.tree(t))
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
@@ -332,15 +354,19 @@ func TestApplyPatchSymlinksInside(t *testing.T) {
 	f.link(t, f.outside(t), "out")
 	f.succeeds(t, "apply_patch", diffOf("--- a/dir/f\n+++ b/dir/f\n@@ -1 +1 @@\n-a\n+b\n"))
 	assert.Equal(t, "b\n", f.read(t, "real/f"))
-	f.fails(t, "path_escape", "outside", "apply_patch", diffOf("--- a/out/secret\n+++ b/out/secret\n@@ -1 +1 @@\n-secret\n+b\n"))
+	f.fails(t, "path_escape", "outside", "apply_patch",
+		diffOf("--- a/out/secret\n+++ b/out/secret\n@@ -1 +1 @@\n-secret\n+b\n"))
 }
 
 func TestApplyPatchProtected(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, ".git/config", "[core]\n")
-	f.fails(t, "permission_denied", "protected", "apply_patch", diffOf("--- a/.git/config\n+++ b/.git/config\n@@ -1 +1,2 @@\n [core]\n+\tfsmonitor = evil\n"))
-	f.fails(t, "permission_denied", "protected", "apply_patch", diffOf("--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+evil\n"))
-	f.fails(t, "permission_denied", "protected", "apply_patch", diffOf("--- /dev/null\n+++ b/.GIT/hooks/pre-commit\n@@ -0,0 +1 @@\n+evil\n"))
+	f.fails(t, "permission_denied", "protected", "apply_patch",
+		diffOf("--- a/.git/config\n+++ b/.git/config\n@@ -1 +1,2 @@\n [core]\n+\tfsmonitor = evil\n"))
+	f.fails(t, "permission_denied", "protected", "apply_patch",
+		diffOf("--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@ -0,0 +1 @@\n+evil\n"))
+	f.fails(t, "permission_denied", "protected", "apply_patch",
+		diffOf("--- /dev/null\n+++ b/.GIT/hooks/pre-commit\n@@ -0,0 +1 @@\n+evil\n"))
 	assert.Equal(t, "[core]\n", f.read(t, ".git/config"))
 }
 

@@ -42,7 +42,8 @@ func TestApplyPatchAtTheSameTime(t *testing.T) {
 }
 
 func TestApplyPatchChangedFilesAreRelative(t *testing.T) {
-	for name, path := range map[string]string{"absolute": "ROOT/src/f", "with a dot": "./src/f", "with two dots": "a/src/../src/f"} {
+	for name, path := range map[string]string{"absolute": "ROOT/src/f", "with a dot": "./src/f",
+		"with two dots": "a/src/../src/f"} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.write(t, "src/f", "a\n")
@@ -62,11 +63,14 @@ func TestApplyPatchChangedFilesAreRelative(t *testing.T) {
 func TestApplyPatchSaysWhatIsWrongWithAHunk(t *testing.T) {
 	const file = "one\ntwo\nthree\nfour\nfive\n"
 	for name, c := range map[string]struct{ hunks, message, suggestion string }{
-		"applied already":               {"@@ -1,4 +1,4 @@\n one\n-2\n+two\n", "does not fit", "seems to be applied"},
-		"applied already, further down": {"@@ -1,2 +1,2 @@\n three\n-4\n+four\n five\n", "does not fit", "seems to be applied"},
-		"another file":                  {"@@ -1,2 +1,2 @@\n one\n-2\n+zwei\n", "does not fit", "Read the file again"},
-		"out of order":                  {"@@ -4 +4 @@\n-four\n+4\n@@ -2 +2 @@\n-two\n+2\n", "hunk 2 of f (line 6 of the patch) is out of order: its lines are at line 2", "order of its lines"},
-		"the same lines twice":          {"@@ -2 +2 @@\n-two\n+2\n@@ -2 +2 @@\n-two\n+zwei\n", "out of order", "one hunk only"},
+		"applied already": {"@@ -1,4 +1,4 @@\n one\n-2\n+two\n", "does not fit", "seems to be applied"},
+		"applied already, further down": {"@@ -1,2 +1,2 @@\n three\n-4\n+four\n five\n", "does not fit",
+			"seems to be applied"},
+		"another file": {"@@ -1,2 +1,2 @@\n one\n-2\n+zwei\n", "does not fit", "Read the file again"},
+		"out of order": {"@@ -4 +4 @@\n-four\n+4\n@@ -2 +2 @@\n-two\n+2\n",
+			"hunk 2 of f (line 6 of the patch) is out of order: its lines are at line 2", "order of its lines"},
+		"the same lines twice": {"@@ -2 +2 @@\n-two\n+2\n@@ -2 +2 @@\n-two\n+zwei\n", "out of order",
+			"one hunk only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)

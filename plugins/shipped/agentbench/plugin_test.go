@@ -89,7 +89,8 @@ func TestPluginSearchEngine(t *testing.T) {
 }
 
 func TestPluginUnconfinedByTheOperator(t *testing.T) {
-	p := plugintest.Start(t, agentbench.Plugin(), plugintest.Options{Config: map[string]any{"timeout_sec": 1, "confine": unconfined()}})
+	p := plugintest.Start(t, agentbench.Plugin(),
+		plugintest.Options{Config: map[string]any{"timeout_sec": 1, "confine": unconfined()}})
 	r, err := p.Call(t.Context(), "run", map[string]any{"command": "exit 0"})
 	e := answer(t, r, err)
 	assert.Equal(t, 0, *e.ExitCode)

@@ -97,7 +97,8 @@ func (in readInput) within(total int) (*readData, error) {
 		data.EndLine = min(end, total)
 	}
 	if end > 0 && end < data.StartLine {
-		return nil, in.badRange(total, "the range ends before it starts: lines %d to %d of %s", data.StartLine, end, in.Path)
+		return nil, in.badRange(total, "the range ends before it starts: lines %d to %d of %s", data.StartLine, end,
+			in.Path)
 	}
 	if data.StartLine > max(1, total) {
 		return nil, in.badRange(total, "%s has %d lines, so there is no line %d", in.Path, total, data.StartLine)
@@ -122,7 +123,8 @@ func (d *readData) fill(text io.ReadSeeker, index *lines.Index) error {
 	if err := d.add(text, index, d.StartLine, first-1, contentMax/2); err != nil {
 		return err
 	}
-	d.Content += fmt.Sprintf("[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n", d.Omitted,
+	d.Content += fmt.Sprintf("[... %d lines left out: %d to %d; read them with start_line and end_line ...]\n",
+		d.Omitted,
 		first, first+d.Omitted-1)
 	return d.add(text, index, first+d.Omitted, d.EndLine, contentMax/2)
 }

@@ -35,7 +35,8 @@ func TestReadFileExample(t *testing.T) {
 func TestReadFileContentIsTheFiles(t *testing.T) {
 	f := newFixture(t)
 	for content, lines := range map[string]int{
-		"": 0, "x": 1, "x\n": 1, "\n": 1, "a\nb": 2, "a\r\nb\r\n": 2, "\n\n": 2, "ünï\n": 1, "\ufeffbom\n": 1, "<a href=\"x\">&\n": 1,
+		"": 0, "x": 1, "x\n": 1, "\n": 1, "a\nb": 2, "a\r\nb\r\n": 2, "\n\n": 2, "ünï\n": 1, "\ufeffbom\n": 1,
+		"<a href=\"x\">&\n": 1,
 	} {
 		f.write(t, "f", content)
 		data := f.succeeds(t, "read_file", `{"path":"f"}`)
@@ -118,7 +119,8 @@ func TestReadFileNotFound(t *testing.T) {
 
 func TestReadFileBinary(t *testing.T) {
 	f := newFixture(t)
-	for name, content := range map[string]string{"latin1": "caf\xe9\n", "nul": "a\x00b", "utf16": "\xff\xfea\x00", "png": "\x89PNG\r\n\x1a\n"} {
+	for name, content := range map[string]string{"latin1": "caf\xe9\n", "nul": "a\x00b", "utf16": "\xff\xfea\x00",
+		"png": "\x89PNG\r\n\x1a\n"} {
 		f.write(t, name, content)
 		f.fails(t, "binary_file", name+" is not UTF-8 text", "read_file", fmt.Sprintf(`{"path":%q}`, name))
 	}
@@ -128,7 +130,8 @@ func TestReadFilePathEscape(t *testing.T) {
 	f := newFixture(t)
 	out := f.outside(t)
 	f.write(t, "a/b", "inside\n")
-	for _, path := range []string{"../x", "a/../../x", "/etc/passwd", out + "/secret", f.root + "/../x", "a/b/../../../etc/passwd", f.root + "x/y", "/proc/self/environ"} {
+	for _, path := range []string{"../x", "a/../../x", "/etc/passwd", out + "/secret", f.root + "/../x",
+		"a/b/../../../etc/passwd", f.root + "x/y", "/proc/self/environ"} {
 		e := f.fails(t, "path_escape", "outside the workspace", "read_file", map[string]any{"path": path})
 		assert.Equal(t, path, e.Error.Details["path"])
 	}
@@ -226,7 +229,8 @@ func TestReadFileRangesOfAnyText(t *testing.T) {
 			start := 1 + r.IntN(len(lines))
 			end := start + r.IntN(len(lines)-start+1)
 			data := f.succeeds(t, "read_file", map[string]any{"path": "f", "start_line": start, "end_line": end})
-			require.Equal(t, strings.Join(lines[start-1:end], ""), data["content"], "round %d, %d to %d of %d", round, start, end, len(lines))
+			require.Equal(t, strings.Join(lines[start-1:end], ""), data["content"], "round %d, %d to %d of %d", round,
+				start, end, len(lines))
 			require.EqualValues(t, len(lines), data["total_lines"])
 		}
 	}

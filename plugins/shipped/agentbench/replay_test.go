@@ -95,13 +95,15 @@ func TestReplayThisRepository(t *testing.T) {
 			requireGitTree(t, f, run("archive", "--format=tar", id))
 		}
 	}
-	t.Logf("%d commits applied, %d passed over: binary files, symbolic links or bytes that are not UTF-8", applied, passed)
+	t.Logf("%d commits applied, %d passed over: binary files, symbolic links or bytes that are not UTF-8", applied,
+		passed)
 	require.Positive(t, applied)
 }
 
 // carried reports whether a diff is of text that JSON can carry.
 func carried(diff string) bool {
-	for _, mark := range []string{"\nBinary files ", "\nGIT binary patch", "\nnew file mode 120000", "\nold mode 120000", "\ndeleted file mode 120000"} {
+	for _, mark := range []string{"\nBinary files ", "\nGIT binary patch", "\nnew file mode 120000",
+		"\nold mode 120000", "\ndeleted file mode 120000"} {
 		if strings.Contains(diff, mark) {
 			return false
 		}
@@ -159,7 +161,8 @@ func TestAtLeastAsTolerantAsPatch(t *testing.T) {
 			target := strings.Join(disturbed(r, base, r.IntN(3)), "")
 			f.write(t, name, target)
 			g.write(t, name, target)
-			diff.WriteString(textedit.Diff(name, name, []byte(strings.Join(base, "")), []byte(strings.Join(disturbed(r, base, 1+r.IntN(3)), "")), 3))
+			diff.WriteString(textedit.Diff(name, name, []byte(strings.Join(base, "")),
+				[]byte(strings.Join(disturbed(r, base, 1+r.IntN(3)), "")), 3))
 		}
 		if diff.Len() == 0 {
 			continue
@@ -208,15 +211,20 @@ func disturbed(r *rand.Rand, lines []string, edits int) []string {
 func TestTolerance(t *testing.T) {
 	const abc = "a\nb\nc\nd\ne\nf\ng\n"
 	for name, c := range map[string]struct{ file, diff, want string }{
-		"offset":            {"x\ny\n" + abc, "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "x\ny\na\nB\nc\nd\ne\nf\ng\n"},
-		"fuzz":              {"A\nb\nc\nd\ne\nf\n", "--- a/f\n+++ b/f\n@@ -1,6 +1,7 @@\n a\n b\n c\n+X\n d\n e\n f\n", "A\nb\nc\nX\nd\ne\nf\n"},
-		"counts too large":  {abc, "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n c\n", "a\nB\nc\nd\ne\nf\ng\n"},
-		"counts too small":  {abc, "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n a\n-b\n+B\n c\n", "a\nB\nc\nd\ne\nf\ng\n"},
-		"no prefixes":       {abc, "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "A\nb\nc\nd\ne\nf\ng\n"},
-		"fenced":            {abc, "```diff\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n```\n", "A\nb\nc\nd\ne\nf\ng\n"},
-		"prose around":      {abc, "Here it is:\n\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\nDone.\n", "A\nb\nc\nd\ne\nf\ng\n"},
-		"no last newline":   {abc, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b", "A\nb\nc\nd\ne\nf\ng\n"},
-		"CRLF patch":        {abc, "--- a/f\r\n+++ b/f\r\n@@ -1,2 +1,2 @@\r\n-a\r\n+A\r\n b\r\n", "A\nb\nc\nd\ne\nf\ng\n"},
+		"offset": {"x\ny\n" + abc, "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n",
+			"x\ny\na\nB\nc\nd\ne\nf\ng\n"},
+		"fuzz": {"A\nb\nc\nd\ne\nf\n", "--- a/f\n+++ b/f\n@@ -1,6 +1,7 @@\n a\n b\n c\n+X\n d\n e\n f\n",
+			"A\nb\nc\nX\nd\ne\nf\n"},
+		"counts too large": {abc, "--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n c\n", "a\nB\nc\nd\ne\nf\ng\n"},
+		"counts too small": {abc, "--- a/f\n+++ b/f\n@@ -1,1 +1,1 @@\n a\n-b\n+B\n c\n", "a\nB\nc\nd\ne\nf\ng\n"},
+		"no prefixes":      {abc, "--- f\n+++ f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "A\nb\nc\nd\ne\nf\ng\n"},
+		"fenced": {abc, "```diff\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n```\n",
+			"A\nb\nc\nd\ne\nf\ng\n"},
+		"prose around": {abc, "Here it is:\n\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n\nDone.\n",
+			"A\nb\nc\nd\ne\nf\ng\n"},
+		"no last newline": {abc, "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b", "A\nb\nc\nd\ne\nf\ng\n"},
+		"CRLF patch": {abc, "--- a/f\r\n+++ b/f\r\n@@ -1,2 +1,2 @@\r\n-a\r\n+A\r\n b\r\n",
+			"A\nb\nc\nd\ne\nf\ng\n"},
 		"LF for a CRLF one": {"a\r\nb\r\n", "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+A\n b\n", "A\r\nb\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -108,7 +108,8 @@ func (d Deps) failed(ended *proc.Result, timeout time.Duration) *failure {
 			Suggest("Call again if the result is still wanted."))
 	case ended.Signal != "":
 		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command was ended by a signal: %s", ended.Signal).
-			Suggest("It may have used too much memory or have crashed; read what it printed.").With("signal", ended.Signal))
+			Suggest("It may have used too much memory or have crashed; read what it printed.").With("signal",
+			ended.Signal))
 	case ended.ExitCode != 0:
 		f = as(typeAbnormalExit, tool.Errorf(tool.CommandFailed, "the command exited with code %d", ended.ExitCode).
 			Suggest("%s", kit.Advise(d.Denied, ended,

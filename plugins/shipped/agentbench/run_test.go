@@ -35,7 +35,8 @@ func TestRunExample(t *testing.T) {
 	f.step = 4
 	e := f.call(t, "run", `{"command":"echo passed; echo warned >&2","timeout_sec":120}`)
 	assert.Equal(t, map[string]any{
-		"exit_code": 0.0, "stdout_path": "logs/tool_step_0005_stdout.txt", "stderr_path": "logs/tool_step_0005_stderr.txt",
+		"exit_code": 0.0, "stdout_path": "logs/tool_step_0005_stdout.txt",
+		"stderr_path": "logs/tool_step_0005_stderr.txt",
 	}, e.Data)
 	require.NotNil(t, e.ExitCode)
 	assert.Equal(t, 0, *e.ExitCode)
@@ -84,7 +85,8 @@ func TestRunIsAShell(t *testing.T) {
 func TestRunEnv(t *testing.T) {
 	f := newFixture(t)
 	t.Setenv("MY_SECRET", "leaked")
-	e := f.call(t, "run", map[string]any{"command": `echo "$A|$B|$MY_SECRET|$HOME"`, "env": map[string]string{"A": "x y", "B": "$A", "HOME": "/h"}})
+	e := f.call(t, "run", map[string]any{"command": `echo "$A|$B|$MY_SECRET|$HOME"`,
+		"env": map[string]string{"A": "x y", "B": "$A", "HOME": "/h"}})
 	stdout, _ := f.output(t, e)
 	assert.Equal(t, "x y|$A||/h\n", stdout)
 	for _, env := range []map[string]string{{"": "x"}, {"A=B": "x"}, {"A\x00": "x"}, {"A": "x\x00"}} {
@@ -114,7 +116,8 @@ func TestRunAbnormalExit(t *testing.T) {
 func TestRunTimeout(t *testing.T) {
 	f := newFixture(t)
 	started := time.Now()
-	e := f.fails(t, "timeout", "did not end within 1s", "run", `{"command":"echo before; sleep 60; echo after","timeout_sec":1}`)
+	e := f.fails(t, "timeout", "did not end within 1s", "run",
+		`{"command":"echo before; sleep 60; echo after","timeout_sec":1}`)
 	assert.Less(t, time.Since(started), 50*time.Second)
 	require.NotNil(t, e.ExitCode)
 	assert.Equal(t, 124, *e.ExitCode)
@@ -131,7 +134,8 @@ func TestRunDefaultTimeout(t *testing.T) {
 	assert.Equal(t, 60*time.Second, agentbench.DefaultRunTimeout)
 	f := newFixtureOf(t, workspace.Options{}, agentbench.Deps{Unconfined: true, RunTimeout: 300 * time.Millisecond})
 	f.fails(t, "timeout", "did not end within 300ms", "run", `{"command":"sleep 60"}`)
-	assert.Equal(t, "success", f.call(t, "run", `{"command":"sleep 1","timeout_sec":30}`).Status, "timeout_sec overrides it")
+	assert.Equal(t, "success", f.call(t, "run", `{"command":"sleep 1","timeout_sec":30}`).Status,
+		"timeout_sec overrides it")
 }
 
 // TestRunTimeoutLeavesNobody starts processes that ignore signals or leave the
@@ -150,7 +154,8 @@ func TestRunTimeoutLeavesNobody(t *testing.T) {
 			for _, text := range strings.Fields(f.read(t, "pids")) {
 				pid, err := strconv.Atoi(text)
 				require.NoError(t, err)
-				assert.Eventually(t, func() bool { return !testproc.Alive(pid) }, time.Minute, 10*time.Millisecond, "process %d lives on", pid)
+				assert.Eventually(t, func() bool { return !testproc.Alive(pid) }, time.Minute, 10*time.Millisecond,
+					"process %d lives on", pid)
 			}
 		})
 	}
@@ -207,11 +212,13 @@ func TestRunArtifactsThroughPlantedLinks(t *testing.T) {
 	f := newFixture(t)
 	out := f.outside(t)
 	f.link(t, out+"/secret", ".agent/runs/test/logs/tool_step_0001_stdout.txt")
-	e := f.call(t, "run", map[string]any{"command": "echo stolen; rm -rf .agent/runs/test/logs/*; ln -s " + out + "/secret .agent/runs/test/logs/tool_step_0001_stdout.txt"})
+	e := f.call(t, "run", map[string]any{"command": "echo stolen; rm -rf .agent/runs/test/logs/*; ln -s " + out +
+		"/secret .agent/runs/test/logs/tool_step_0001_stdout.txt"})
 	require.Equal(t, "success", e.Status)
 	stdout, _ := f.output(t, e)
 	assert.Equal(t, "stolen\n", stdout)
-	e = f.call(t, "run", map[string]any{"command": "rm -rf .agent/runs/test/logs; ln -s " + out + " .agent/runs/test/logs; echo stolen"})
+	e = f.call(t, "run", map[string]any{"command": "rm -rf .agent/runs/test/logs; ln -s " + out +
+		" .agent/runs/test/logs; echo stolen"})
 	assert.Nil(t, e.StdoutPath)
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
@@ -236,14 +243,16 @@ func TestRunSandboxError(t *testing.T) {
 	assert.Nil(t, e.ExitCode)
 	assert.NoFileExists(t, filepath.Join(f.root, "ran"), "never a silent run without a sandbox")
 
-	f = newFixtureOf(t, workspace.Options{}, agentbench.Deps{Unconfined: true, Prepare: func(*exec.Cmd) (map[string]any, error) {
-		return nil, tool.Errorf(tool.Unavailable, "no namespaces here").Suggest("Look at doctor.")
-	}})
+	f = newFixtureOf(t, workspace.Options{},
+		agentbench.Deps{Unconfined: true, Prepare: func(*exec.Cmd) (map[string]any, error) {
+			return nil, tool.Errorf(tool.Unavailable, "no namespaces here").Suggest("Look at doctor.")
+		}})
 	e = f.fails(t, "sandbox_error", "no namespaces here", "run", `{"command":"touch ran"}`)
 	assert.Equal(t, "Look at doctor.", e.Error.Details["suggestion"])
 	assert.NoFileExists(t, filepath.Join(f.root, "ran"))
 
-	f = newFixtureOf(t, workspace.Options{}, agentbench.Deps{Prepare: func(*exec.Cmd) (map[string]any, error) { return nil, errors.New("odd") }})
+	f = newFixtureOf(t, workspace.Options{},
+		agentbench.Deps{Prepare: func(*exec.Cmd) (map[string]any, error) { return nil, errors.New("odd") }})
 	f.fails(t, "sandbox_error", "odd", "run", `{"command":"touch ran"}`)
 	f = newFixture(t)
 	f.fails(t, "sandbox_error", "too long", "run", map[string]any{"command": "echo " + strings.Repeat("x", 3<<20)})

@@ -47,7 +47,8 @@ func TestSearchExample(t *testing.T) {
 func TestSearchNoMatch(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "f", "x\n")
-	assert.Equal(t, map[string]any{"matches": []any{}, "truncated": false, "total_matches": 0.0}, f.succeeds(t, "search", `{"query":"y"}`))
+	assert.Equal(t, map[string]any{"matches": []any{}, "truncated": false, "total_matches": 0.0},
+		f.succeeds(t, "search", `{"query":"y"}`))
 }
 
 func TestSearchQueryIsTextByDefault(t *testing.T) {
@@ -128,7 +129,8 @@ func TestSearchMaxResults(t *testing.T) {
 func TestSearchContextLines(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "f", strings.Replace(numbered(1, 30), "15\n", "hit\n", 1))
-	for params, n := range map[string]int{`{"query":"hit"}`: 2, `{"query":"hit","context_lines":0}`: 0, `{"query":"hit","context_lines":10}`: 10} {
+	for params, n := range map[string]int{`{"query":"hit"}`: 2, `{"query":"hit","context_lines":0}`: 0,
+		`{"query":"hit","context_lines":10}`: 10} {
 		m := f.succeeds(t, "search", params)["matches"].([]any)[0].(map[string]any)
 		before, after := strs(m["context_before"]), strs(m["context_after"])
 		assert.Len(t, before, n)
@@ -154,7 +156,8 @@ func TestSearchContextAtTheEdgesAndOfNeighbours(t *testing.T) {
 
 func TestSearchLimitsOfParameters(t *testing.T) {
 	f := newFixture(t)
-	for _, params := range []string{`{"query":"x","context_lines":11}`, `{"query":"x","context_lines":-1}`, `{"query":"x","max_results":0}`, `{}`, `{"query":"x","other":1}`} {
+	for _, params := range []string{`{"query":"x","context_lines":11}`, `{"query":"x","context_lines":-1}`,
+		`{"query":"x","max_results":0}`, `{}`, `{"query":"x","other":1}`} {
 		assert.NotEmpty(t, f.violations(t, "search", params), params)
 	}
 	f.fails(t, "invalid_argument", "empty", "search", `{"query":""}`)
@@ -165,7 +168,8 @@ func TestSearchOrder(t *testing.T) {
 	for _, name := range []string{"b", "a/z", "a-b", "a.b", "a/b"} {
 		f.write(t, name, "x\ny\nx\n")
 	}
-	assert.Equal(t, []string{"a-b:1:x", "a-b:3:x", "a.b:1:x", "a.b:3:x", "a/b:1:x", "a/b:3:x", "a/z:1:x", "a/z:3:x", "b:1:x", "b:3:x"}, f.search(t, `{"query":"x"}`))
+	assert.Equal(t, []string{"a-b:1:x", "a-b:3:x", "a.b:1:x", "a.b:3:x", "a/b:1:x", "a/b:3:x", "a/z:1:x", "a/z:3:x",
+		"b:1:x", "b:3:x"}, f.search(t, `{"query":"x"}`))
 }
 
 func TestSearchPassesOver(t *testing.T) {
@@ -237,7 +241,8 @@ func (f *fixture) searchingWith(t *testing.T, engine search.Engine) *fixture {
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	g.tools = map[string]tool.Tool{}
-	for _, tl := range agentbench.New(agentbench.Deps{Workspace: ws, Search: search.New(ws, search.Options{Engine: engine})}) {
+	for _, tl := range agentbench.New(agentbench.Deps{Workspace: ws,
+		Search: search.New(ws, search.Options{Engine: engine})}) {
 		g.tools[tl.Definition().Name] = tl
 	}
 	return &g
@@ -260,8 +265,10 @@ func TestSearchWithRipgrepGivesTheSame(t *testing.T) {
 	b, g := f.searchingWith(t, search.Builtin), f.searchingWith(t, search.Ripgrep)
 	for _, params := range []string{
 		`{"query":"alpha"}`, `{"query":"ALPHA","context_lines":0,"max_results":7}`, `{"query":"a.b","context_lines":5}`,
-		`{"query":"a.b","is_regex":true,"max_results":1000}`, `{"query":"^$","is_regex":true}`, `{"query":"^\\s+\\w+","is_regex":true,"glob":"*.py"}`,
-		`{"query":"beta","glob":"d1/**"}`, `{"query":"beta","glob":"!*.py","context_lines":10}`, `{"query":"ÜBER"}`, `{"query":"nothing"}`, `{"query":"-e"}`,
+		`{"query":"a.b","is_regex":true,"max_results":1000}`, `{"query":"^$","is_regex":true}`,
+		`{"query":"^\\s+\\w+","is_regex":true,"glob":"*.py"}`,
+		`{"query":"beta","glob":"d1/**"}`, `{"query":"beta","glob":"!*.py","context_lines":10}`, `{"query":"ÜBER"}`,
+		`{"query":"nothing"}`, `{"query":"-e"}`,
 	} {
 		assert.Equal(t, b.succeeds(t, "search", params), g.succeeds(t, "search", params), params)
 	}

@@ -23,16 +23,21 @@ func bashCases() []provingCase {
 	return []provingCase{
 		{"bash example 1; bash example 2; bash parameter command; bash parameter description; bash result stdout; bash result stderr; bash result exit_code", func(t *testing.T) {
 			b := newBench(t)
-			b.gives(`{"stdout":"a\nb\n","stderr":"c\n","exit_code":0}`, "bash", args{"command": "printf 'a\\nb\\n'; echo c >&2", "description": "Print something"})
+			b.gives(`{"stdout":"a\nb\n","stderr":"c\n","exit_code":0}`, "bash",
+				args{"command": "printf 'a\\nb\\n'; echo c >&2", "description": "Print something"})
 			b.gives(`{"stdout":"","stderr":"","exit_code":0}`, "bash", args{"command": "cat"}) // the input is empty
-			b.gives(`{"stdout":"b3\n","stderr":"","exit_code":0}`, "bash", args{"command": "x=(b1 b2 b3); echo ${x[2]}"})
+			b.gives(`{"stdout":"b3\n","stderr":"","exit_code":0}`, "bash",
+				args{"command": "x=(b1 b2 b3); echo ${x[2]}"})
 		}},
 		{"bash example 3; bash parameter working_directory; bash default working_directory", func(t *testing.T) {
 			b := newBench(t, "frontend/package.json", "{}")
 			b.gives(`{"stdout":"`+b.root+`\n","stderr":"","exit_code":0}`, "bash", args{"command": "pwd -P"})
-			b.gives(`{"stdout":"package.json\n","stderr":"","exit_code":0}`, "bash", args{"command": "ls", "working_directory": "frontend"})
-			b.gives(`{"stdout":"package.json\n","stderr":"","exit_code":0}`, "bash", args{"command": "ls", "working_directory": b.path("frontend")})
-			b.fails("NOT_FOUND", "Directory not found: none", "bash", args{"command": "ls", "working_directory": "none"})
+			b.gives(`{"stdout":"package.json\n","stderr":"","exit_code":0}`, "bash",
+				args{"command": "ls", "working_directory": "frontend"})
+			b.gives(`{"stdout":"package.json\n","stderr":"","exit_code":0}`, "bash",
+				args{"command": "ls", "working_directory": b.path("frontend")})
+			b.fails("NOT_FOUND", "Directory not found: none", "bash",
+				args{"command": "ls", "working_directory": "none"})
 		}},
 		{"bash example 4; bash parameter run_in_background; bash default run_in_background; bash result task_id; bash result status", func(t *testing.T) {
 			b := newBench(t)
@@ -43,20 +48,25 @@ func bashCases() []provingCase {
 			assert.Equal(t, "built\n", done["stdout"])
 			assert.NotContains(t, b.ok("bash", args{"command": "true"}), "task_id")
 		}},
-		{"bash example 5; bash example 6; bash parameter confirmed; bash default confirmed; code NEEDS_CONFIRMATION", func(t *testing.T) {
-			b := newBench(t, "target/x", "", "other/x", "")
-			got := b.fails("NEEDS_CONFIRMATION", "Command requires confirmation. Re-run with confirmed=true", "bash", args{"command": "rm -rf target/"})
-			assert.Equal(t, true, got["needs_confirmation"])
-			assert.DirExists(t, b.path("target"))
-			b.gives(`{"stdout":"","stderr":"","exit_code":0}`, "bash", args{"command": "rm -rf target/", "confirmed": true})
-			assert.NoDirExists(t, b.path("target"))
-			b.fails("NEEDS_CONFIRMATION", "", "bash", args{"command": "rm -rf other/", "confirmed": true})
-			assert.DirExists(t, b.path("other"), "a command that was not refused before cannot be confirmed")
-		}},
+		{"bash example 5; bash example 6; bash parameter confirmed; bash default confirmed; code NEEDS_CONFIRMATION",
+			func(t *testing.T) {
+				b := newBench(t, "target/x", "", "other/x", "")
+				got := b.fails("NEEDS_CONFIRMATION", "Command requires confirmation. Re-run with confirmed=true",
+					"bash",
+					args{"command": "rm -rf target/"})
+				assert.Equal(t, true, got["needs_confirmation"])
+				assert.DirExists(t, b.path("target"))
+				b.gives(`{"stdout":"","stderr":"","exit_code":0}`, "bash",
+					args{"command": "rm -rf target/", "confirmed": true})
+				assert.NoDirExists(t, b.path("target"))
+				b.fails("NEEDS_CONFIRMATION", "", "bash", args{"command": "rm -rf other/", "confirmed": true})
+				assert.DirExists(t, b.path("other"), "a command that was not refused before cannot be confirmed")
+			}},
 		{"bash example 7; code BLOCKED", func(t *testing.T) {
 			b := newBench(t)
 			for range 2 {
-				got := b.fails("BLOCKED", "Command blocked: recursive delete on root", "bash", args{"command": "rm -rf /", "confirmed": true})
+				got := b.fails("BLOCKED", "Command blocked: recursive delete on root", "bash",
+					args{"command": "rm -rf /", "confirmed": true})
 				assert.NotContains(t, got, "needs_confirmation")
 			}
 		}},
@@ -67,7 +77,8 @@ func bashCases() []provingCase {
 		{"bash parameter timeout_seconds; bash default timeout_seconds; code TIMEOUT", func(t *testing.T) {
 			b := newBench(t)
 			started := time.Now()
-			got := b.fails("TIMEOUT", "Command timed out after 1 seconds", "bash", args{"command": "echo before; echo oops >&2; sleep 1000; echo after", "timeout_seconds": 1})
+			got := b.fails("TIMEOUT", "Command timed out after 1 seconds", "bash",
+				args{"command": "echo before; echo oops >&2; sleep 1000; echo after", "timeout_seconds": 1})
 			assert.Less(t, time.Since(started), patience)
 			about := got["context"].(map[string]any)
 			assert.Equal(t, "before\n", about["stdout"])
@@ -84,7 +95,8 @@ func TestBashIsConfined(t *testing.T) {
 	b := newBench(t)
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)
-	got := b.ok("bash", args{"command": "echo x > " + home + "/toolhost-clemini-test; echo $?; echo x > inside && echo wrote"})
+	got := b.ok("bash",
+		args{"command": "echo x > " + home + "/toolhost-clemini-test; echo $?; echo x > inside && echo wrote"})
 	assert.Contains(t, got["stdout"], "1\nwrote\n")
 	assert.NoFileExists(t, filepath.Join(home, "toolhost-clemini-test"))
 	_, result := b.call("bash", args{"command": "true"})
@@ -113,7 +125,8 @@ func TestBashAsksWhereItCan(t *testing.T) {
 	b.ok("bash", command)
 	assert.NoFileExists(t, b.path("x"))
 	b.ok("bash", args{"command": "rm y", "run_in_background": true})
-	require.Eventually(t, func() bool { _, err := os.Stat(b.path("y")); return err != nil }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(b.path("y")); return err != nil }, patience,
+		5*time.Millisecond)
 }
 
 // A confirmation is for the very command, in the very directory, that was
@@ -128,7 +141,8 @@ func TestConfirmationIsForOneCommand(t *testing.T) {
 }
 
 func TestScriptsAreLookedInto(t *testing.T) {
-	b := newBench(t, "clean.sh", "#!/bin/sh\nrm -rf build\n", "d/all.sh", "sh ../clean.sh\n", "build/x", "", "fine.sh", "#!/bin/sh\necho fine\n")
+	b := newBench(t, "clean.sh", "#!/bin/sh\nrm -rf build\n", "d/all.sh", "sh ../clean.sh\n", "build/x", "", "fine.sh",
+		"#!/bin/sh\necho fine\n")
 	for _, command := range []string{"sh clean.sh", "bash ./clean.sh", "source clean.sh", "cd d && sh all.sh"} {
 		b.fails("NEEDS_CONFIRMATION", "", "bash", args{"command": command})
 	}
@@ -181,10 +195,12 @@ func TestBashLongOutput(t *testing.T) {
 
 func TestBashCommandLineForPolicies(t *testing.T) {
 	b := newBench(t)
-	line, err := b.tools["bash"].(tool.Commander).CommandLine(t.Context(), &tool.Call{Params: tool.MustMarshal(args{"command": "git push"})})
+	line, err := b.tools["bash"].(tool.Commander).CommandLine(t.Context(),
+		&tool.Call{Params: tool.MustMarshal(args{"command": "git push"})})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"bash", "-c", "git push"}, line)
-	plan, err := b.tools["bash"].(tool.Planner).Plan(t.Context(), &tool.Call{Params: tool.MustMarshal(args{"command": "git push"})})
+	plan, err := b.tools["bash"].(tool.Planner).Plan(t.Context(),
+		&tool.Call{Params: tool.MustMarshal(args{"command": "git push"})})
 	require.NoError(t, err)
 	assert.Equal(t, "$ git push\n", plan.Preview)
 }

@@ -71,7 +71,8 @@ func New(deps Deps) ([]tool.Tool, error) {
 		kit.Tool(c, deps, "read_file", runRead, nil), kit.Tool(c, deps, "write_file", runWrite, planWrite),
 		kit.Tool(c, deps, "edit", runEdit, planEdit), kit.Tool(c, deps, "glob", runGlob, nil),
 		kit.Tool(c, deps, "grep", runGrep, nil),
-		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.shown), kit.Tool(c, deps, "kill_shell", runKill, nil),
+		kit.Commander(c, deps, "bash", runBash, planBash, bashInput.shown),
+		kit.Tool(c, deps, "kill_shell", runKill, nil),
 		kit.Tool(c, deps, "task", runTask, nil), kit.Tool(c, deps, "task_output", runTaskOutput, nil),
 		kit.Tool(c, deps, "ask_user", runAsk, nil), kit.Tool(c, deps, "todo_write", runTodo, nil),
 		kit.Tool(c, deps, "web_search", runSearch, nil), kit.Tool(c, deps, "web_fetch", runFetch, nil),
@@ -93,7 +94,8 @@ var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 		if err := json.Unmarshal(success, &s); err != nil {
 			panic(err) // a mistake of the programmer
 		}
-		return kit.Fill(envelopeSchema, `"$successes"`, kit.Members(s.AnyOf), `"$properties":0`, kit.Members(s.Properties))
+		return kit.Fill(envelopeSchema, `"$successes"`, kit.Members(s.AnyOf), `"$properties":0`,
+			kit.Members(s.Properties))
 	})
 })
 

@@ -31,38 +31,52 @@ type tooldoc struct {
 // contract is the document's reference part.
 func contract() map[string]tooldoc {
 	return map[string]tooldoc{
-		"read_file": {[]parameter{{"file_path", "string", true, ""}, {"offset", "integer", false, "1"}, {"limit", "integer", false, "2000"}},
+		"read_file": {[]parameter{{"file_path", "string", true, ""}, {"offset", "integer", false, "1"},
+			{"limit", "integer", false, "2000"}},
 			[]string{"contents", "total_lines", "truncated"}, 3},
-		"write_file": {[]parameter{{"file_path", "string", true, ""}, {"content", "string", true, ""}, {"backup", "boolean", false, "false"}},
+		"write_file": {[]parameter{{"file_path", "string", true, ""}, {"content", "string", true, ""},
+			{"backup", "boolean", false, "false"}},
 			[]string{"success", "bytes_written", "created", "overwritten", "backup_created"}, 3},
-		"edit": {[]parameter{{"file_path", "string", true, ""}, {"old_string", "string", false, ""}, {"new_string", "string", true, ""},
+		"edit": {[]parameter{{"file_path", "string", true, ""}, {"old_string", "string", false, ""},
+			{"new_string", "string", true, ""},
 			{"replace_all", "boolean", false, "false"}, {"create_if_not_exists", "boolean", false, "false"}},
 			[]string{"success", "replacements", "file_size", "suggestions"}, 5},
-		"glob": {[]parameter{{"pattern", "string", true, ""}, {"directory", "string", false, "cwd"}, {"sort", "string", false, `"name"`},
+		"glob": {[]parameter{{"pattern", "string", true, ""}, {"directory", "string", false, "cwd"},
+			{"sort", "string", false, `"name"`},
 			{"head_limit", "integer", false, "no limit"}, {"offset", "integer", false, "0"}},
 			[]string{"matches", "count", "total_found", "truncated"}, 4},
-		"grep": {[]parameter{{"pattern", "string", true, ""}, {"directory", "string", false, "cwd"}, {"file_pattern", "string", false, `"**/*"`}, {"type", "string", false, ""},
-			{"output_mode", "string", false, `"content"`}, {"case_insensitive", "boolean", false, "false"}, {"context", "integer", false, "0"},
-			{"before_context", "integer", false, "context"}, {"after_context", "integer", false, "context"}, {"head_limit", "integer", false, "no limit"}, {"offset", "integer", false, "0"}},
+		"grep": {[]parameter{{"pattern", "string", true, ""}, {"directory", "string", false, "cwd"},
+			{"file_pattern", "string", false, `"**/*"`}, {"type", "string", false, ""},
+			{"output_mode", "string", false, `"content"`}, {"case_insensitive", "boolean", false, "false"},
+			{"context", "integer", false, "0"},
+			{"before_context", "integer", false, "context"}, {"after_context", "integer", false, "context"},
+			{"head_limit", "integer", false, "no limit"}, {"offset", "integer", false, "0"}},
 			[]string{"matches", "count", "total_found", "truncated"}, 5},
-		"bash": {[]parameter{{"command", "string", true, ""}, {"description", "string", false, ""}, {"working_directory", "string", false, "cwd"},
-			{"timeout_seconds", "integer", false, "120"}, {"confirmed", "boolean", false, "false"}, {"run_in_background", "boolean", false, "false"}},
+		"bash": {[]parameter{{"command", "string", true, ""}, {"description", "string", false, ""},
+			{"working_directory", "string", false, "cwd"},
+			{"timeout_seconds", "integer", false, "120"}, {"confirmed", "boolean", false, "false"},
+			{"run_in_background", "boolean", false, "false"}},
 			[]string{"stdout", "stderr", "exit_code", "task_id", "status"}, 8},
 		"kill_shell": {[]parameter{{"task_id", "string", true, ""}}, []string{"task_id", "status", "success"}, 3},
 		"task": {[]parameter{{"prompt", "string", true, ""}, {"background", "boolean", false, "false"}},
 			[]string{"status", "stdout", "stderr", "exit_code", "task_id", "prompt"}, 4},
-		"task_output": {[]parameter{{"task_id", "string", true, ""}, {"wait", "boolean", false, "false"}, {"timeout", "integer", false, "30"}},
+		"task_output": {[]parameter{{"task_id", "string", true, ""}, {"wait", "boolean", false, "false"},
+			{"timeout", "integer", false, "30"}},
 			[]string{"task_id", "status", "exit_code", "stdout", "stderr"}, 3},
-		"ask_user":   {[]parameter{{"question", "string", true, ""}, {"options", "array", false, ""}}, []string{"answer"}, 4},
+		"ask_user": {[]parameter{{"question", "string", true, ""}, {"options", "array", false, ""}},
+			[]string{"answer"}, 4},
 		"todo_write": {[]parameter{{"todos", "array", true, ""}}, []string{"success", "count"}, 3},
-		"web_search": {[]parameter{{"query", "string", true, ""}, {"allowed_domains", "array", false, ""}, {"blocked_domains", "array", false, ""}}, []string{"results", "query"}, 4},
-		"web_fetch":  {[]parameter{{"url", "string", true, ""}, {"prompt", "string", false, ""}}, []string{"content", "processed_content"}, 4},
+		"web_search": {[]parameter{{"query", "string", true, ""}, {"allowed_domains", "array", false, ""},
+			{"blocked_domains", "array", false, ""}}, []string{"results", "query"}, 4},
+		"web_fetch": {[]parameter{{"url", "string", true, ""}, {"prompt", "string", false, ""}},
+			[]string{"content", "processed_content"}, 4},
 	}
 }
 
 // codes are the contract's error codes.
 func codes() []string {
-	return []string{"ACCESS_DENIED", "NOT_FOUND", "IO_ERROR", "INVALID_ARGUMENT", "NOT_UNIQUE", "BINARY_FILE", "BLOCKED", "TIMEOUT", "NEEDS_CONFIRMATION"}
+	return []string{"ACCESS_DENIED", "NOT_FOUND", "IO_ERROR", "INVALID_ARGUMENT", "NOT_UNIQUE", "BINARY_FILE",
+		"BLOCKED", "TIMEOUT", "NEEDS_CONFIRMATION"}
 }
 
 // facts are everything that the contract says, under the names that cases give
@@ -100,7 +114,8 @@ type provingCase struct {
 // without one.
 func TestContract(t *testing.T) {
 	proven := map[string]bool{}
-	for _, group := range [][]provingCase{fileCases(), searchCases(), bashCases(), taskCases(), interactionCases(), webCases()} {
+	for _, group := range [][]provingCase{fileCases(), searchCases(), bashCases(), taskCases(), interactionCases(),
+		webCases()} {
 		for _, c := range group {
 			for _, fact := range strings.Split(c.proves, "; ") {
 				assert.Contains(t, facts(), fact, "a case proves what the contract does not say")
@@ -148,7 +163,8 @@ func TestDefinitions(t *testing.T) {
 				assert.JSONEq(t, p.fallback, string(property.Default), "%s.%s", name, p.name)
 			}
 			if p.fallback != "" {
-				assert.True(t, strings.HasSuffix(property.Description, "(default: "+strings.Trim(p.fallback, `"`)+")"), "%s.%s: %s", name, p.name, property.Description)
+				assert.True(t, strings.HasSuffix(property.Description, "(default: "+strings.Trim(p.fallback, `"`)+")"),
+					"%s.%s: %s", name, p.name, property.Description)
 			}
 		}
 		assert.ElementsMatch(t, required, shape.Required, name)

@@ -93,7 +93,8 @@ func codeOf(name string, err *tool.Error) string {
 		return codeNeedsConfirmation
 	case tool.Timeout:
 		return codeTimeout
-	case tool.InvalidArgument, tool.NoChange, tool.IsDirectory, tool.NotADirectory, tool.TooLarge, tool.Unsupported, tool.AlreadyExists:
+	case tool.InvalidArgument, tool.NoChange, tool.IsDirectory, tool.NotADirectory, tool.TooLarge, tool.Unsupported,
+		tool.AlreadyExists:
 		return codeInvalidArgument
 	}
 	return codeIO

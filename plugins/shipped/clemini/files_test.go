@@ -33,30 +33,32 @@ const mainRust = "fn main() {\n    println!(\"Hello\");\n}\n"
 
 func fileCases() []provingCase {
 	return []provingCase{
-		{"read_file example 1; read_file parameter file_path; read_file result contents; read_file result total_lines", func(t *testing.T) {
-			b := newBench(t, "src/main.rs", mainRust)
-			want := `{"contents":"1: fn main() {\n2:     println!(\"Hello\");\n3: }","total_lines":3}`
-			b.gives(want, "read_file", args{"file_path": "src/main.rs"})
-			b.gives(want, "read_file", args{"file_path": b.path("src/main.rs")})
-			b.gives(want, "read_file", args{"file_path": "src/../src/main.rs"})
-		}},
-		{"read_file example 2; read_file parameter offset; read_file parameter limit; read_file result truncated", func(t *testing.T) {
-			b := newBench(t, "src/lib.rs", numbered(200))
-			got := b.ok("read_file", args{"file_path": "src/lib.rs", "offset": 50, "limit": 10})
-			lines := strings.Split(got["contents"].(string), "\n")
-			assert.Len(t, lines, 10)
-			assert.Equal(t, "50: line 50", lines[0])
-			assert.Equal(t, "59: line 59", lines[9])
-			assert.EqualValues(t, 200, got["total_lines"])
-			assert.Equal(t, true, got["truncated"])
-			assert.Contains(t, got["context"].(map[string]any)["hint"], "offset 60")
-			rest := b.ok("read_file", args{"file_path": "src/lib.rs", "offset": 191, "limit": 10})
-			assert.NotContains(t, rest, "truncated")
-			assert.NotContains(t, rest, "context")
-			b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "offset": 201})
-			b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "offset": 0})
-			b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "limit": 0})
-		}},
+		{"read_file example 1; read_file parameter file_path; read_file result contents; read_file result total_lines",
+			func(t *testing.T) {
+				b := newBench(t, "src/main.rs", mainRust)
+				want := `{"contents":"1: fn main() {\n2:     println!(\"Hello\");\n3: }","total_lines":3}`
+				b.gives(want, "read_file", args{"file_path": "src/main.rs"})
+				b.gives(want, "read_file", args{"file_path": b.path("src/main.rs")})
+				b.gives(want, "read_file", args{"file_path": "src/../src/main.rs"})
+			}},
+		{"read_file example 2; read_file parameter offset; read_file parameter limit; read_file result truncated",
+			func(t *testing.T) {
+				b := newBench(t, "src/lib.rs", numbered(200))
+				got := b.ok("read_file", args{"file_path": "src/lib.rs", "offset": 50, "limit": 10})
+				lines := strings.Split(got["contents"].(string), "\n")
+				assert.Len(t, lines, 10)
+				assert.Equal(t, "50: line 50", lines[0])
+				assert.Equal(t, "59: line 59", lines[9])
+				assert.EqualValues(t, 200, got["total_lines"])
+				assert.Equal(t, true, got["truncated"])
+				assert.Contains(t, got["context"].(map[string]any)["hint"], "offset 60")
+				rest := b.ok("read_file", args{"file_path": "src/lib.rs", "offset": 191, "limit": 10})
+				assert.NotContains(t, rest, "truncated")
+				assert.NotContains(t, rest, "context")
+				b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "offset": 201})
+				b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "offset": 0})
+				b.fails("INVALID_ARGUMENT", "", "read_file", args{"file_path": "src/lib.rs", "limit": 0})
+			}},
 		{"read_file default offset; read_file default limit", func(t *testing.T) {
 			b := newBench(t, "long", numbered(2001), "fits", numbered(2000))
 			got := b.ok("read_file", args{"file_path": "long"})
@@ -66,41 +68,49 @@ func fileCases() []provingCase {
 			assert.NotContains(t, b.ok("read_file", args{"file_path": "fits"}), "truncated")
 		}},
 		{"read_file example 3; code NOT_FOUND", func(t *testing.T) {
-			newBench(t).fails("NOT_FOUND", "File not found: nonexistent.rs", "read_file", args{"file_path": "nonexistent.rs"})
+			newBench(t).fails("NOT_FOUND", "File not found: nonexistent.rs", "read_file",
+				args{"file_path": "nonexistent.rs"})
 		}},
 		{"code BINARY_FILE", func(t *testing.T) {
 			b := newBench(t, "a.bin", "a\x00b")
 			b.fails("BINARY_FILE", "Binary file: a.bin", "read_file", args{"file_path": "a.bin"})
-			b.fails("BINARY_FILE", "Binary file: a.bin", "edit", args{"file_path": "a.bin", "old_string": "a", "new_string": "b"})
+			b.fails("BINARY_FILE", "Binary file: a.bin", "edit",
+				args{"file_path": "a.bin", "old_string": "a", "new_string": "b"})
 			assert.Equal(t, "a\x00b", b.read("a.bin"))
 		}},
 		{"write_file example 1; write_file parameter file_path; write_file parameter content; write_file result success; write_file result bytes_written; write_file result created", func(t *testing.T) {
 			b := newBench(t)
-			b.gives(`{"success":true,"bytes_written":13,"created":true}`, "write_file", args{"file_path": "new_file.txt", "content": "Hello, world!"})
+			b.gives(`{"success":true,"bytes_written":13,"created":true}`, "write_file",
+				args{"file_path": "new_file.txt", "content": "Hello, world!"})
 			assert.Equal(t, "Hello, world!", b.read("new_file.txt"))
-			b.gives(`{"success":true,"bytes_written":3,"created":true}`, "write_file", args{"file_path": "a/b/c.txt", "content": "ä\n"})
+			b.gives(`{"success":true,"bytes_written":3,"created":true}`, "write_file",
+				args{"file_path": "a/b/c.txt", "content": "ä\n"})
 			b.fails("INVALID_ARGUMENT", "Is a directory: a", "write_file", args{"file_path": "a", "content": ""})
 		}},
 		{"write_file example 2; write_file parameter backup; write_file result overwritten; write_file result backup_created", func(t *testing.T) {
 			b := newBench(t, "config.toml", "old")
 			require.NoError(t, os.Chmod(b.path("config.toml"), 0o600))
 			b.gives(`{"success":true,"bytes_written":24,"overwritten":true,"backup_created":true}`,
-				"write_file", args{"file_path": "config.toml", "content": "[settings]\nkey = \"value\"", "backup": true})
+				"write_file",
+				args{"file_path": "config.toml", "content": "[settings]\nkey = \"value\"", "backup": true})
 			assert.Equal(t, "old", b.read("config.toml.bak"))
 			info, err := os.Stat(b.path("config.toml.bak"))
 			require.NoError(t, err)
 			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-			b.gives(`{"success":true,"bytes_written":1,"created":true}`, "write_file", args{"file_path": "new", "content": "x", "backup": true})
+			b.gives(`{"success":true,"bytes_written":1,"created":true}`, "write_file",
+				args{"file_path": "new", "content": "x", "backup": true})
 			assert.NoFileExists(t, b.path("new.bak"))
 		}},
 		{"write_file default backup", func(t *testing.T) {
 			b := newBench(t, "a", "old")
-			b.gives(`{"success":true,"bytes_written":3,"overwritten":true}`, "write_file", args{"file_path": "a", "content": "new"})
+			b.gives(`{"success":true,"bytes_written":3,"overwritten":true}`, "write_file",
+				args{"file_path": "a", "content": "new"})
 			assert.NoFileExists(t, b.path("a.bak"))
 		}},
 		{"write_file example 3; code ACCESS_DENIED", func(t *testing.T) {
 			b := newBench(t, "f", "x")
-			b.fails("ACCESS_DENIED", "Access denied: /etc/passwd is outside allowed paths", "write_file", args{"file_path": "/etc/passwd", "content": "malicious"})
+			b.fails("ACCESS_DENIED", "Access denied: /etc/passwd is outside allowed paths", "write_file",
+				args{"file_path": "/etc/passwd", "content": "malicious"})
 			require.NoError(t, os.Symlink("/etc", b.path("link")))
 			for tool, params := range map[string]args{
 				"read_file":  {"file_path": "../x"},
@@ -115,31 +125,38 @@ func fileCases() []provingCase {
 		}},
 		{"edit example 1; edit parameter file_path; edit parameter old_string; edit parameter new_string; edit result success; edit result replacements; edit result file_size", func(t *testing.T) {
 			b := newBench(t, "src/lib.rs", "fn f() {\r\n    let x = 5;\r\n}\r\n")
-			b.gives(`{"success":true,"replacements":1,"file_size":30}`, "edit", args{"file_path": "src/lib.rs", "old_string": "let x = 5;", "new_string": "let x = 10;"})
+			b.gives(`{"success":true,"replacements":1,"file_size":30}`, "edit",
+				args{"file_path": "src/lib.rs", "old_string": "let x = 5;", "new_string": "let x = 10;"})
 			assert.Equal(t, "fn f() {\r\n    let x = 10;\r\n}\r\n", b.read("src/lib.rs"))
-			b.ok("edit", args{"file_path": "src/lib.rs", "old_string": "{\n    let", "new_string": "{\n    // $1\n    let"})
+			b.ok("edit",
+				args{"file_path": "src/lib.rs", "old_string": "{\n    let", "new_string": "{\n    // $1\n    let"})
 			assert.Equal(t, "fn f() {\r\n    // $1\r\n    let x = 10;\r\n}\r\n", b.read("src/lib.rs"))
 		}},
 		{"edit example 2; edit parameter replace_all", func(t *testing.T) {
 			b := newBench(t, "src/main.rs", strings.Repeat("println!(1);\n", 5))
 			b.gives(`{"success":true,"replacements":5,"file_size":70}`,
-				"edit", args{"file_path": "src/main.rs", "old_string": "println!", "new_string": "eprintln!", "replace_all": true})
+				"edit", args{"file_path": "src/main.rs", "old_string": "println!", "new_string": "eprintln!",
+					"replace_all": true})
 			assert.Equal(t, strings.Repeat("eprintln!(1);\n", 5), b.read("src/main.rs"))
 		}},
 		{"edit example 3; edit parameter create_if_not_exists", func(t *testing.T) {
 			b := newBench(t)
 			b.gives(`{"success":true,"replacements":0,"file_size":16,"created":true}`,
-				"edit", args{"file_path": "new_module.rs", "new_string": "pub fn init() {}", "create_if_not_exists": true})
+				"edit", args{"file_path": "new_module.rs", "new_string": "pub fn init() {}",
+					"create_if_not_exists": true})
 			b.gives(`{"success":true,"replacements":0,"file_size":1,"created":true}`,
-				"edit", args{"file_path": "a/b.rs", "old_string": "ignored", "new_string": "x", "create_if_not_exists": true})
+				"edit", args{"file_path": "a/b.rs", "old_string": "ignored", "new_string": "x",
+					"create_if_not_exists": true})
 			assert.Equal(t, "pub fn init() {}", b.read("new_module.rs"))
-			b.fails("INVALID_ARGUMENT", "", "edit", args{"file_path": "a/b.rs", "new_string": "y", "create_if_not_exists": true})
+			b.fails("INVALID_ARGUMENT", "", "edit",
+				args{"file_path": "a/b.rs", "new_string": "y", "create_if_not_exists": true})
 			b.gives(`{"success":true,"replacements":1,"file_size":1}`,
 				"edit", args{"file_path": "a/b.rs", "old_string": "x", "new_string": "y", "create_if_not_exists": true})
 		}},
 		{"edit default create_if_not_exists", func(t *testing.T) {
 			b := newBench(t)
-			b.fails("NOT_FOUND", "File not found: new.rs", "edit", args{"file_path": "new.rs", "old_string": "a", "new_string": "b"})
+			b.fails("NOT_FOUND", "File not found: new.rs", "edit",
+				args{"file_path": "new.rs", "old_string": "a", "new_string": "b"})
 			assert.NoFileExists(t, b.path("new.rs"))
 		}},
 		{"edit example 4; edit default replace_all; edit result suggestions; code NOT_UNIQUE", func(t *testing.T) {
@@ -153,8 +170,10 @@ func fileCases() []provingCase {
 		}},
 		{"edit example 5", func(t *testing.T) {
 			b := newBench(t, "src/lib.rs", mainRust)
-			b.fails("NOT_FOUND", "String not found in file", "edit", args{"file_path": "src/lib.rs", "old_string": "nonexistent code", "new_string": "replacement"})
-			near := b.fails("NOT_FOUND", "String not found in file", "edit", args{"file_path": "src/lib.rs", "old_string": "  println!(\"Helo\");", "new_string": "x"})
+			b.fails("NOT_FOUND", "String not found in file", "edit",
+				args{"file_path": "src/lib.rs", "old_string": "nonexistent code", "new_string": "replacement"})
+			near := b.fails("NOT_FOUND", "String not found in file", "edit",
+				args{"file_path": "src/lib.rs", "old_string": "  println!(\"Helo\");", "new_string": "x"})
 			assert.Equal(t, []any{`    println!("Hello");`}, near["suggestions"])
 			assert.Equal(t, mainRust, b.read("src/lib.rs"))
 		}},
@@ -170,7 +189,8 @@ func fileCases() []provingCase {
 }
 
 func TestReadFileOfManyKinds(t *testing.T) {
-	b := newBench(t, "empty", "", "no newline", "a", "crlf", "a\r\nb\r\n", "utf16", "\xff\xfea\x00\n\x00b\x00", "latin", "gr\xfcn\n")
+	b := newBench(t, "empty", "", "no newline", "a", "crlf", "a\r\nb\r\n", "utf16", "\xff\xfea\x00\n\x00b\x00", "latin",
+		"gr\xfcn\n")
 	b.gives(`{"contents":"","total_lines":0}`, "read_file", args{"file_path": "empty"})
 	b.gives(`{"contents":"1: a","total_lines":1}`, "read_file", args{"file_path": "no newline"})
 	b.gives(`{"contents":"1: a\n2: b","total_lines":2}`, "read_file", args{"file_path": "crlf"})
@@ -221,15 +241,18 @@ func TestReadFileOfAnySize(t *testing.T) {
 	for _, c := range []struct{ offset, limit, left int }{{1, 2, lines - 2}, {777_777, 3, 222_221}, {lines, 5, 0}} {
 		object := b.ok("read_file", args{"file_path": "log", "offset": c.offset, "limit": c.limit})
 		assert.EqualValues(t, lines, object["total_lines"])
-		assert.True(t, strings.HasPrefix(object["contents"].(string), fmt.Sprintf("%d: %-*d", c.offset, length-1, c.offset)))
+		assert.True(t,
+			strings.HasPrefix(object["contents"].(string), fmt.Sprintf("%d: %-*d", c.offset, length-1, c.offset)))
 		if c.left == 0 {
 			assert.NotContains(t, object, "truncated")
 			continue
 		}
 		assert.Equal(t, true, object["truncated"])
-		assert.Equal(t, map[string]any{"hint": fmt.Sprintf("%d more lines follow; read on with offset %d.", c.left, c.offset+c.limit)}, object["context"])
+		assert.Equal(t, map[string]any{"hint": fmt.Sprintf("%d more lines follow; read on with offset %d.", c.left,
+			c.offset+c.limit)}, object["context"])
 	}
-	b.fails("INVALID_ARGUMENT", "Offset 1000001 is behind the end of log, which has 1000000 lines", "read_file", args{"file_path": "log", "offset": lines + 1})
+	b.fails("INVALID_ARGUMENT", "Offset 1000001 is behind the end of log, which has 1000000 lines", "read_file",
+		args{"file_path": "log", "offset": lines + 1})
 }
 
 func TestReadFileSaysThatALineIsCut(t *testing.T) {
@@ -238,11 +261,14 @@ func TestReadFileSaysThatALineIsCut(t *testing.T) {
 		line, shown string
 		cut         bool
 	}{
-		"just fits":         {strings.Repeat("x", most), strings.Repeat("x", most), false},
-		"just fits, CRLF":   {strings.Repeat("x", most) + "\r", strings.Repeat("x", most), false},
-		"a byte too many":   {strings.Repeat("x", most+1), strings.Repeat("x", most) + " [... 1 more bytes in this line]", true},
-		"a character split": {strings.Repeat("x", most-1) + "é", strings.Repeat("x", most-1) + " [... 2 more bytes in this line]", true},
-		"far too long":      {strings.Repeat("x", 5*most), strings.Repeat("x", most) + fmt.Sprintf(" [... %d more bytes in this line]", 4*most), true},
+		"just fits":       {strings.Repeat("x", most), strings.Repeat("x", most), false},
+		"just fits, CRLF": {strings.Repeat("x", most) + "\r", strings.Repeat("x", most), false},
+		"a byte too many": {strings.Repeat("x", most+1),
+			strings.Repeat("x", most) + " [... 1 more bytes in this line]", true},
+		"a character split": {strings.Repeat("x", most-1) + "é",
+			strings.Repeat("x", most-1) + " [... 2 more bytes in this line]", true},
+		"far too long": {strings.Repeat("x", 5*most),
+			strings.Repeat("x", most) + fmt.Sprintf(" [... %d more bytes in this line]", 4*most), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, "f", "first\n"+c.line+"\nlast")
@@ -270,13 +296,15 @@ func TestPathsBelowAFile(t *testing.T) {
 		assert.Contains(t, object["context"].(map[string]any)["hint"], "src/main.rs is a file")
 	}
 	for name, params := range map[string]args{
-		"write_file": {"file_path": below, "content": ""}, "edit": {"file_path": below, "new_string": "", "create_if_not_exists": true},
+		"write_file": {"file_path": below, "content": ""},
+		"edit":       {"file_path": below, "new_string": "", "create_if_not_exists": true},
 	} {
 		object := b.fails("INVALID_ARGUMENT", "Not a directory: src/main.rs", name, params)
 		assert.Contains(t, object["context"].(map[string]any)["hint"], "choose another path")
 	}
 	for name, params := range map[string]args{
-		"glob": {"pattern": "*", "directory": below}, "grep": {"pattern": "x", "directory": below}, "bash": {"command": "true", "working_directory": below},
+		"glob": {"pattern": "*", "directory": below}, "grep": {"pattern": "x", "directory": below},
+		"bash": {"command": "true", "working_directory": below},
 	} {
 		b.fails("NOT_FOUND", "Directory not found: "+below, name, params)
 	}
@@ -284,20 +312,24 @@ func TestPathsBelowAFile(t *testing.T) {
 
 func TestWriteFileNamesTheBackupThatFails(t *testing.T) {
 	b := newBench(t, "f", "old", "f.bak/x", "")
-	b.fails("INVALID_ARGUMENT", "The backup cannot be written: f.bak is a directory", "write_file", args{"file_path": "f", "content": "new", "backup": true})
+	b.fails("INVALID_ARGUMENT", "The backup cannot be written: f.bak is a directory", "write_file",
+		args{"file_path": "f", "content": "new", "backup": true})
 	assert.Equal(t, "old", b.read("f"))
 	outside := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(outside, "x"), b.path("g.bak")))
 	b.write("g", "old")
-	b.fails("ACCESS_DENIED", "Access denied: g.bak is outside allowed paths", "write_file", args{"file_path": "g", "content": "new", "backup": true})
+	b.fails("ACCESS_DENIED", "Access denied: g.bak is outside allowed paths", "write_file",
+		args{"file_path": "g", "content": "new", "backup": true})
 	assert.Equal(t, "old", b.read("g"))
 }
 
 func TestEditSaysWhatOldStringLacks(t *testing.T) {
 	b := newBench(t, "f", "x")
-	object := b.fails("INVALID_ARGUMENT", "old_string is empty", "edit", args{"file_path": "f", "old_string": "", "new_string": "a"})
+	object := b.fails("INVALID_ARGUMENT", "old_string is empty", "edit",
+		args{"file_path": "f", "old_string": "", "new_string": "a"})
 	assert.Contains(t, object["context"].(map[string]any)["hint"], "exact text")
-	object = b.fails("INVALID_ARGUMENT", "old_string is missing", "edit", args{"file_path": "f", "new_string": "a", "create_if_not_exists": true})
+	object = b.fails("INVALID_ARGUMENT", "old_string is missing", "edit",
+		args{"file_path": "f", "new_string": "a", "create_if_not_exists": true})
 	assert.Contains(t, object["context"].(map[string]any)["hint"], "f exists already")
 	object = b.fails("INVALID_ARGUMENT", "", "edit", args{"file_path": "f", "old_string": "x", "new_string": "x"})
 	assert.Equal(t, "f", object["context"].(map[string]any)["path"])

@@ -69,7 +69,8 @@ func runGrep(ctx context.Context, deps Deps, call *tool.Call, in grepInput) (*ou
 	}
 	r := in.result(found, q.Before > 0, q.After > 0)
 	return &outcome{data: r, Outcome: kit.Outcome{
-		Truncated: r.Truncated, About: map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched},
+		Truncated: r.Truncated,
+		About:     map[string]any{"engine": string(found.Engine), "files_searched": found.FilesSearched},
 	}}, nil
 }
 

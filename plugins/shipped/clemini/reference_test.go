@@ -31,7 +31,8 @@ func source(t testing.TB, engine search.Engine) *bench {
 	ws, err := workspace.Open(root, workspace.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
-	b := newBenchOf(t, clemini.Deps{Workspace: ws, Search: search.New(ws, search.Options{Engine: engine}), Tasks: background.Open(t.TempDir(), background.Options{})})
+	b := newBenchOf(t, clemini.Deps{Workspace: ws, Search: search.New(ws, search.Options{Engine: engine}),
+		Tasks: background.Open(t.TempDir(), background.Options{})})
 	b.root = root
 	return b
 }
@@ -45,15 +46,20 @@ func goroot(t testing.TB) string {
 
 // grepQueries are 60 searches: patterns by ways to search.
 func grepQueries() []args {
-	patterns := []string{"func ", `^package \w+`, `Err[A-Z]\w*`, "TODO|BUG", `\bio\.EOF\b`, `return nil, err$`, "[0-9]{4}", `"[^"]*\\n"`, "(?i)deadline", `x{2,}`, "ü", `\(\)\s*\{`}
+	patterns := []string{"func ", `^package \w+`, `Err[A-Z]\w*`, "TODO|BUG", `\bio\.EOF\b`, `return nil, err$`,
+		"[0-9]{4}", `"[^"]*\\n"`, "(?i)deadline", `x{2,}`, "ü", `\(\)\s*\{`}
 	var queries []args
 	for i, pattern := range patterns {
 		queries = append(queries,
 			args{"pattern": pattern},
-			args{"pattern": pattern, "directory": []string{"http", "textproto", "netip", "url"}[i%4], "context": 1 + i%3},
-			args{"pattern": pattern, "type": []string{"go", "txt", "md", "html"}[i%4], "output_mode": "files_with_matches"},
-			args{"pattern": pattern, "file_pattern": []string{"*_test.go", "*.go", "t*.go", "*.pem"}[i%4], "output_mode": "count"},
-			args{"pattern": strings.ToUpper(strings.Map(onlyLetters, pattern+"eof")), "case_insensitive": true, "before_context": i % 2, "after_context": i % 3},
+			args{"pattern": pattern, "directory": []string{"http", "textproto", "netip", "url"}[i%4],
+				"context": 1 + i%3},
+			args{"pattern": pattern, "type": []string{"go", "txt", "md", "html"}[i%4],
+				"output_mode": "files_with_matches"},
+			args{"pattern": pattern, "file_pattern": []string{"*_test.go", "*.go", "t*.go", "*.pem"}[i%4],
+				"output_mode": "count"},
+			args{"pattern": strings.ToUpper(strings.Map(onlyLetters, pattern+"eof")), "case_insensitive": true,
+				"before_context": i % 2, "after_context": i % 3},
 		)
 	}
 	return queries
@@ -68,7 +74,8 @@ func onlyLetters(c rune) rune {
 
 // rgArgs are ripgrep's arguments for a query, as a person would write them.
 func rgArgs(q args) []string {
-	out := []string{"--no-config", "--hidden", "--sort", "path", "--no-heading", "--with-filename", "--line-number", "--color=never", "--crlf"}
+	out := []string{"--no-config", "--hidden", "--sort", "path", "--no-heading", "--with-filename", "--line-number",
+		"--color=never", "--crlf"}
 	number := func(name string, fallback int) string {
 		if v, ok := q[name]; ok {
 			return fmt.Sprint(v)
@@ -215,9 +222,12 @@ func lineTexts(v any) (lines []string, beside map[string]bool) {
 func globQueries() []args {
 	var queries []args
 	for _, pattern := range []string{
-		"*", "*.go", "**", "**/*", "**/*.go", "**/*_test.go", "http/*", "http/*.go", "http/**/*.go", "**/testdata/**", "**/testdata/*", "*/testdata/*",
-		"?*.go", "[a-d]*.go", "[!a-d]*.go", "{dial,dnsclient}*.go", "**/{url,addr}*.go", "http/**/internal/*", "nothing/**", "**/*.{pem,txt,md}", "**/a*/**", "http/http*/*.go",
-		"**/[0-9]*", "*_{linux,unix}.go", "**/*_linux*.go", "**/h2*", "**/README*", "**/*.golden", "**/.*", "*.*.*", "**/doc.go",
+		"*", "*.go", "**", "**/*", "**/*.go", "**/*_test.go", "http/*", "http/*.go", "http/**/*.go", "**/testdata/**",
+		"**/testdata/*", "*/testdata/*",
+		"?*.go", "[a-d]*.go", "[!a-d]*.go", "{dial,dnsclient}*.go", "**/{url,addr}*.go", "http/**/internal/*",
+		"nothing/**", "**/*.{pem,txt,md}", "**/a*/**", "http/http*/*.go",
+		"**/[0-9]*", "*_{linux,unix}.go", "**/*_linux*.go", "**/h2*", "**/README*", "**/*.golden", "**/.*", "*.*.*",
+		"**/doc.go",
 	} {
 		queries = append(queries, args{"pattern": pattern})
 	}
@@ -240,7 +250,8 @@ func bashGlob(t testing.TB, root string, q args) []string {
 	require.NoError(t, err)
 	files := []string{}
 	for name := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		if info, err := os.Lstat(filepath.Join(root, string(name))); err == nil && info.Mode()&fs.ModeType == 0 && len(name) > 0 {
+		if info, err := os.Lstat(filepath.Join(root, string(name))); err == nil && info.Mode()&fs.ModeType == 0 &&
+			len(name) > 0 {
 			files = append(files, string(name))
 		}
 	}

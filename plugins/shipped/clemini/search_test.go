@@ -18,11 +18,13 @@ import (
 func searchCases() []provingCase {
 	return []provingCase{
 		{"glob example 1; glob parameter pattern; glob default directory; glob default sort; glob default head_limit; glob default offset; glob result matches; glob result count; glob result total_found; glob result truncated", func(t *testing.T) {
-			b := newBench(t, "src/main.rs", "", "src/lib.rs", "", "src/tools/mod.rs", "", "README.md", "", "target/x.rs", "", ".gitignore", "target/\n", ".git/a.rs", "", ".github/b.rs", "")
+			b := newBench(t, "src/main.rs", "", "src/lib.rs", "", "src/tools/mod.rs", "", "README.md", "",
+				"target/x.rs", "", ".gitignore", "target/\n", ".git/a.rs", "", ".github/b.rs", "")
 			require.NoError(t, os.MkdirAll(b.path("dir.rs"), 0o755))
 			b.gives(`{"matches":[".github/b.rs","src/lib.rs","src/main.rs","src/tools/mod.rs"],"count":4,"total_found":4,"truncated":false}`,
 				"glob", args{"pattern": "**/*.rs"})
-			b.gives(`{"matches":["src/lib.rs","src/main.rs"],"count":2,"total_found":2,"truncated":false}`, "glob", args{"pattern": "src/*.rs"})
+			b.gives(`{"matches":["src/lib.rs","src/main.rs"],"count":2,"total_found":2,"truncated":false}`, "glob",
+				args{"pattern": "src/*.rs"})
 		}},
 		{"glob example 2; glob parameter directory; glob parameter sort", func(t *testing.T) {
 			b := newBench(t, "docs/TOOLS.md", "12", "docs/TEXT_RENDERING.md", "123", "docs/a.md", "1", "top.md", "")
@@ -40,16 +42,20 @@ func searchCases() []provingCase {
 			b.fails("NOT_FOUND", "Directory not found: none", "glob", args{"pattern": "*", "directory": "none"})
 			b.fails("INVALID_ARGUMENT", "Not a directory: top.md", "glob", args{"pattern": "*", "directory": "top.md"})
 			b.write("odd[1]{a}/x.md", "")
-			b.gives(`{"matches":["odd[1]{a}/x.md"],"count":1,"total_found":1,"truncated":false}`, "glob", args{"pattern": "*.md", "directory": "odd[1]{a}"})
+			b.gives(`{"matches":["odd[1]{a}/x.md"],"count":1,"total_found":1,"truncated":false}`, "glob",
+				args{"pattern": "*.md", "directory": "odd[1]{a}"})
 		}},
 		{"glob example 3; glob parameter head_limit; glob parameter offset", func(t *testing.T) {
 			b := newBench(t)
 			for i := range 25 {
 				b.write("src/"+string(rune('a'+i))+".ts", "")
 			}
-			b.gives(`{"matches":["src/k.ts","src/l.ts"],"count":2,"total_found":25,"truncated":true}`, "glob", args{"pattern": "**/*.ts", "head_limit": 2, "offset": 10})
-			b.gives(`{"matches":["src/y.ts"],"count":1,"total_found":25,"truncated":false}`, "glob", args{"pattern": "**/*.ts", "head_limit": 10, "offset": 24})
-			b.gives(`{"matches":[],"count":0,"total_found":25,"truncated":false}`, "glob", args{"pattern": "**/*.ts", "offset": 99})
+			b.gives(`{"matches":["src/k.ts","src/l.ts"],"count":2,"total_found":25,"truncated":true}`, "glob",
+				args{"pattern": "**/*.ts", "head_limit": 2, "offset": 10})
+			b.gives(`{"matches":["src/y.ts"],"count":1,"total_found":25,"truncated":false}`, "glob",
+				args{"pattern": "**/*.ts", "head_limit": 10, "offset": 24})
+			b.gives(`{"matches":[],"count":0,"total_found":25,"truncated":false}`, "glob",
+				args{"pattern": "**/*.ts", "offset": 99})
 		}},
 		{"glob example 4", func(t *testing.T) {
 			b := newBench(t, "a.txt", "")
@@ -57,7 +63,8 @@ func searchCases() []provingCase {
 			b.fails("INVALID_ARGUMENT", "", "glob", args{"pattern": "[a"})
 		}},
 		{"grep example 1; grep parameter pattern; grep parameter type; grep default output_mode; grep default context; grep default before_context; grep default after_context; grep default directory; grep default file_pattern; grep default head_limit; grep default offset; grep result matches; grep result count; grep result total_found", func(t *testing.T) {
-			b := newBench(t, "src/main.rs", "\n\nfn main() {\n}\n", "a.go", "fn x\n", ".gitignore", "target\n", "target/x.rs", "fn y\n", "bin.rs", "fn z\x00")
+			b := newBench(t, "src/main.rs", "\n\nfn main() {\n}\n", "a.go", "fn x\n", ".gitignore", "target\n",
+				"target/x.rs", "fn y\n", "bin.rs", "fn z\x00")
 			want := `{"matches":[{"file":"src/main.rs","line":3,"content":"fn main() {"}],"count":1,"total_found":1}`
 			b.gives(want, "grep", args{"pattern": `fn\s+\w+`, "type": "rs", "output_mode": "content"})
 			b.gives(want, "grep", args{"pattern": `fn\s+\w+`, "type": "rust"})
@@ -68,7 +75,8 @@ func searchCases() []provingCase {
 		}},
 		{"grep example 2; grep parameter output_mode", func(t *testing.T) {
 			b := newBench(t, "src/lib.rs", "TODO\nTODO\n", "src/tools/bash.rs", "// TODO\n", "x", "")
-			b.gives(`{"matches":["src/lib.rs","src/tools/bash.rs"],"count":2,"total_found":2}`, "grep", args{"pattern": "TODO", "output_mode": "files_with_matches"})
+			b.gives(`{"matches":["src/lib.rs","src/tools/bash.rs"],"count":2,"total_found":2}`, "grep",
+				args{"pattern": "TODO", "output_mode": "files_with_matches"})
 			b.fails("INVALID_ARGUMENT", "", "grep", args{"pattern": "TODO", "output_mode": "lines"})
 		}},
 		{"grep example 3; grep parameter case_insensitive; grep default case_insensitive; grep parameter context; grep parameter before_context; grep parameter after_context", func(t *testing.T) {
@@ -86,14 +94,17 @@ func searchCases() []provingCase {
 			b.gives(`{"matches":[],"count":0,"total_found":0}`, "grep", args{"pattern": "error"})
 		}},
 		{"grep example 4", func(t *testing.T) {
-			b := newBench(t, "src/lib.rs", strings.Repeat("a.unwrap();\n", 2), "src/main.rs", strings.Repeat("b.unwrap().c.unwrap();\n", 5))
+			b := newBench(t, "src/lib.rs", strings.Repeat("a.unwrap();\n", 2), "src/main.rs",
+				strings.Repeat("b.unwrap().c.unwrap();\n", 5))
 			b.gives(`{"matches":[{"file":"src/lib.rs","count":2},{"file":"src/main.rs","count":5}],"count":2,"total_found":7}`,
 				"grep", args{"pattern": `unwrap\(\)`, "type": "rs", "output_mode": "count"})
 		}},
 		{"grep example 5; grep parameter directory; grep parameter file_pattern", func(t *testing.T) {
-			b := newBench(t, "src/components/A.tsx", "import a\n", "src/components/deep/B.tsx", "import b\n", "src/components/c.ts", "import c\n", "src/D.tsx", "import d\n")
+			b := newBench(t, "src/components/A.tsx", "import a\n", "src/components/deep/B.tsx", "import b\n",
+				"src/components/c.ts", "import c\n", "src/D.tsx", "import d\n")
 			b.gives(`{"matches":["src/components/A.tsx","src/components/deep/B.tsx"],"count":2,"total_found":2}`,
-				"grep", args{"pattern": "import", "directory": "src/components", "file_pattern": "*.tsx", "output_mode": "files_with_matches"})
+				"grep", args{"pattern": "import", "directory": "src/components", "file_pattern": "*.tsx",
+					"output_mode": "files_with_matches"})
 			b.gives(`{"matches":["src/components/deep/B.tsx"],"count":1,"total_found":1}`,
 				"grep", args{"pattern": "import", "file_pattern": "src/**/deep/*", "output_mode": "files_with_matches"})
 			b.fails("NOT_FOUND", "Directory not found: none", "grep", args{"pattern": "x", "directory": "none"})
@@ -102,10 +113,14 @@ func searchCases() []provingCase {
 			b := newBench(t, "a", "x1\nx2\nx3\n", "b", "x4\nx5\n")
 			b.gives(`{"matches":[{"file":"a","line":2,"content":"x2"},{"file":"a","line":3,"content":"x3"}],"count":2,"total_found":5,"truncated":true}`,
 				"grep", args{"pattern": "x", "head_limit": 2, "offset": 1})
-			b.gives(`{"matches":[{"file":"b","line":2,"content":"x5"}],"count":1,"total_found":5}`, "grep", args{"pattern": "x", "head_limit": 2, "offset": 4})
-			b.gives(`{"matches":["b"],"count":1,"total_found":2}`, "grep", args{"pattern": "x", "output_mode": "files_with_matches", "offset": 1})
-			b.gives(`{"matches":["a"],"count":1,"total_found":2,"truncated":true}`, "grep", args{"pattern": "x", "output_mode": "files_with_matches", "head_limit": 1})
-			b.gives(`{"matches":[{"file":"a","count":3}],"count":1,"total_found":5,"truncated":true}`, "grep", args{"pattern": "x", "output_mode": "count", "head_limit": 1})
+			b.gives(`{"matches":[{"file":"b","line":2,"content":"x5"}],"count":1,"total_found":5}`, "grep",
+				args{"pattern": "x", "head_limit": 2, "offset": 4})
+			b.gives(`{"matches":["b"],"count":1,"total_found":2}`, "grep",
+				args{"pattern": "x", "output_mode": "files_with_matches", "offset": 1})
+			b.gives(`{"matches":["a"],"count":1,"total_found":2,"truncated":true}`, "grep",
+				args{"pattern": "x", "output_mode": "files_with_matches", "head_limit": 1})
+			b.gives(`{"matches":[{"file":"a","count":3}],"count":1,"total_found":5,"truncated":true}`, "grep",
+				args{"pattern": "x", "output_mode": "count", "head_limit": 1})
 		}},
 	}
 }
@@ -114,11 +129,15 @@ func searchCases() []provingCase {
 // they are asked for.
 func TestOwnRecordsAreNotSearched(t *testing.T) {
 	for _, engine := range []search.Engine{search.Builtin, search.Auto} {
-		b := newBench(t, ".agent/runs/cli/events.jsonl", "needle\n", ".agent/tasks/x/stdout.log", "needle\n", ".agent/Taskfile.yml", "needle\n", "a/.agent/runs/b", "needle\n")
+		b := newBench(t, ".agent/runs/cli/events.jsonl", "needle\n", ".agent/tasks/x/stdout.log", "needle\n",
+			".agent/Taskfile.yml", "needle\n", "a/.agent/runs/b", "needle\n")
 		b2 := b.withEngine(engine)
-		b2.gives(`{"matches":[".agent/Taskfile.yml","a/.agent/runs/b"],"count":2,"total_found":2}`, "grep", args{"pattern": "needle", "output_mode": "files_with_matches"})
-		b2.gives(`{"matches":[".agent/runs/cli/events.jsonl"],"count":1,"total_found":1}`, "grep", args{"pattern": "needle", "directory": ".agent/runs", "output_mode": "files_with_matches"})
-		b2.gives(`{"matches":[".agent/Taskfile.yml","a/.agent/runs/b"],"count":2,"total_found":2,"truncated":false}`, "glob", args{"pattern": "**/*"})
+		b2.gives(`{"matches":[".agent/Taskfile.yml","a/.agent/runs/b"],"count":2,"total_found":2}`, "grep",
+			args{"pattern": "needle", "output_mode": "files_with_matches"})
+		b2.gives(`{"matches":[".agent/runs/cli/events.jsonl"],"count":1,"total_found":1}`, "grep",
+			args{"pattern": "needle", "directory": ".agent/runs", "output_mode": "files_with_matches"})
+		b2.gives(`{"matches":[".agent/Taskfile.yml","a/.agent/runs/b"],"count":2,"total_found":2,"truncated":false}`,
+			"glob", args{"pattern": "**/*"})
 	}
 }
 
@@ -128,7 +147,8 @@ func (b *bench) withEngine(engine search.Engine) *bench {
 	ws, err := workspace.Open(b.root, workspace.Options{})
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { ws.Close() })
-	other := newBenchOf(b.t, clemini.Deps{Workspace: ws, Search: search.New(ws, search.Options{Engine: engine}), Tasks: b.tasks})
+	other := newBenchOf(b.t,
+		clemini.Deps{Workspace: ws, Search: search.New(ws, search.Options{Engine: engine}), Tasks: b.tasks})
 	other.root = b.root
 	return other
 }

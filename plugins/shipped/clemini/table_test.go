@@ -86,8 +86,10 @@ func stateOf(t testing.TB, dir string) string {
 // workFiles are what commands of the table find in the workspace.
 func workFiles() []string {
 	return []string{
-		"file.txt", "a\nb\n", "script.sh", "echo script\n", "cleanup.sh", "#!/bin/sh\nrm -rf build\n", "build.sh", "#!/bin/sh\necho building\n",
-		"farm.sh", "#!/bin/sh\necho farm\n", "env.sh", "export A=b\n", "a.json", "{}", "notes.txt", "", "src/a.go", "package a\n", "empty/x", "", "build/x", "",
+		"file.txt", "a\nb\n", "script.sh", "echo script\n", "cleanup.sh", "#!/bin/sh\nrm -rf build\n", "build.sh",
+		"#!/bin/sh\necho building\n",
+		"farm.sh", "#!/bin/sh\necho farm\n", "env.sh", "export A=b\n", "a.json", "{}", "notes.txt", "", "src/a.go",
+		"package a\n", "empty/x", "", "build/x", "",
 	}
 }
 
@@ -96,7 +98,9 @@ func workFiles() []string {
 func (b *bench) standIns(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{
-		"npm", "pip", "apt", "apt-get", "aws", "kubectl", "terraform", "helm", "docker", "podman", "cargo", "gh", "brew", "psql", "mysql", "redis-cli", "su", "go", "node", "ssh", "wget", "npx", "uv", "bundle", "tmux", "systemd-run", "pytest",
+		"npm", "pip", "apt", "apt-get", "aws", "kubectl", "terraform", "helm", "docker", "podman", "cargo", "gh",
+		"brew", "psql", "mysql", "redis-cli", "su", "go", "node", "ssh", "wget", "npx", "uv", "bundle", "tmux",
+		"systemd-run", "pytest",
 	} {
 		b.write("bin/"+name, "#!/bin/sh\nexit 0\n")
 		require.NoError(t, os.Chmod(b.path("bin/"+name), 0o755))
@@ -109,7 +113,8 @@ func (b *bench) standIns(t *testing.T) {
 // forced through with a confirmation, change nothing outside of the workspace.
 func TestDestructiveCommands(t *testing.T) {
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
-		testneed.Missing(t, "the table is run at sandbox level full alone, which does not work here: "+report.Full.Reason)
+		testneed.Missing(t,
+			"the table is run at sandbox level full alone, which does not work here: "+report.Full.Reason)
 	}
 	canaries := canaryTree(t)
 	before := stateOf(t, canaries)
@@ -145,11 +150,13 @@ func (b *bench) restore() {
 // TestDestructiveCommandsWithoutSandbox is the control: without the sandbox
 // the same commands do destroy the canary.
 func TestDestructiveCommandsWithoutSandbox(t *testing.T) {
-	for _, form := range []string{"rm CANARY", "echo CANARY | xargs rm", "find CANARYDIR -type f -exec rm {} \\;", "> CANARY", "chmod 777 CANARY"} {
+	for _, form := range []string{"rm CANARY", "echo CANARY | xargs rm", "find CANARYDIR -type f -exec rm {} \\;",
+		"> CANARY", "chmod 777 CANARY"} {
 		canaries := canaryTree(t)
 		before := stateOf(t, canaries)
 		b := newBenchOf(t, clemini.Deps{Confine: sandbox.Settings{Level: sandbox.Off}})
-		command := strings.ReplaceAll(strings.ReplaceAll(form, "CANARYDIR", canaries), "CANARY", filepath.Join(canaries, "file"))
+		command := strings.ReplaceAll(strings.ReplaceAll(form, "CANARYDIR", canaries), "CANARY",
+			filepath.Join(canaries, "file"))
 		b.fails("NEEDS_CONFIRMATION", "", "bash", args{"command": command})
 		require.Equal(t, before, stateOf(t, canaries), form)
 		b.ok("bash", args{"command": command, "confirmed": true})

@@ -24,7 +24,8 @@ func agents(t testing.TB, prompt string, more ...func(*subagent.Agent)) subagent
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
 	require.NoError(t, os.WriteFile(program, script, 0o755))
-	a := subagent.Agent{Command: []string{program}, Prompt: prompt, Read: []string{dir}, Env: map[string]string{"AGENT_NAME": "scripted"}}
+	a := subagent.Agent{Command: []string{program}, Prompt: prompt, Read: []string{dir},
+		Env: map[string]string{"AGENT_NAME": "scripted"}}
 	for _, change := range more {
 		change(&a)
 	}
@@ -44,14 +45,16 @@ func taskCases() []provingCase {
 			id := b.ok("bash", args{"command": "echo out", "run_in_background": true})["task_id"].(string)
 			b.ok("task_output", args{"task_id": id, "wait": true})
 			for range 2 {
-				b.gives(`{"task_id":"`+id+`","status":"already_completed","success":true}`, "kill_shell", args{"task_id": id})
+				b.gives(`{"task_id":"`+id+`","status":"already_completed","success":true}`, "kill_shell",
+					args{"task_id": id})
 			}
 			assert.Equal(t, "out\n", b.ok("task_output", args{"task_id": id})["stdout"], "it stays readable")
 		}},
 		{"kill_shell example 3", func(t *testing.T) {
 			b := newBench(t)
 			b.fails("NOT_FOUND", "Task not found: nonexistent", "kill_shell", args{"task_id": "nonexistent"})
-			b.fails("NOT_FOUND", "Task not found: nonexistent", "task_output", args{"task_id": "nonexistent", "wait": true})
+			b.fails("NOT_FOUND", "Task not found: nonexistent", "task_output",
+				args{"task_id": "nonexistent", "wait": true})
 			b.fails("NOT_FOUND", "Task not found: ../x", "task_output", args{"task_id": "../x"})
 		}},
 		{"task example 1; task example 3; task parameter prompt; task default background; task result status; task result stdout; task result stderr; task result exit_code", func(t *testing.T) {
@@ -59,7 +62,8 @@ func taskCases() []provingCase {
 				b := newBenchOf(t, clemini.Deps{Agents: agents(t, how)}, "TODO.txt", "one\ntwo\n")
 				b.gives(`{"status":"success","stdout":"scripted: Analysis complete. Found 2 areas in TODO.txt\n","stderr":"","exit_code":0}`,
 					"task", args{"prompt": "Analyze the TODO list; \"quoted\" $HOME\nand more"})
-				assert.Equal(t, "Analyze the TODO list; \"quoted\" $HOME\nand more", b.read("prompt.txt"), "the prompt arrives as it is")
+				assert.Equal(t, "Analyze the TODO list; \"quoted\" $HOME\nand more", b.read("prompt.txt"),
+					"the prompt arrives as it is")
 			}
 		}},
 		{"task example 2; task parameter background; task result task_id; task result prompt", func(t *testing.T) {
@@ -74,7 +78,8 @@ func taskCases() []provingCase {
 		}},
 		{"task example 4", func(t *testing.T) {
 			b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Stdin)})
-			b.gives(`{"status":"failed","stdout":"","stderr":"Error: API rate limit exceeded\n","exit_code":1}`, "task", args{"prompt": "fail"})
+			b.gives(`{"status":"failed","stdout":"","stderr":"Error: API rate limit exceeded\n","exit_code":1}`, "task",
+				args{"prompt": "fail"})
 		}},
 		{"code IO_ERROR", func(t *testing.T) {
 			got := newBench(t).fails("IO_ERROR", "No agent is configured to work on tasks", "task", args{"prompt": "x"})
@@ -84,7 +89,8 @@ func taskCases() []provingCase {
 		}},
 		{"task_output example 1; task_output parameter task_id; task_output default wait; task_output result task_id; task_output result status; task_output result stdout; task_output result stderr", func(t *testing.T) {
 			b := newBench(t)
-			id := b.ok("bash", args{"command": "echo Building...; echo warn >&2; sleep 1000", "run_in_background": true})["task_id"].(string)
+			id := b.ok("bash", args{"command": "echo Building...; echo warn >&2; sleep 1000",
+				"run_in_background": true})["task_id"].(string)
 			want := `{"task_id":"` + id + `","status":"running","stdout":"Building...\n","stderr":"warn\n"}`
 			require.Eventually(t, func() bool {
 				started := time.Now()
@@ -93,14 +99,19 @@ func taskCases() []provingCase {
 				return assert.ObjectsAreEqual(toMap(t, want), toMap(t, string(got))) && time.Since(started) < patience
 			}, patience, 5*time.Millisecond)
 		}},
-		{"task_output example 2; task_output parameter wait; task_output default timeout; task_output result exit_code", func(t *testing.T) {
-			b := newBench(t)
-			id := b.ok("bash", args{"command": "sleep 0.2; echo 'Build successful'; exit 7", "run_in_background": true})["task_id"].(string)
-			b.gives(`{"task_id":"`+id+`","status":"completed","exit_code":7,"stdout":"Build successful\n","stderr":""}`, "task_output", args{"task_id": id, "wait": true})
-		}},
+		{"task_output example 2; task_output parameter wait; task_output default timeout; task_output result exit_code",
+			func(t *testing.T) {
+				b := newBench(t)
+				id := b.ok("bash", args{"command": "sleep 0.2; echo 'Build successful'; exit 7",
+					"run_in_background": true})["task_id"].(string)
+				b.gives(`{"task_id":"`+id+
+					`","status":"completed","exit_code":7,"stdout":"Build successful\n","stderr":""}`,
+					"task_output", args{"task_id": id, "wait": true})
+			}},
 		{"task_output example 3; task_output parameter timeout", func(t *testing.T) {
 			b := newBench(t)
-			id := b.ok("bash", args{"command": "echo 'Still building...'; sleep 1000", "run_in_background": true})["task_id"].(string)
+			id := b.ok("bash", args{"command": "echo 'Still building...'; sleep 1000",
+				"run_in_background": true})["task_id"].(string)
 			started := time.Now()
 			got := b.ok("task_output", args{"task_id": id, "wait": true, "timeout": 1})
 			assert.Equal(t, "running", got["status"])
@@ -118,7 +129,8 @@ func toMap(t testing.TB, text string) (object map[string]any) {
 }
 
 func TestTaskTimeout(t *testing.T) {
-	b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Stdin, func(a *subagent.Agent) { a.Timeout = 300 * time.Millisecond })})
+	b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Stdin,
+		func(a *subagent.Agent) { a.Timeout = 300 * time.Millisecond })})
 	got := b.fails("TIMEOUT", "", "task", args{"prompt": "hang"})
 	assert.Equal(t, "hanging\n", got["context"].(map[string]any)["stdout"])
 	id := b.ok("task", args{"prompt": "hang", "background": true})["task_id"]
@@ -140,7 +152,8 @@ func TestTasksOfAnotherBench(t *testing.T) {
 	b := newBench(t)
 	id := b.ok("bash", args{"command": "echo here; sleep 1000", "run_in_background": true})["task_id"].(string)
 	other := b.withEngine("builtin")
-	require.Eventually(t, func() bool { return other.ok("task_output", args{"task_id": id})["stdout"] == "here\n" }, patience, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return other.ok("task_output", args{"task_id": id})["stdout"] == "here\n" },
+		patience, 5*time.Millisecond)
 	assert.Equal(t, "killed", other.ok("kill_shell", args{"task_id": id})["status"])
 	assert.Equal(t, "killed", b.ok("task_output", args{"task_id": id})["status"])
 }

@@ -23,7 +23,8 @@ type todoInput struct {
 
 func runTodo(ctx context.Context, _ Deps, call *tool.Call, in todoInput) (*outcome, error) {
 	for i, item := range in.Todos {
-		for _, field := range []struct{ name, value string }{{"content", item.Content}, {"activeForm", item.ActiveForm}} {
+		for _, field := range []struct{ name, value string }{{"content", item.Content},
+			{"activeForm", item.ActiveForm}} {
 			if strings.TrimSpace(field.value) == "" {
 				path := fmt.Sprintf("todos[%d].%s", i, field.name)
 				return nil, tool.Errorf(tool.InvalidArgument, "%s is empty", path).

@@ -34,7 +34,8 @@ type fetchInput struct {
 
 func runFetch(ctx context.Context, deps Deps, call *tool.Call, in fetchInput) (*outcome, error) {
 	page, err := deps.Web.Fetch(ctx, netguard.Request{
-		URL: strings.TrimSpace(in.URL), Truncate: true, Header: http.Header{"Accept": {"text/html, text/*;q=0.9, */*;q=0.5"}},
+		URL: strings.TrimSpace(in.URL), Truncate: true,
+		Header: http.Header{"Accept": {"text/html, text/*;q=0.9, */*;q=0.5"}},
 	})
 	if err != nil {
 		return nil, webError("Failed to fetch URL", err)
@@ -218,7 +219,8 @@ func (in fetchInput) process(ctx context.Context, call *tool.Call, content strin
 			Suggest("Read the content, which is given here, for yourself; or have the operator name a model in a model block of agent.hcl.")
 		return nil, coded(codeIO, e).with("content", shown)
 	}
-	return &outcome{data: map[string]string{"processed_content": answer.Text}, Outcome: kit.Outcome{Truncated: cut}}, nil
+	return &outcome{data: map[string]string{"processed_content": answer.Text}, Outcome: kit.Outcome{Truncated: cut}},
+		nil
 }
 
 // cutText gives the beginning of a text that is too long, and says so.

@@ -87,8 +87,9 @@ func parseHits(document, base string) ([]searchHit, error) {
 		}
 	}
 	if len(hits) == 0 && challenge {
-		return nil, tool.Errorf(tool.Unavailable, "Search failed: the search engine wants to know whether a person asks").
-			Suggest("Wait a while, or fetch a page that is known with web_fetch.")
+		return nil,
+			tool.Errorf(tool.Unavailable, "Search failed: the search engine wants to know whether a person asks").
+				Suggest("Wait a while, or fetch a page that is known with web_fetch.")
 	}
 	return hits, nil
 }

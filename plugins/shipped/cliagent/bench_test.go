@@ -54,7 +54,8 @@ func newBenchWith(t testing.TB, deps cliagent.Deps, opts workspace.Options) *ben
 	t.Helper()
 	outer, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	b := &bench{t: t, outer: outer, root: filepath.Join(outer, "ws"), tools: map[string]tool.Tool{}, host: new(plugintest.Host)}
+	b := &bench{t: t, outer: outer, root: filepath.Join(outer, "ws"), tools: map[string]tool.Tool{},
+		host: new(plugintest.Host)}
 	require.NoError(t, os.Mkdir(b.root, 0o755))
 	b.ws, err = workspace.Open(b.root, opts)
 	require.NoError(t, err)
@@ -110,7 +111,8 @@ func (b *bench) callContext(ctx context.Context, name string, params any) got {
 	}
 	tl := b.tools[name]
 	require.NotNil(b.t, tl, name)
-	call := &tool.Call{Tool: name, Session: "s", Step: 1, Params: raw, Workspace: b.root, ArtifactDir: b.dir, Host: b.host}
+	call := &tool.Call{Tool: name, Session: "s", Step: 1, Params: raw, Workspace: b.root, ArtifactDir: b.dir,
+		Host: b.host}
 	var plan *tool.Plan
 	var planErr error
 	before := b.snapshot()

@@ -24,7 +24,8 @@ var definitions = sync.OnceValue(func() map[string]*tool.Definition {
 	return kit.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		member := ""
 		if metadata != nil {
-			member = `"metadata":{"type":"object","description":"Facts about the outcome.","properties":` + string(metadata) +
+			member = `"metadata":{"type":"object","description":"Facts about the outcome.","properties":` +
+				string(metadata) +
 				`},`
 		}
 		return kit.Fill(envelopeSchema, `"$metadata":0,`, member)

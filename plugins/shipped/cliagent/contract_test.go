@@ -95,7 +95,8 @@ func TestPlanners(t *testing.T) {
 			names = append(names, tl.Definition().Name)
 		}
 	}
-	assert.ElementsMatch(t, []string{"create_file", "replace_string_in_file", "create_directory", "run_in_terminal"}, names)
+	assert.ElementsMatch(t, []string{"create_file", "replace_string_in_file", "create_directory", "run_in_terminal"},
+		names)
 }
 
 func TestWithoutWorkspace(t *testing.T) {
@@ -119,7 +120,8 @@ func TestRenderError(t *testing.T) {
 		{tool.InvalidArgument, "invalid_parameter"}, {tool.PathOutsideWorkspace, "path_outside_working_dir"},
 		{tool.Denied, "rejected"}, {tool.NeedsConfirmation, "rejected"}, {tool.Blocked, "rejected"},
 		{tool.Timeout, "timeout"}, {tool.PermissionDenied, "permission_denied"}, {tool.AlreadyExists, "file_exists"},
-		{tool.IsDirectory, "is_a_directory"}, {tool.NotADirectory, "not_a_directory"}, {tool.NoMatch, "string_not_found"},
+		{tool.IsDirectory, "is_a_directory"}, {tool.NotADirectory, "not_a_directory"},
+		{tool.NoMatch, "string_not_found"},
 		{tool.TooLarge, "invalid_parameter"}, {tool.Internal, "internal"}, {tool.Cancelled, "cancelled"},
 		{"invalid_line_range", "invalid_line_range"},
 	} {
@@ -133,13 +135,16 @@ func TestRenderError(t *testing.T) {
 		}
 		assert.Equal(t, c.host, host.Code, "the host's error was changed")
 	}
-	r := cliagent.RenderError(&tool.Call{Tool: "no_such_tool"}, tool.Errorf(tool.NotFound, `there is no tool "no_such_tool"`))
-	assert.Contains(t, string(r.Structured), `{"success":false,"output":"","files_affected":[],"execution_time_ms":0,"error":{"code":"not_found"`)
+	r := cliagent.RenderError(&tool.Call{Tool: "no_such_tool"},
+		tool.Errorf(tool.NotFound, `there is no tool "no_such_tool"`))
+	assert.Contains(t, string(r.Structured),
+		`{"success":false,"output":"","files_affected":[],"execution_time_ms":0,"error":{"code":"not_found"`)
 }
 
 func TestSuccessHasTheDocumentsFields(t *testing.T) {
 	b := newBench(t)
-	r, err := b.tools["create_file"].Call(t.Context(), &tool.Call{Tool: "create_file", Params: json.RawMessage(`{"path":"hello.py","content":"x"}`)})
+	r, err := b.tools["create_file"].Call(t.Context(),
+		&tool.Call{Tool: "create_file", Params: json.RawMessage(`{"path":"hello.py","content":"x"}`)})
 	require.NoError(t, err)
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(r.Structured, &fields))
@@ -162,7 +167,8 @@ func TestEndedContext(t *testing.T) {
 	b := newBench(t)
 	b.write("f", "x")
 	params := map[string]args{
-		"read_file": {"path": "f"}, "file_search": {"pattern": "*"}, "grep_search": {"pattern": "x"}, "run_in_terminal": {"command": "true"},
+		"read_file": {"path": "f"}, "file_search": {"pattern": "*"}, "grep_search": {"pattern": "x"},
+		"run_in_terminal": {"command": "true"},
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -180,7 +186,8 @@ func TestEndedContext(t *testing.T) {
 }
 
 func TestPlugin(t *testing.T) {
-	p := plugintest.Start(t, cliagent.Plugin(), plugintest.Options{Config: cliagent.Config{WebAllow: []string{"127.0.0.1"}, OutputCap: 1000}})
+	p := plugintest.Start(t, cliagent.Plugin(),
+		plugintest.Options{Config: cliagent.Config{WebAllow: []string{"127.0.0.1"}, OutputCap: 1000}})
 	assert.Equal(t, "cliagent", p.Name())
 	assert.Len(t, p.Tools(), 10)
 
@@ -189,7 +196,8 @@ func TestPlugin(t *testing.T) {
 	assert.Equal(t, "Created file: a.txt (10 bytes)", r.Text())
 	assert.Equal(t, []string{"a.txt"}, r.FilesAffected)
 
-	plan, err := p.Plan(t.Context(), "replace_string_in_file", args{"path": "a.txt", "old_string": "zwei", "new_string": "2"})
+	plan, err := p.Plan(t.Context(), "replace_string_in_file",
+		args{"path": "a.txt", "old_string": "zwei", "new_string": "2"})
 	require.NoError(t, err)
 	assert.Contains(t, plan.Preview, "-zwei\n+2\n")
 	_, err = p.Plan(t.Context(), "create_file", args{"path": "a.txt", "content": ""})
@@ -205,15 +213,19 @@ func TestPlugin(t *testing.T) {
 	r, err = p.Call(t.Context(), "read_file", args{"path": "../x"})
 	require.NoError(t, err)
 	assert.EqualValues(t, "path_outside_working_dir", r.Failed.Code)
-	r, err = p.RenderError(t.Context(), "read_file", nil, tool.Errorf(tool.Denied, "the call is denied").Suggest("Ask."))
+	r, err = p.RenderError(t.Context(), "read_file", nil,
+		tool.Errorf(tool.Denied, "the call is denied").Suggest("Ask."))
 	require.NoError(t, err)
 	assert.EqualValues(t, "rejected", r.Failed.Code)
 
-	_, err = plugintest.TryStart(t, cliagent.Plugin(), plugintest.Options{Config: args{"web_allow": []string{"not a host/"}}})
+	_, err = plugintest.TryStart(t, cliagent.Plugin(),
+		plugintest.Options{Config: args{"web_allow": []string{"not a host/"}}})
 	assert.Error(t, err)
-	_, err = plugintest.TryStart(t, cliagent.Plugin(), plugintest.Options{Workspace: sdk.Workspace{Root: "/no/such/dir"}})
+	_, err = plugintest.TryStart(t, cliagent.Plugin(),
+		plugintest.Options{Workspace: sdk.Workspace{Root: "/no/such/dir"}})
 	assert.Error(t, err)
-	blocked := plugintest.Start(t, cliagent.Plugin(), plugintest.Options{Workspace: sdk.Workspace{Root: t.TempDir(), Symlinks: "block", Protect: []string{"*.lock"}}})
+	blocked := plugintest.Start(t, cliagent.Plugin(),
+		plugintest.Options{Workspace: sdk.Workspace{Root: t.TempDir(), Symlinks: "block", Protect: []string{"*.lock"}}})
 	r, err = blocked.Call(t.Context(), "create_file", args{"path": "a.lock", "content": ""})
 	require.NoError(t, err)
 	assert.EqualValues(t, "permission_denied", r.Failed.Code)

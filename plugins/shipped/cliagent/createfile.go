@@ -22,9 +22,10 @@ type createFileParams struct {
 // edit checks what can be known from the parameters alone.
 func (p createFileParams) edit() (fileedit.Edit, error) {
 	if len(p.Content) > maxFile {
-		return fileedit.Edit{}, tool.Errorf(codeInvalidParameter, "Content of %d bytes is larger than the limit of 10MB",
-			len(p.Content)).
-			Suggest("Split the content into several files.").With("limit", maxFile)
+		return fileedit.Edit{},
+			tool.Errorf(codeInvalidParameter, "Content of %d bytes is larger than the limit of 10MB",
+				len(p.Content)).
+				Suggest("Split the content into several files.").With("limit", maxFile)
 	}
 	if strings.HasSuffix(p.Path, "/") {
 		return fileedit.Edit{}, tool.Errorf(codeInvalidParameter, "Path '%s' names a directory", p.Path).

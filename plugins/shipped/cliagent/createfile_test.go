@@ -34,7 +34,8 @@ func TestCreateFile(t *testing.T) {
 	})
 	t.Run("content is written as it is", func(t *testing.T) {
 		b := newBench(t)
-		for i, content := range []string{"", "no newline", "a\r\nb\r\n", "Grüße 世界 🎉\n", "a\x00b", "$1 \\1 $&", "\ufefftext", "e\u0301"} {
+		for i, content := range []string{"", "no newline", "a\r\nb\r\n", "Grüße 世界 🎉\n", "a\x00b", "$1 \\1 $&",
+			"\ufefftext", "e\u0301"} {
 			name := fmt.Sprintf("f%d", i)
 			g := b.ok("create_file", create(name, content))
 			assert.Equal(t, fmt.Sprintf("Created file: %s (%d bytes)", name, len(content)), g.Output)
@@ -76,7 +77,8 @@ func TestCreateFile(t *testing.T) {
 		b := newBench(t)
 		b.link("..", "out")
 		for _, path := range []string{"../etc/passwd", "/etc/passwd-x", "a/../../x", "out/x", b.root + "-sibling/x"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "create_file", create(path, "x"))
+			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "create_file",
+				create(path, "x"))
 		}
 	})
 	t.Run("error file already exists", func(t *testing.T) {
@@ -84,7 +86,8 @@ func TestCreateFile(t *testing.T) {
 		b.write("test.txt", "old")
 		b.link("nowhere", "dangling")
 		for _, path := range []string{"test.txt", "./test.txt", "dangling"} {
-			b.fails("file_exists", "Error: File '"+path+"' already exists. Use replace_string_in_file to modify", "create_file", create(path, "new"))
+			b.fails("file_exists", "Error: File '"+path+"' already exists. Use replace_string_in_file to modify",
+				"create_file", create(path, "new"))
 		}
 		assert.Equal(t, "old", b.read("test.txt"))
 	})
@@ -98,13 +101,15 @@ func TestCreateFile(t *testing.T) {
 	t.Run("error parent is a file", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f.txt", "")
-		below := b.fails("not_a_directory", "Error: Path 'f.txt' is not a directory", "create_file", create("f.txt/x", "x"))
+		below := b.fails("not_a_directory", "Error: Path 'f.txt' is not a directory", "create_file",
+			create("f.txt/x", "x"))
 		assert.Contains(t, below.Error.Suggestion, "It is a file")
 	})
 	t.Run("error permission denied protected", func(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{}, workspace.Options{Protect: []string{"protected.txt", ".git/**"}})
 		for _, path := range []string{"protected.txt", "PROTECTED.TXT", ".git/hooks/pre-commit"} {
-			b.fails("permission_denied", "Error: Cannot create file '"+path+"' - permission denied", "create_file", create(path, "x"))
+			b.fails("permission_denied", "Error: Cannot create file '"+path+"' - permission denied", "create_file",
+				create(path, "x"))
 		}
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
@@ -112,7 +117,8 @@ func TestCreateFile(t *testing.T) {
 		b := newBench(t)
 		b.mkdir("ro")
 		require.NoError(t, os.Chmod(b.path("ro"), 0o555))
-		b.fails("permission_denied", "Error: Cannot create file 'ro/x' - permission denied", "create_file", create("ro/x", "x"))
+		b.fails("permission_denied", "Error: Cannot create file 'ro/x' - permission denied", "create_file",
+			create("ro/x", "x"))
 	})
 	t.Run("parameters", func(t *testing.T) {
 		b := newBench(t)
@@ -126,7 +132,8 @@ func TestCreateFile(t *testing.T) {
 	})
 	t.Run("plan shows a diff", func(t *testing.T) {
 		b := newBench(t)
-		plan, err := b.tools["create_file"].(tool.Planner).Plan(t.Context(), &tool.Call{Params: tool.MustMarshal(create("a/x.txt", "one\ntwo\n"))})
+		plan, err := b.tools["create_file"].(tool.Planner).Plan(t.Context(),
+			&tool.Call{Params: tool.MustMarshal(create("a/x.txt", "one\ntwo\n"))})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"a/x.txt"}, plan.FilesAffected)
 		assert.Contains(t, plan.Preview, "+++ b/a/x.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n")
@@ -182,31 +189,36 @@ func TestCreateDirectory(t *testing.T) {
 	t.Run("error path is a file", func(t *testing.T) {
 		b := newBench(t)
 		b.write("test.txt", "x")
-		b.fails("file_exists", "Error: Path 'test.txt' exists as a file, cannot create directory", "create_directory", at("test.txt"))
+		b.fails("file_exists", "Error: Path 'test.txt' exists as a file, cannot create directory", "create_directory",
+			at("test.txt"))
 	})
 	t.Run("error parent is a file", func(t *testing.T) {
 		b := newBench(t)
 		b.write("d/test.txt", "x")
-		b.fails("file_exists", "Error: Path 'd/test.txt' exists as a file, cannot create directory", "create_directory", at("d/test.txt/a/b"))
+		b.fails("file_exists", "Error: Path 'd/test.txt' exists as a file, cannot create directory", "create_directory",
+			at("d/test.txt/a/b"))
 	})
 	t.Run("error path outside working directory", func(t *testing.T) {
 		b := newBench(t)
 		b.link("..", "out")
 		for _, path := range []string{"../x", "/tmp/x-y-z", "out/x"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "create_directory", at(path))
+			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory",
+				"create_directory", at(path))
 		}
 		assert.NoDirExists(t, filepath.Join(b.outer, "x"))
 	})
 	t.Run("error permission denied protected", func(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{}, workspace.Options{Protect: []string{".git/**"}})
-		b.fails("permission_denied", "Error: Cannot create directory - permission denied", "create_directory", at(".git/hooks"))
+		b.fails("permission_denied", "Error: Cannot create directory - permission denied", "create_directory",
+			at(".git/hooks"))
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
 		notRoot(t)
 		b := newBench(t)
 		b.mkdir("ro")
 		require.NoError(t, os.Chmod(b.path("ro"), 0o555))
-		b.fails("permission_denied", "Error: Cannot create directory - permission denied", "create_directory", at("ro/x"))
+		b.fails("permission_denied", "Error: Cannot create directory - permission denied", "create_directory",
+			at("ro/x"))
 	})
 	t.Run("parameters", func(t *testing.T) {
 		b := newBench(t)

@@ -41,23 +41,28 @@ func TestFetchWebpage(t *testing.T) {
 		url := serve(t, "text/html; charset=utf-8", body)
 		g := newBench(t).ok(name, from(url))
 		assert.Equal(t, "Fetched content from "+url+" (5.2 KB)\n"+body, g.Output)
-		assert.JSONEq(t, `{"url":"`+url+`","status_code":200,"content_length":5324,"content_type":"text/html"}`, g.meta())
+		assert.JSONEq(t, `{"url":"`+url+`","status_code":200,"content_length":5324,"content_type":"text/html"}`,
+			g.meta())
 		assert.Empty(t, g.FilesAffected)
 		assert.False(t, g.result.Truncated)
 	})
 	t.Run("sizes", func(t *testing.T) {
 		b := newBench(t)
-		for n, size := range map[int]string{0: "0 bytes", 512: "512 bytes", 1023: "1023 bytes", 1024: "1.0 KB", 1 << 20: "1.0 MB"} {
+		for n, size := range map[int]string{0: "0 bytes", 512: "512 bytes", 1023: "1023 bytes", 1024: "1.0 KB",
+			1 << 20: "1.0 MB"} {
 			url := serve(t, "text/plain", strings.Repeat("x", n))
-			assert.True(t, strings.HasPrefix(b.ok(name, from(url)).Output, "Fetched content from "+url+" ("+size+")\n"), size)
+			assert.True(t, strings.HasPrefix(b.ok(name, from(url)).Output, "Fetched content from "+url+" ("+size+")\n"),
+				size)
 		}
 	})
 	t.Run("charset is decoded", func(t *testing.T) {
-		assert.Contains(t, newBench(t).ok(name, from(serve(t, "text/plain; charset=iso-8859-1", "Gr\xfc\xdfe"))).Output, "\nGrüße")
+		assert.Contains(t, newBench(t).ok(name, from(serve(t, "text/plain; charset=iso-8859-1", "Gr\xfc\xdfe"))).Output,
+			"\nGrüße")
 	})
 	t.Run("redirects are followed", func(t *testing.T) {
 		target := serve(t, "text/plain", "there")
-		url := serveFunc(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
+		url := serveFunc(t,
+			func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target, http.StatusFound) })
 		g := newBench(t).ok(name, from(url))
 		assert.Equal(t, "Fetched content from "+url+" (5 bytes)\nthere", g.Output)
 		assert.Equal(t, url, g.Metadata["url"])
@@ -75,7 +80,8 @@ func TestFetchWebpage(t *testing.T) {
 			fmt.Fprint(w, strings.Repeat("x", 3<<20))
 		})
 		g := b.ok(name, from(url))
-		head := "Fetched content from " + url + " (3.0 MB)\nError: Response too large (>1MB), truncating\nThe first 1048576 bytes are shown, 2097152 more are left out.\n"
+		head := "Fetched content from " + url +
+			" (3.0 MB)\nError: Response too large (>1MB), truncating\nThe first 1048576 bytes are shown, 2097152 more are left out.\n"
 		require.True(t, strings.HasPrefix(g.Output, head), g.Output[:200])
 		assert.Equal(t, strings.Repeat("x", 1<<20), g.Output[len(head):])
 		assert.EqualValues(t, 3<<20, g.Metadata["content_length"])
@@ -87,7 +93,8 @@ func TestFetchWebpage(t *testing.T) {
 			w.(http.Flusher).Flush()
 			fmt.Fprint(w, strings.Repeat("x", 1<<20+1))
 		})
-		assert.Contains(t, b.ok(name, from(url)).Output, "\nThe first 1048576 bytes are shown; how many more there are is not known.\n")
+		assert.Contains(t, b.ok(name, from(url)).Output,
+			"\nThe first 1048576 bytes are shown; how many more there are is not known.\n")
 	})
 	t.Run("exactly 1MB is whole", func(t *testing.T) {
 		g := newBench(t).ok(name, from(serve(t, "text/plain", strings.Repeat("x", 1<<20))))
@@ -95,7 +102,8 @@ func TestFetchWebpage(t *testing.T) {
 	})
 	t.Run("error invalid URL", func(t *testing.T) {
 		b := newBench(t)
-		for _, url := range []string{"", "example.com", "ftp://example.com", "file:///etc/passwd", "http://", "http://a b", "https://user:pw@example.com", "http://127.0.0.1:99999", "javascript:alert(1)"} {
+		for _, url := range []string{"", "example.com", "ftp://example.com", "file:///etc/passwd", "http://",
+			"http://a b", "https://user:pw@example.com", "http://127.0.0.1:99999", "javascript:alert(1)"} {
 			b.fails("invalid_url", "Error: Invalid URL format", name, from(url))
 		}
 	})
@@ -111,7 +119,8 @@ func TestFetchWebpage(t *testing.T) {
 		require.NoError(t, err)
 		b := newBenchWith(t, cliagent.Deps{Web: web}, workspace.Options{})
 		url := serve(t, "text/plain", "geheim")
-		for _, target := range []string{url, "http://169.254.169.254/latest/meta-data", "http://[::1]/", "http://10.0.0.1/"} {
+		for _, target := range []string{url, "http://169.254.169.254/latest/meta-data", "http://[::1]/",
+			"http://10.0.0.1/"} {
 			g := b.call(name, from(target))
 			require.False(t, g.Success)
 			assert.Equal(t, "network_error", g.Error.Code)
@@ -121,12 +130,14 @@ func TestFetchWebpage(t *testing.T) {
 	})
 	t.Run("error status", func(t *testing.T) {
 		url := serveFunc(t, func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) })
-		g := newBench(t).fails("network_error", "Error: Failed to fetch - the server answered with status 404 Not Found", name, from(url))
+		g := newBench(t).fails("network_error",
+			"Error: Failed to fetch - the server answered with status 404 Not Found", name, from(url))
 		assert.EqualValues(t, 404, g.Metadata["status_code"])
 	})
 	t.Run("error redirect to nowhere", func(t *testing.T) {
 		url := serveFunc(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusFound) })
-		g := newBench(t).fails("network_error", "Error: Failed to fetch - the server answered with status 302 Found", name, from(url))
+		g := newBench(t).fails("network_error", "Error: Failed to fetch - the server answered with status 302 Found",
+			name, from(url))
 		assert.EqualValues(t, 302, g.Metadata["status_code"])
 	})
 	t.Run("error timeout", func(t *testing.T) {
@@ -139,7 +150,8 @@ func TestFetchWebpage(t *testing.T) {
 				<-r.Context().Done()
 			})
 			started := time.Now()
-			newBench(t).fails("timeout", "Error: Request timed out after 1 seconds", name, args{"url": url, "timeout_seconds": 1})
+			newBench(t).fails("timeout", "Error: Request timed out after 1 seconds", name,
+				args{"url": url, "timeout_seconds": 1})
 			assert.Less(t, time.Since(started), 30*time.Second, what)
 		}
 	})
@@ -170,7 +182,8 @@ func TestFetchWebpage(t *testing.T) {
 		b := newBench(t)
 		b.invalid("url: is required", name, args{})
 		b.invalid("url: must be a string", name, args{"url": 1})
-		b.invalid("timeout_seconds: must be an integer", name, args{"url": "https://example.com", "timeout_seconds": "1"})
+		b.invalid("timeout_seconds: must be an integer", name,
+			args{"url": "https://example.com", "timeout_seconds": "1"})
 		b.invalid("method: is not a known parameter", name, args{"url": "https://example.com", "method": "POST"})
 	})
 	t.Run("definition", func(t *testing.T) {

@@ -56,7 +56,8 @@ func checkGlob(pattern string) error {
 		return nil
 	}
 	return tool.Errorf(codeInvalidPattern, "Invalid glob pattern '%s'", pattern).
-		Suggest("Close every bracket and brace; a backslash takes the next character as it is.").With("pattern", pattern)
+		Suggest("Close every bracket and brace; a backslash takes the next character as it is.").With("pattern",
+		pattern)
 }
 
 func (p *fileSearchParams) checkBase(deps Deps) error {

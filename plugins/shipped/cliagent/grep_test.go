@@ -43,7 +43,8 @@ func TestGrepSearch(t *testing.T) {
 	t.Run("is_regex", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f.go", "func Main() {\r\n\tx := 42\r\n}\r\n")
-		assert.Equal(t, `Found 1 matches for '^func [A-Z]\w+\(\) \{$':`+"\n  f.go:1: func Main() {", b.ok("grep_search", regex(`^func [A-Z]\w+\(\) \{$`)).Output)
+		assert.Equal(t, `Found 1 matches for '^func [A-Z]\w+\(\) \{$':`+"\n  f.go:1: func Main() {",
+			b.ok("grep_search", regex(`^func [A-Z]\w+\(\) \{$`)).Output)
 		assert.Contains(t, b.ok("grep_search", regex(`\d+`)).Output, "f.go:2: \tx := 42")
 		assert.Contains(t, b.ok("grep_search", regex(`(?i)MAIN|zzz`)).Output, "Found 1 matches")
 		assert.Contains(t, b.ok("grep_search", regex("^$")).Output, "No matches")
@@ -94,8 +95,10 @@ func TestGrepSearch(t *testing.T) {
 	t.Run("max_results 1 and 1000", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a", strings.Repeat("x\n", 1100))
-		assert.Contains(t, b.ok("grep_search", args{"pattern": "x", "max_results": 1}).Output, ":\n  a:1: x\nWarning: Found 1100 matches, showing first 1\n")
-		assert.Equal(t, 1000, strings.Count(b.ok("grep_search", args{"pattern": "x", "max_results": 1000}).Output, "\n  "))
+		assert.Contains(t, b.ok("grep_search", args{"pattern": "x", "max_results": 1}).Output,
+			":\n  a:1: x\nWarning: Found 1100 matches, showing first 1\n")
+		assert.Equal(t, 1000,
+			strings.Count(b.ok("grep_search", args{"pattern": "x", "max_results": 1000}).Output, "\n  "))
 	})
 	t.Run("max_results must be between 1 and 1000", func(t *testing.T) {
 		b := newBench(t)
@@ -115,7 +118,8 @@ func TestGrepSearch(t *testing.T) {
 			b.write(name, "needle\n")
 		}
 		b.write(".gitignore", "node_modules\n")
-		assert.Equal(t, "Found 1 matches for 'needle':\n  .env.sample:1: needle", b.ok("grep_search", text("needle")).Output)
+		assert.Equal(t, "Found 1 matches for 'needle':\n  .env.sample:1: needle",
+			b.ok("grep_search", text("needle")).Output)
 	})
 	t.Run("symlinks are not followed", func(t *testing.T) {
 		b := newBench(t)
@@ -131,7 +135,8 @@ func TestGrepSearch(t *testing.T) {
 		b.write("latin1", "caf\xe9 needle")
 		b.write("utf16", "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00")
 		assert.Contains(t, b.ok("grep_search", text("世")).Output, "  größe.txt:1: 世界 é")
-		assert.Equal(t, "Found 2 matches for 'needle':\n  latin1:1: caf\uFFFD needle\n  utf16:1: needle", b.ok("grep_search", text("needle")).Output)
+		assert.Equal(t, "Found 2 matches for 'needle':\n  latin1:1: caf\uFFFD needle\n  utf16:1: needle",
+			b.ok("grep_search", text("needle")).Output)
 	})
 	t.Run("long lines are cut and counted once", func(t *testing.T) {
 		b := newBench(t)
@@ -146,10 +151,12 @@ func TestGrepSearch(t *testing.T) {
 		b.fails("invalid_regex", "Error: Invalid regex pattern: unclosed group", "grep_search", regex("(abc"))
 		b.fails("invalid_regex", "Error: Invalid regex pattern: unclosed character class", "grep_search", regex("[abc"))
 		b.fails("invalid_regex", "Error: Invalid regex pattern: unopened group", "grep_search", regex("abc)"))
-		b.fails("invalid_regex", "Error: Invalid regex pattern: missing argument to repetition operator: *", "grep_search", regex("*a"))
+		b.fails("invalid_regex", "Error: Invalid regex pattern: missing argument to repetition operator: *",
+			"grep_search", regex("*a"))
 	})
 	t.Run("error invalid file_pattern", func(t *testing.T) {
-		newBench(t).fails("invalid_pattern", "Error: Invalid glob pattern '*[.go'", "grep_search", args{"pattern": "x", "file_pattern": "*[.go"})
+		newBench(t).fails("invalid_pattern", "Error: Invalid glob pattern '*[.go'", "grep_search",
+			args{"pattern": "x", "file_pattern": "*[.go"})
 	})
 	t.Run("warning timeout returns partial results", func(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{SearchTimeout: time.Nanosecond}, workspace.Options{})
@@ -167,7 +174,8 @@ func TestGrepSearch(t *testing.T) {
 		b.invalid("path: is not a known parameter", "grep_search", args{"pattern": "x", "path": "."})
 	})
 	t.Run("definition", func(t *testing.T) {
-		checkDefinition(t, "grep_search", tool.ReadOnly, `{"pattern":"string","is_regex":"boolean","file_pattern":"string","max_results":"integer"}`, "pattern")
+		checkDefinition(t, "grep_search", tool.ReadOnly,
+			`{"pattern":"string","is_regex":"boolean","file_pattern":"string","max_results":"integer"}`, "pattern")
 	})
 }
 
@@ -187,7 +195,8 @@ func TestGrepLikeRipgrep(t *testing.T) {
 	b.write("bin", "alpha\x00\n")
 	b.link("d1", "link")
 	for _, pattern := range []string{"alpha", "^alpha$", "a{1}lpha|gamma", "^$", "mm."} {
-		cmd := exec.Command(rg, "--no-config", "--hidden", "--glob=!.git", "--sort=path", "--line-number", "--no-heading", "--color=never", "--crlf", "-e", pattern)
+		cmd := exec.Command(rg, "--no-config", "--hidden", "--glob=!.git", "--sort=path", "--line-number",
+			"--no-heading", "--color=never", "--crlf", "-e", pattern)
 		cmd.Dir = b.root
 		out, err := cmd.Output()
 		require.NoError(t, err)

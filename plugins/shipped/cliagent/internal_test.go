@@ -33,7 +33,8 @@ func TestNamedMissing(t *testing.T) {
 }
 
 func TestInteger(t *testing.T) {
-	for text, want := range map[string]integer{"3": 3, "-3": -3, "3.0": 3, "1e2": 100, `"7"`: 7, "1e300": 1<<31 - 1, "-1e999": -1 << 31} {
+	for text, want := range map[string]integer{"3": 3, "-3": -3, "3.0": 3, "1e2": 100, `"7"`: 7, "1e300": 1<<31 - 1,
+		"-1e999": -1 << 31} {
 		var n integer
 		require.NoError(t, json.Unmarshal([]byte(text), &n), text)
 		assert.Equal(t, want, n, text)

@@ -57,7 +57,8 @@ func runListDir(_ context.Context, deps Deps, _ *tool.Call, p listDirParams) (*o
 func leftOut(offset, end, total int) string {
 	switch {
 	case end < total:
-		return fmt.Sprintf("Warning: Showing entries %d-%d of %d, %d more are left out; continue with offset %d\n", offset+1,
+		return fmt.Sprintf("Warning: Showing entries %d-%d of %d, %d more are left out; continue with offset %d\n",
+			offset+1,
 			end, total, total-end, end)
 	case offset == total && total > 0:
 		return fmt.Sprintf("Warning: There are no entries from offset %d, the directory has %d\n", offset, total)

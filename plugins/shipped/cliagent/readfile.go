@@ -106,7 +106,8 @@ func (p readFileParams) report(l *part, size int64) (*outcome, error) {
 	if l.cut {
 		o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing lines %d-%d; read on with start_line and end_line\n", size, first, last)
 		if l.partial {
-			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n", size,
+			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n",
+				size,
 				first)
 		}
 	}
@@ -119,7 +120,8 @@ func (p readFileParams) badRange(total int) *tool.Error {
 	if p.End != nil {
 		last = fmt.Sprint(p.last())
 	}
-	return tool.Errorf(codeInvalidLineRange, "Line range invalid - file has %d lines, requested %d-%s", total, p.first(),
+	return tool.Errorf(codeInvalidLineRange, "Line range invalid - file has %d lines, requested %d-%s", total,
+		p.first(),
 		last).
 		Suggest("Give a start_line from 1 to %d and an end_line that is not less.", max(total, 1)).
 		With("total_lines", total)

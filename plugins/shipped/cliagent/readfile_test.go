@@ -35,7 +35,8 @@ func TestReadFile(t *testing.T) {
 		b.write("hello.py", numbered(1, 50))
 		g := b.ok("read_file", lines("hello.py", 1, 10))
 		assert.Equal(t, "Contents of hello.py (lines 1-10):\n"+numbered(1, 10), g.Output)
-		assert.JSONEq(t, fmt.Sprintf(`{"total_lines":50,"lines_returned":10,"file_size_bytes":%d}`, len(numbered(1, 50))), g.meta())
+		assert.JSONEq(t, fmt.Sprintf(`{"total_lines":50,"lines_returned":10,"file_size_bytes":%d}`,
+			len(numbered(1, 50))), g.meta())
 		assert.Empty(t, g.FilesAffected)
 		assert.False(t, g.result.Truncated)
 	})
@@ -49,12 +50,14 @@ func TestReadFile(t *testing.T) {
 	t.Run("start_line", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f", numbered(1, 3))
-		assert.Equal(t, "Contents of f (lines 2-3):\nline 2\nline 3\n", b.ok("read_file", args{"path": "f", "start_line": 2}).Output)
+		assert.Equal(t, "Contents of f (lines 2-3):\nline 2\nline 3\n",
+			b.ok("read_file", args{"path": "f", "start_line": 2}).Output)
 	})
 	t.Run("end_line", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f", numbered(1, 3))
-		assert.Equal(t, "Contents of f (lines 1-2):\nline 1\nline 2\n", b.ok("read_file", args{"path": "f", "end_line": 2}).Output)
+		assert.Equal(t, "Contents of f (lines 1-2):\nline 1\nline 2\n",
+			b.ok("read_file", args{"path": "f", "end_line": 2}).Output)
 	})
 	t.Run("end_line is inclusive and may equal start_line", func(t *testing.T) {
 		b := newBench(t)
@@ -71,7 +74,8 @@ func TestReadFile(t *testing.T) {
 	t.Run("integers written as floats", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f", numbered(1, 3))
-		assert.Contains(t, b.ok("read_file", json.RawMessage(`{"path":"f","start_line":2.0,"end_line":1e300}`)).Output, "(lines 2-3)")
+		assert.Contains(t, b.ok("read_file", json.RawMessage(`{"path":"f","start_line":2.0,"end_line":1e300}`)).Output,
+			"(lines 2-3)")
 	})
 	t.Run("last line without newline, CRLF and unicode stay", func(t *testing.T) {
 		b := newBench(t)
@@ -108,10 +112,14 @@ func TestReadFile(t *testing.T) {
 	t.Run("error line range invalid", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f", numbered(1, 20))
-		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 30-40", "read_file", lines("f", 30, 40))
-		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 10-5", "read_file", lines("f", 10, 5))
-		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 1-0", "read_file", args{"path": "f", "end_line": 0})
-		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 21-end", "read_file", args{"path": "f", "start_line": 21})
+		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 30-40", "read_file",
+			lines("f", 30, 40))
+		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 10-5", "read_file",
+			lines("f", 10, 5))
+		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 1-0", "read_file",
+			args{"path": "f", "end_line": 0})
+		b.fails("invalid_line_range", "Error: Line range invalid - file has 20 lines, requested 21-end", "read_file",
+			args{"path": "f", "start_line": 21})
 	})
 	t.Run("start_line must be positive", func(t *testing.T) {
 		b := newBench(t)
@@ -124,7 +132,8 @@ func TestReadFile(t *testing.T) {
 		data := strings.Repeat("\x00\x01\xfe\xff", 1000)
 		b.write("bin", data)
 		g := b.ok("read_file", at("bin"))
-		assert.Equal(t, "Warning: File appears to be binary, displaying first 1KB as hex\n"+hex.Dump([]byte(data[:1024])), g.Output)
+		assert.Equal(t, "Warning: File appears to be binary, displaying first 1KB as hex\n"+
+			hex.Dump([]byte(data[:1024])), g.Output)
 		assert.JSONEq(t, `{"total_lines":0,"lines_returned":0,"file_size_bytes":4000}`, g.meta())
 		assert.True(t, g.result.Truncated)
 		b.write("small", "\x7fELF\x00")
@@ -145,7 +154,8 @@ func TestReadFile(t *testing.T) {
 		assert.Len(t, g.Output, len(head)+10<<20)
 		assert.JSONEq(t, `{"total_lines":10245,"lines_returned":10240,"file_size_bytes":10490880}`, g.meta())
 		assert.True(t, g.result.Truncated)
-		assert.Equal(t, "Contents of large (lines 10244-10245):\n"+line+line, b.ok("read_file", args{"path": "large", "start_line": 10244}).Output)
+		assert.Equal(t, "Contents of large (lines 10244-10245):\n"+line+line,
+			b.ok("read_file", args{"path": "large", "start_line": 10244}).Output)
 	})
 	t.Run("size limit cuts a single line at a character", func(t *testing.T) {
 		b := newBench(t)
@@ -169,7 +179,8 @@ func TestReadFile(t *testing.T) {
 		b.link(secret, "link")
 		b.link("..", "out")
 		for _, path := range []string{"../secret.txt", secret, "link", "out/secret.txt", "/etc/passwd"} {
-			g := b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "read_file", at(path))
+			g := b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "read_file",
+				at(path))
 			assert.NotContains(t, string(g.result.Structured), "geheim")
 		}
 	})
@@ -202,6 +213,7 @@ func TestReadFile(t *testing.T) {
 		b.invalid("limit: is not a known parameter", "read_file", args{"path": "f", "limit": 1})
 	})
 	t.Run("definition", func(t *testing.T) {
-		checkDefinition(t, "read_file", tool.ReadOnly, `{"path":"string","start_line":"integer","end_line":"integer"}`, "path")
+		checkDefinition(t, "read_file", tool.ReadOnly, `{"path":"string","start_line":"integer","end_line":"integer"}`,
+			"path")
 	})
 }

@@ -61,7 +61,8 @@ func runReplace(ctx context.Context, deps Deps, _ *tool.Call, p replaceParams) (
 		metadata: replaceMetadata{r.Total, r.Count, p.linesFrom(r.Lines[0])},
 	}
 	if r.Total > 1 {
-		o.output += fmt.Sprintf("\nWarning: Found %d occurrences, replaced only the first at line %d", r.Total, r.Lines[0])
+		o.output += fmt.Sprintf("\nWarning: Found %d occurrences, replaced only the first at line %d", r.Total,
+			r.Lines[0])
 	}
 	return o, nil
 }
@@ -95,7 +96,8 @@ func (p replaceParams) failure(err error) error {
 	case tool.NoMatch:
 		return p.notFound(err, e)
 	case tool.NoChange:
-		return tool.Errorf(codeInvalidParameter, "Parameters old_string and new_string are the same, nothing would change").
+		return tool.Errorf(codeInvalidParameter,
+			"Parameters old_string and new_string are the same, nothing would change").
 			Suggest("%s", e.Suggestion)
 	case tool.BinaryFile:
 		return tool.Errorf(codeInvalidParameter, "File '%s' appears to be binary, its text cannot be replaced", p.Path).

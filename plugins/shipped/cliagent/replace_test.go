@@ -33,13 +33,15 @@ func TestReplaceStringInFile(t *testing.T) {
 		b := newBench(t)
 		b.write("f", "1\n2\n3\n4\nx\nx x\n")
 		g := b.ok(name, in("f", "x", "y"))
-		assert.Equal(t, "Replaced 1 occurrence in f\nWarning: Found 3 occurrences, replaced only the first at line 5", g.Output)
+		assert.Equal(t, "Replaced 1 occurrence in f\nWarning: Found 3 occurrences, replaced only the first at line 5",
+			g.Output)
 		assert.JSONEq(t, `{"occurrences_found":3,"occurrences_replaced":1,"lines_changed":[5]}`, g.meta())
 		assert.Equal(t, "1\n2\n3\n4\ny\nx x\n", b.read("f"))
 	})
 	t.Run("lines_changed are those of the replaced text", func(t *testing.T) {
 		b := newBench(t)
-		for old, lines := range map[string]string{"a": "[1]", "b\nc": "[2,3]", "b\nc\n": "[2,3]", "\nb\n": "[1,2]", "d": "[4]"} {
+		for old, lines := range map[string]string{"a": "[1]", "b\nc": "[2,3]", "b\nc\n": "[2,3]", "\nb\n": "[1,2]",
+			"d": "[4]"} {
 			b.write("f", "a\nb\nc\nd")
 			assert.Contains(t, b.ok(name, in("f", old, "!")).meta(), `"lines_changed":`+lines, "%q", old)
 		}
@@ -120,7 +122,8 @@ func TestReplaceStringInFile(t *testing.T) {
 		b.write("empty", "")
 		b.fails("string_not_found", "Error: String 'x' not found in file", name, in("empty", "x", "y"))
 		long := strings.Repeat("é", 400)
-		b.fails("string_not_found", "Error: String '"+strings.Repeat("é", 250)+"... (800 bytes)' not found in file", name, in("f", long, "x"))
+		b.fails("string_not_found", "Error: String '"+strings.Repeat("é", 250)+"... (800 bytes)' not found in file",
+			name, in("f", long, "x"))
 	})
 	t.Run("old_string must not be empty", func(t *testing.T) {
 		b := newBench(t)
@@ -140,7 +143,8 @@ func TestReplaceStringInFile(t *testing.T) {
 		secret := b.outside("secret.txt", "a")
 		b.link(secret, "link")
 		for _, path := range []string{"../secret.txt", secret, "link"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", name, in(path, "a", "b"))
+			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", name,
+				in(path, "a", "b"))
 		}
 	})
 	t.Run("error directory and binary", func(t *testing.T) {
@@ -148,15 +152,18 @@ func TestReplaceStringInFile(t *testing.T) {
 		b.mkdir("src")
 		b.write("bin", "a\x00b")
 		b.fails("is_a_directory", "Error: Path 'src' is a directory", name, in("src", "a", "b"))
-		b.fails("invalid_parameter", "Error: File 'bin' appears to be binary, its text cannot be replaced", name, in("bin", "a", "b"))
+		b.fails("invalid_parameter", "Error: File 'bin' appears to be binary, its text cannot be replaced", name,
+			in("bin", "a", "b"))
 	})
 	t.Run("error permission denied", func(t *testing.T) {
 		b := newBenchWith(t, cliagent.Deps{}, workspace.Options{Protect: []string{"**/.env"}})
 		b.write("a/.env", "KEY=1")
-		b.fails("permission_denied", "Error: Cannot modify file 'a/.env' - permission denied", name, in("a/.env", "1", "2"))
+		b.fails("permission_denied", "Error: Cannot modify file 'a/.env' - permission denied", name,
+			in("a/.env", "1", "2"))
 		b.write("ro", "1")
 		require.NoError(t, os.Chmod(filepath.Join(b.root, "ro"), 0o444))
-		g := b.fails("permission_denied", "Error: Cannot modify file 'ro' - permission denied", name, in("ro", "1", "2"))
+		g := b.fails("permission_denied", "Error: Cannot modify file 'ro' - permission denied", name,
+			in("ro", "1", "2"))
 		assert.Contains(t, g.Error.Suggestion, "ro is read-only: ", "the file's name as it is")
 	})
 	t.Run("parameters", func(t *testing.T) {
@@ -166,17 +173,20 @@ func TestReplaceStringInFile(t *testing.T) {
 			assert.Contains(t, g.Error.Message, missing)
 		}
 		b.invalid("new_string: must be a string", name, args{"path": "f", "old_string": "a", "new_string": 1})
-		b.invalid("count: is not a known parameter", name, args{"path": "f", "old_string": "a", "new_string": "b", "count": 1})
+		b.invalid("count: is not a known parameter", name,
+			args{"path": "f", "old_string": "a", "new_string": "b", "count": 1})
 	})
 	t.Run("plan shows a diff", func(t *testing.T) {
 		b := newBench(t)
 		b.write("f", "a\nold\nc\n")
-		plan, err := b.tools[name].(tool.Planner).Plan(t.Context(), &tool.Call{Params: tool.MustMarshal(in("f", "old", "new"))})
+		plan, err := b.tools[name].(tool.Planner).Plan(t.Context(),
+			&tool.Call{Params: tool.MustMarshal(in("f", "old", "new"))})
 		require.NoError(t, err)
 		assert.Contains(t, plan.Preview, "@@ -1,3 +1,3 @@\n a\n-old\n+new\n c\n")
 		assert.Equal(t, "a\nold\nc\n", b.read("f"))
 	})
 	t.Run("definition", func(t *testing.T) {
-		checkDefinition(t, name, tool.Dangerous, `{"path":"string","old_string":"string","new_string":"string"}`, "path", "old_string", "new_string")
+		checkDefinition(t, name, tool.Dangerous, `{"path":"string","old_string":"string","new_string":"string"}`,
+			"path", "old_string", "new_string")
 	})
 }

@@ -51,7 +51,8 @@ func TestListDir(t *testing.T) {
 		for _, name := range []string{".hidden", ".git/config", "größe", "a b", "new\nline", "Z"} {
 			b.write(name, "")
 		}
-		assert.Equal(t, "Contents of .:\n  .hidden\n  Z\n  a b\n  größe\n  \"new\\nline\"\n  .git/\n", b.ok("list_dir", args{}).Output)
+		assert.Equal(t, "Contents of .:\n  .hidden\n  Z\n  a b\n  größe\n  \"new\\nline\"\n  .git/\n",
+			b.ok("list_dir", args{}).Output)
 	})
 	t.Run("symlinks count as what they lead to", func(t *testing.T) {
 		b := newBench(t)
@@ -75,7 +76,8 @@ func TestListDir(t *testing.T) {
 		b.mkdir("many/dir")
 		g := b.ok("list_dir", at("many"))
 		assert.Equal(t, 1000, strings.Count(g.Output, "\n  "))
-		assert.Contains(t, g.Output, "\nWarning: Showing entries 1-1000 of 1002, 2 more are left out; continue with offset 1000\n")
+		assert.Contains(t, g.Output,
+			"\nWarning: Showing entries 1-1000 of 1002, 2 more are left out; continue with offset 1000\n")
 		assert.JSONEq(t, `{"total_entries":1002,"files":1001,"directories":1}`, g.meta())
 		assert.True(t, g.result.Truncated)
 	})
@@ -87,7 +89,8 @@ func TestListDir(t *testing.T) {
 			assert.Equal(t, "Contents of many:\n  f01000\n  f01001\n  f01002\n", g.Output)
 			assert.JSONEq(t, `{"total_entries":1003,"files":1003,"directories":0}`, g.meta())
 		}
-		assert.Contains(t, b.ok("list_dir", args{"path": "many", "offset": 5000}).Output, "There are no entries from offset 1003")
+		assert.Contains(t, b.ok("list_dir", args{"path": "many", "offset": 5000}).Output,
+			"There are no entries from offset 1003")
 		b.invalid("offset", "list_dir", args{"offset": -1})
 		b.invalid("offset", "list_dir", args{"offset": "x"})
 	})
@@ -110,7 +113,8 @@ func TestListDir(t *testing.T) {
 		b := newBench(t)
 		b.link("..", "out")
 		for _, path := range []string{"..", "/etc", "out"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "list_dir", at(path))
+			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "list_dir",
+				at(path))
 		}
 	})
 	t.Run("error permission denied", func(t *testing.T) {
@@ -138,7 +142,8 @@ func TestFileSearch(t *testing.T) {
 	find := func(pattern string) args { return args{"pattern": pattern} }
 	tree := func(t *testing.T) *bench {
 		b := newBench(t)
-		for _, name := range []string{"main.go", "cmd/main.go", "internal/agent.go", "internal/deep/x.go", "a.py", ".github/ci.yml", ".git/config.go", "build/out.go", "docs/größe.md"} {
+		for _, name := range []string{"main.go", "cmd/main.go", "internal/agent.go", "internal/deep/x.go", "a.py",
+			".github/ci.yml", ".git/config.go", "build/out.go", "docs/größe.md"} {
 			b.write(name, "")
 		}
 		b.write(".gitignore", "build/\n")
@@ -154,12 +159,15 @@ func TestFileSearch(t *testing.T) {
 		b := tree(t)
 		for pattern, want := range map[string][]string{
 			"*.go": {"main.go"}, "./*.go": {"main.go"}, "cmd/main.go": {"cmd/main.go"}, "*/main.go": {"cmd/main.go"},
-			"internal/**": {"internal/agent.go", "internal/deep/x.go"}, "**/{x,main}.go": {"cmd/main.go", "internal/deep/x.go", "main.go"},
-			"[a-b].py": {"a.py"}, "**/größe.*": {"docs/größe.md"}, "**/*.yml": {".github/ci.yml"}, "?.py": {"a.py"},
+			"internal/**":    {"internal/agent.go", "internal/deep/x.go"},
+			"**/{x,main}.go": {"cmd/main.go", "internal/deep/x.go", "main.go"},
+			"[a-b].py":       {"a.py"}, "**/größe.*": {"docs/größe.md"}, "**/*.yml": {".github/ci.yml"},
+			"?.py":                  {"a.py"},
 			b.path("cmd") + "/*.go": {"cmd/main.go"}, "cmd/../*.py": {"a.py"},
 		} {
 			g := b.ok("file_search", find(pattern))
-			assert.Equal(t, fmt.Sprintf("Found %d files matching '%s':\n  %s", len(want), pattern, strings.Join(want, "\n  ")), g.Output)
+			assert.Equal(t, fmt.Sprintf("Found %d files matching '%s':\n  %s", len(want), pattern,
+				strings.Join(want, "\n  ")), g.Output)
 		}
 	})
 	t.Run("base_path", func(t *testing.T) {
@@ -192,8 +200,11 @@ func TestFileSearch(t *testing.T) {
 		b.link("d/x.go", "lf.go")
 		b.link("/etc/passwd", "out.go")
 		b.link(".", "d/loop")
-		assert.Equal(t, "Found 2 files matching '**/*.go':\n  d/x.go\n  lf.go", b.ok("file_search", find("**/*.go")).Output)
-		assert.Equal(t, "Found 1 files matching '*':\n  ld.go/x.go", strings.Replace(b.ok("file_search", args{"pattern": "*", "base_path": "ld.go"}).Output, "\n  ld.go/loop", "", 1))
+		assert.Equal(t, "Found 2 files matching '**/*.go':\n  d/x.go\n  lf.go",
+			b.ok("file_search", find("**/*.go")).Output)
+		assert.Equal(t, "Found 1 files matching '*':\n  ld.go/x.go",
+			strings.Replace(b.ok("file_search", args{"pattern": "*", "base_path": "ld.go"}).Output, "\n  ld.go/loop",
+				"", 1))
 	})
 	t.Run("warning too many results", func(t *testing.T) {
 		b := newBench(t)
@@ -215,7 +226,8 @@ func TestFileSearch(t *testing.T) {
 		assert.Equal(t, "Found 1 files matching '**/f':\n  "+at20, g.Output)
 		b.write(strings.Repeat("d/", 20)+"f", "")
 		g = b.ok("file_search", find("**/f"))
-		assert.Equal(t, "Found 1 files matching '**/f':\n  "+at20+"\nWarning: Directories more than 20 levels deep were not searched; name one as base_path", g.Output)
+		assert.Equal(t, "Found 1 files matching '**/f':\n  "+at20+
+			"\nWarning: Directories more than 20 levels deep were not searched; name one as base_path", g.Output)
 		g = b.ok("file_search", find(strings.Repeat("d/", 20)+"f*"))
 		assert.Contains(t, g.Output, "No files found")
 		assert.Contains(t, b.ok("file_search", args{"pattern": "**/f", "base_path": "d"}).Output, "Found 2 files")
@@ -238,7 +250,8 @@ func TestFileSearch(t *testing.T) {
 		b.link("..", "out")
 		base := func(path string) args { return args{"pattern": "*", "base_path": path} }
 		for _, path := range []string{"..", "/etc", "out"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "file_search", base(path))
+			b.fails("path_outside_working_dir", "Error: Path '"+path+"' is outside working directory", "file_search",
+				base(path))
 		}
 		b.fails("file_not_found", "Error: Path 'missing' not found", "file_search", base("missing"))
 		b.fails("not_a_directory", "Error: Path 'f' is not a directory", "file_search", base("f"))
@@ -247,9 +260,11 @@ func TestFileSearch(t *testing.T) {
 		b := newBench(t)
 		b.link("..", "out")
 		for _, pattern := range []string{"../*", "/etc/*", "a/../../*"} {
-			b.fails("path_outside_working_dir", "Error: Path '"+pattern+"' is outside working directory", "file_search", find(pattern))
+			b.fails("path_outside_working_dir", "Error: Path '"+pattern+"' is outside working directory", "file_search",
+				find(pattern))
 		}
-		b.fails("path_outside_working_dir", "Error: Path 'out' is outside working directory", "file_search", find("out/*"))
+		b.fails("path_outside_working_dir", "Error: Path 'out' is outside working directory", "file_search",
+			find("out/*"))
 	})
 	t.Run("parameters", func(t *testing.T) {
 		b := newBench(t)

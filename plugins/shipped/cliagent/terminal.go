@@ -74,7 +74,8 @@ func runCommand(ctx context.Context, deps Deps, call *tool.Call, p terminalParam
 func (p terminalParams) report(o *outcome, ended *proc.Result) {
 	o.metadata = terminalMetadata{exitCode(ended), ended.Stdout.Lines, ended.Stderr.Lines}
 	o.Ran(ended)
-	o.output = "Command output:\n" + section("", ended.Stdout.String()) + section("Error output:\n", ended.Stderr.String())
+	o.output = "Command output:\n" + section("", ended.Stdout.String()) +
+		section("Error output:\n", ended.Stderr.String())
 }
 
 // section gives text under a heading, ending in one newline; nothing for
@@ -102,7 +103,8 @@ func (p terminalParams) failure(deps Deps, sh shell, ended *proc.Result) error {
 		return tool.Errorf(tool.Cancelled, "Command was cancelled%s", streams("\n", stderr, stdout)).
 			Suggest("Call again if the result is still wanted.")
 	case ended.TimedOut:
-		return tool.Errorf(codeTimeout, "Command timed out after %d seconds%s", p.Timeout, streams("\n", stderr, stdout)).
+		return tool.Errorf(codeTimeout, "Command timed out after %d seconds%s", p.Timeout,
+			streams("\n", stderr, stdout)).
 			Suggest("Give it more time with timeout_seconds (up to %d), or do less in one command.", maxCommandSeconds)
 	case ended.ExitCode == 0:
 		return nil

@@ -82,7 +82,8 @@ func TestRunInTerminal(t *testing.T) {
 		b := newBench(t)
 		g := b.fails("command_not_found", "Error: Command 'invalid_cmd' not found", name, run("invalid_cmd --flag"))
 		assert.JSONEq(t, `{"exit_code":127,"stdout_lines":0,"stderr_lines":1}`, g.meta())
-		b.fails("command_not_found", "Error: Command 'invalid_cmd' not found\nOutput:\nbefore", name, run("echo before; invalid_cmd"))
+		b.fails("command_not_found", "Error: Command 'invalid_cmd' not found\nOutput:\nbefore", name,
+			run("echo before; invalid_cmd"))
 		b.fails("command_not_found", "Error: Command './missing.sh' not found", name, run("./missing.sh"))
 		b.fails("command_failed", "Error: Command failed with exit code 127:", name, run("exit 127"))
 	})
@@ -100,9 +101,11 @@ func TestRunInTerminal(t *testing.T) {
 	})
 	t.Run("error non-zero exit", func(t *testing.T) {
 		b := newBench(t)
-		g := b.fails("command_failed", "Error: Command failed with exit code 1:\nbroken", name, run("echo broken >&2; exit 1"))
+		g := b.fails("command_failed", "Error: Command failed with exit code 1:\nbroken", name,
+			run("echo broken >&2; exit 1"))
 		assert.JSONEq(t, `{"exit_code":1,"stdout_lines":0,"stderr_lines":1}`, g.meta())
-		b.fails("command_failed", "Error: Command failed with exit code 3:\nerr\nOutput:\nout", name, run("echo out; echo err >&2; exit 3"))
+		b.fails("command_failed", "Error: Command failed with exit code 3:\nerr\nOutput:\nout", name,
+			run("echo out; echo err >&2; exit 3"))
 		b.fails("command_failed", "Error: Command failed with exit code 2:", name, run("exit 2"))
 		b.fails("command_failed", "Error: Command failed with exit code 137:", name, run("kill -KILL $$"))
 	})
@@ -113,11 +116,13 @@ func TestRunInTerminal(t *testing.T) {
 			args{"command": "echo until then; echo bad >&2; sleep 60 & sleep 60", "timeout_seconds": 1})
 		assert.Less(t, time.Since(started), 50*time.Second)
 		assert.JSONEq(t, `{"exit_code":124,"stdout_lines":1,"stderr_lines":1}`, g.meta())
-		b.fails("timeout", "Error: Command timed out after 1 seconds", name, args{"command": "sleep 60", "timeout_seconds": 1})
+		b.fails("timeout", "Error: Command timed out after 1 seconds", name,
+			args{"command": "sleep 60", "timeout_seconds": 1})
 	})
 	t.Run("timeout ends the whole group", func(t *testing.T) {
 		b := newBench(t)
-		b.call(name, args{"command": "sh -c 'echo $$ > pid; trap \"\" TERM; while :; do sleep 0.1; done' & wait", "timeout_seconds": 1})
+		b.call(name, args{"command": "sh -c 'echo $$ > pid; trap \"\" TERM; while :; do sleep 0.1; done' & wait",
+			"timeout_seconds": 1})
 		pid := strings.TrimSpace(b.read("pid"))
 		require.Eventually(t, func() bool {
 			return exec.Command("kill", "-0", pid).Run() != nil
@@ -189,7 +194,8 @@ func TestRunInTerminal(t *testing.T) {
 	})
 	t.Run("plan shows the command", func(t *testing.T) {
 		b := newBench(t)
-		plan, err := b.tools[name].(tool.Planner).Plan(t.Context(), &tool.Call{Params: json.RawMessage(`{"command":"touch x"}`)})
+		plan, err := b.tools[name].(tool.Planner).Plan(t.Context(),
+			&tool.Call{Params: json.RawMessage(`{"command":"touch x"}`)})
 		require.NoError(t, err)
 		assert.Equal(t, &tool.Plan{Preview: "$ touch x\n"}, plan)
 		assert.NoFileExists(t, b.path("x"))

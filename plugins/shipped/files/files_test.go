@@ -146,7 +146,8 @@ func TestReadFile(t *testing.T) {
 func TestListFiles(t *testing.T) {
 	f := newFixture(t)
 	assert.Equal(t, "[]", f.text(t, "list_files", `{}`))
-	for _, name := range []string{"b.txt", "a/x.go", "a/y/z.go", "a.txt", ".hidden", ".git/config", ".agent/Taskfile.yml", "agent/tool.go", "a/.git/HEAD"} {
+	for _, name := range []string{"b.txt", "a/x.go", "a/y/z.go", "a.txt", ".hidden", ".git/config",
+		".agent/Taskfile.yml", "agent/tool.go", "a/.git/HEAD"} {
 		f.write(t, name, "")
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(f.root, "empty"), 0o755))
@@ -177,7 +178,8 @@ func sorted(t *testing.T, array string) string {
 		want[n] = true
 	}
 	var out []string
-	for _, n := range []string{".hidden", "a/", "a.txt", "a/x.go", "a/y/", "a/y/z.go", "agent/", "agent/tool.go", "b.txt", "empty/"} {
+	for _, n := range []string{".hidden", "a/", "a.txt", "a/x.go", "a/y/", "a/y/z.go", "agent/", "agent/tool.go",
+		"b.txt", "empty/"} {
 		if want[n] {
 			out = append(out, n)
 		}
@@ -193,7 +195,8 @@ func TestWriteFile(t *testing.T) {
 	assert.Equal(t, "Successfully wrote to 'greeting.txt'.", r.Text())
 	assert.Equal(t, []string{"greeting.txt"}, r.FilesAffected)
 	assert.Equal(t, "Hello World", f.read(t, "greeting.txt"))
-	assert.Equal(t, "Successfully wrote to './new/dir/f'.", f.text(t, "write_file", `{"content":"a\r\nb","path":"./new/dir/f"}`))
+	assert.Equal(t, "Successfully wrote to './new/dir/f'.",
+		f.text(t, "write_file", `{"content":"a\r\nb","path":"./new/dir/f"}`))
 	assert.Equal(t, "a\r\nb", f.read(t, "new/dir/f"))
 	f.text(t, "write_file", `{"content":"","path":"greeting.txt"}`)
 	assert.Empty(t, f.read(t, "greeting.txt"))
@@ -201,8 +204,10 @@ func TestWriteFile(t *testing.T) {
 	f.fails(t, tool.IsDirectory, "Is a directory: 'new'", "write_file", `{"content":"x","path":"new"}`)
 	f.fails(t, tool.IsDirectory, "Is a directory: 'newer/'", "write_file", `{"content":"x","path":"newer/"}`)
 	assert.NoFileExists(t, filepath.Join(f.root, "newer"))
-	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "write_file", `{"content":"x","path":"greeting.txt/"}`)
-	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "append_file", `{"content":"x","path":"greeting.txt/"}`)
+	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "write_file",
+		`{"content":"x","path":"greeting.txt/"}`)
+	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "append_file",
+		`{"content":"x","path":"greeting.txt/"}`)
 	f.fails(t, tool.NotADirectory, "greeting.txt/ is not a directory", "delete_file", `{"path":"greeting.txt/"}`)
 	_, err = f.call(t, "delete_file", `{"path":"greeting.txt/"}`)
 	assert.Equal(t, "Leave the slash at the end out to name the file.", tool.AsError(err).Suggestion)
@@ -247,7 +252,8 @@ func TestAppendFileKeepsEncodingAndLineEndings(t *testing.T) {
 			f := newFixture(t)
 			f.write(t, "f", c.file)
 			params := string(tool.MustMarshal(map[string]string{"path": "f", "content": c.content}))
-			planned, err := f.tools["append_file"].(tool.Planner).Plan(t.Context(), &tool.Call{Params: json.RawMessage(params)})
+			planned, err := f.tools["append_file"].(tool.Planner).Plan(t.Context(),
+				&tool.Call{Params: json.RawMessage(params)})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"f"}, planned.FilesAffected)
 			f.text(t, "append_file", params)
@@ -274,7 +280,8 @@ func TestPlansChangeNothing(t *testing.T) {
 	f := newFixture(t)
 	f.write(t, "a.txt", "one\ntwo\n")
 	plan := func(name, params string) (*tool.Plan, error) {
-		return f.tools[name].(tool.Planner).Plan(context.Background(), &tool.Call{Tool: name, Params: json.RawMessage(params)})
+		return f.tools[name].(tool.Planner).Plan(context.Background(),
+			&tool.Call{Tool: name, Params: json.RawMessage(params)})
 	}
 	p, err := plan("write_file", `{"path":"a.txt","content":"one\n2\n"}`)
 	require.NoError(t, err)

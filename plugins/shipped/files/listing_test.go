@@ -44,10 +44,12 @@ func TestListFilesOfALargeTree(t *testing.T) {
 	f.write(t, "z.txt", "")
 	names, note, truncated := f.shown(t, "list_files", `{}`)
 	assert.True(t, truncated)
-	for _, want := range []string{"node_modules/", "node_modules/p00/", "node_modules/p11/", "src/", "src/main.go", "z.txt"} {
+	for _, want := range []string{"node_modules/", "node_modules/p00/", "node_modules/p11/", "src/", "src/main.go",
+		"z.txt"} {
 		assert.Contains(t, names, want)
 	}
-	assert.Equal(t, "[720 entries below the first 2 levels left out; name a directory in path to see what is in it]", note)
+	assert.Equal(t, "[720 entries below the first 2 levels left out; name a directory in path to see what is in it]",
+		note)
 
 	names, note, truncated = f.shown(t, "list_files", `{"path":"node_modules/p03"}`)
 	assert.Len(t, names, each)
@@ -56,7 +58,8 @@ func TestListFilesOfALargeTree(t *testing.T) {
 
 	names, note, _ = f.shown(t, "glob", `{"pattern":"node_modules/**/*.js"}`)
 	assert.True(t, slices.IsSorted(names))
-	assert.Equal(t, fmt.Sprintf("[%d more paths left out; narrow the pattern to see them]", packages*each-len(names)), note)
+	assert.Equal(t, fmt.Sprintf("[%d more paths left out; narrow the pattern to see them]", packages*each-len(names)),
+		note)
 }
 
 func TestListFilesOfALargeDirectory(t *testing.T) {

@@ -37,7 +37,8 @@ func report(name string, p *proc.Result, succeeded func(code int) bool) (*tool.R
 		return nil, failure(tool.Cancelled, p, name+" was cancelled").
 			Suggest("Call again if the result is still wanted.")
 	case p.TimedOut:
-		return nil, failure(tool.Timeout, p, fmt.Sprintf("%s did not finish within %s and was ended", name, commandTimeout)).
+		return nil, failure(tool.Timeout, p,
+			fmt.Sprintf("%s did not finish within %s and was ended", name, commandTimeout)).
 			Suggest("Ask for less in one call: fewer directories, or a narrower pattern.")
 	case p.Signal != "":
 		return nil, failure(tool.CommandFailed, p, name+" was ended by a signal: "+p.Signal).

@@ -75,7 +75,8 @@ func TestRipgrepRefusesWhatLeadsOut(t *testing.T) {
 	} {
 		_, err := f.call(t, "rg", string(tool.MustMarshal(map[string]string{"pattern": "x", "args": args})))
 		if assert.Error(t, err, args) {
-			assert.Contains(t, []tool.Code{tool.InvalidArgument, tool.PathOutsideWorkspace, tool.Blocked}, tool.CodeOf(err), args)
+			assert.Contains(t, []tool.Code{tool.InvalidArgument, tool.PathOutsideWorkspace, tool.Blocked},
+				tool.CodeOf(err), args)
 		}
 	}
 }

@@ -17,7 +17,8 @@ import (
 func team(t *testing.T) *bench {
 	posix(t)
 	b := newBenchWith(t, ocode.Deps{Agents: subagent.Agents{
-		{Command: []string{"sh", "-c", `echo "I was told:"; cat; test -f fail && exit 3; test -f wait && sleep 60; exit 0`}},
+		{Command: []string{"sh", "-c",
+			`echo "I was told:"; cat; test -f fail && exit 3; test -f wait && sleep 60; exit 0`}},
 		{Role: "reviewer", Command: []string{"sh", "-c", `echo "review of $0"`}, Prompt: subagent.Argument},
 	}})
 	t.Cleanup(func() {
@@ -47,7 +48,8 @@ func TestAgent(t *testing.T) {
 		assert.Equal(t, "reviewer-1", g.Metadata["agent_id"])
 		assert.Equal(t, "reviewer", g.Metadata["agent_type"])
 		assert.Equal(t, "idle", g.Metadata["state"])
-		assert.Equal(t, "reviewer-2", b.ok("agent", args{"action": "create", "agent_type": "reviewer"}).Metadata["agent_id"])
+		assert.Equal(t, "reviewer-2",
+			b.ok("agent", args{"action": "create", "agent_type": "reviewer"}).Metadata["agent_id"])
 	})
 	for _, kind := range []string{"reviewer", "coder", "tester", "analyzer", "general"} {
 		t.Run("agent_type "+kind, func(t *testing.T) {
@@ -87,8 +89,10 @@ func TestAgent(t *testing.T) {
 		b := team(t)
 		b.write("wait", "")
 		b.ok("agent", args{"action": "delegate", "task": "wait"})
-		b.fails("Agent general-1 is still at work", "agent", args{"action": "delegate", "agent_id": "general-1", "task": "more"})
-		b.fails("Agent general-1 is a general, not a coder", "agent", args{"action": "delegate", "agent_id": "general-1", "agent_type": "coder", "task": "more"})
+		b.fails("Agent general-1 is still at work", "agent",
+			args{"action": "delegate", "agent_id": "general-1", "task": "more"})
+		b.fails("Agent general-1 is a general, not a coder", "agent",
+			args{"action": "delegate", "agent_id": "general-1", "agent_type": "coder", "task": "more"})
 	})
 	t.Run("action status of one that fails", func(t *testing.T) {
 		b := team(t)
@@ -119,8 +123,10 @@ func TestAgent(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, tasks, 1)
 		assert.Equal(t, background.Killed, tasks[0].State, "the process is gone")
-		assert.Equal(t, "Agent general-1 was terminated already", b.ok("agent", args{"action": "terminate", "agent_id": "general-1"}).Output)
-		b.fails("Agent general-1 was terminated", "agent", args{"action": "delegate", "agent_id": "general-1", "task": "x"})
+		assert.Equal(t, "Agent general-1 was terminated already",
+			b.ok("agent", args{"action": "terminate", "agent_id": "general-1"}).Output)
+		b.fails("Agent general-1 was terminated", "agent",
+			args{"action": "delegate", "agent_id": "general-1", "task": "x"})
 	})
 	t.Run("action list", func(t *testing.T) {
 		b := team(t)
@@ -152,7 +158,8 @@ func TestAgent(t *testing.T) {
 		assert.Contains(t, b.ok("agent", args{"action": "list"}).Output, "general-2 (general): idle")
 	})
 	t.Run("none configured", func(t *testing.T) {
-		g := newBench(t).fails("No agent is configured for type coder", "agent", args{"action": "create", "agent_type": "coder"})
+		g := newBench(t).fails("No agent is configured for type coder", "agent",
+			args{"action": "create", "agent_type": "coder"})
 		assert.Contains(t, g.Metadata["suggestion"], `agent "coder" { command`)
 	})
 	t.Run("v1 task_description", func(t *testing.T) {

@@ -192,7 +192,8 @@ func (a *agentRecord) start(ctx context.Context, deps Deps, call *tool.Call, tex
 	if err != nil {
 		return nil, err
 	}
-	spec.Session, spec.Kind, spec.Prefix, spec.Title = call.Session, agentTaskKind, agentTaskKind, a.ID+": "+oneLine(text)
+	spec.Session, spec.Kind, spec.Prefix, spec.Title = call.Session, agentTaskKind, agentTaskKind,
+		a.ID+": "+oneLine(text)
 	task, err := deps.Tasks.Start(ctx, spec)
 	if err != nil {
 		return nil, err

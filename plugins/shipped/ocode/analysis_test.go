@@ -18,7 +18,8 @@ import (
 func builder(t *testing.T) *bench {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), architect.BinaryName)
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/toolhost/toolhost/cmd/toolhost-architect").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", binary,
+		"github.com/toolhost/toolhost/cmd/toolhost-architect").CombinedOutput()
 	require.NoError(t, err, string(out))
 	b := newBenchWith(t, ocode.Deps{Architect: binary})
 	b.write("go.mod", "module example.org/m\n\ngo 1.26\n")
@@ -36,15 +37,18 @@ func TestArchitect(t *testing.T) {
 			require.True(t, g.Success, g.Error)
 			assert.NotEmpty(t, g.Output)
 			assert.Equal(t, kind, g.Metadata["analysis_type"])
-			for _, fact := range []string{"files", "directories", "lines", "code", "languages", "components", "dependencies", "cycles"} {
+			for _, fact := range []string{"files", "directories", "lines", "code", "languages", "components",
+				"dependencies", "cycles"} {
 				assert.Contains(t, g.Metadata, fact)
 			}
 		})
 	}
 	t.Run("path", func(t *testing.T) {
-		assert.Equal(t, []any{"Python"}, b.call("architect", args{"analysis_type": "overview", "path": "sub"}).Metadata["languages"])
+		assert.Equal(t, []any{"Python"},
+			b.call("architect", args{"analysis_type": "overview", "path": "sub"}).Metadata["languages"])
 		b.fails("File not found: none", "architect", args{"analysis_type": "overview", "path": "none"})
-		b.fails("Path not allowed: .. is outside the workspace", "architect", args{"analysis_type": "overview", "path": ".."})
+		b.fails("Path not allowed: .. is outside the workspace", "architect",
+			args{"analysis_type": "overview", "path": ".."})
 	})
 	t.Run("path default is the workspace", func(t *testing.T) {
 		languages := b.call("architect", args{"analysis_type": "overview"}).Metadata["languages"]
@@ -59,13 +63,15 @@ func TestArchitect(t *testing.T) {
 		b.fails("Invalid depth: 0", "architect", args{"analysis_type": "structure", "depth": 0})
 	})
 	t.Run("depth default 3", func(t *testing.T) {
-		assert.Equal(t, b.call("architect", args{"analysis_type": "structure", "depth": 3}).Output, b.call("architect", args{"analysis_type": "structure"}).Output)
+		assert.Equal(t, b.call("architect", args{"analysis_type": "structure", "depth": 3}).Output,
+			b.call("architect", args{"analysis_type": "structure"}).Output)
 	})
 	t.Run("output_format default text", func(t *testing.T) {
 		assert.False(t, json.Valid([]byte(b.call("architect", args{"analysis_type": "overview"}).Output)))
 	})
 	t.Run("output_format json", func(t *testing.T) {
-		assert.True(t, json.Valid([]byte(b.call("architect", args{"analysis_type": "dependencies", "output_format": "json"}).Output)))
+		assert.True(t, json.Valid([]byte(b.call("architect",
+			args{"analysis_type": "dependencies", "output_format": "json"}).Output)))
 	})
 	t.Run("output_format mermaid", func(t *testing.T) {
 		g := b.call("architect", args{"analysis_type": "dependencies", "output_format": "mermaid"})
@@ -127,7 +133,8 @@ func TestTestRunner(t *testing.T) {
 		assert.NotContains(t, goProject(t).ok("test_runner", args{"path": "TestGood"}).Output, "logged by the good one")
 	})
 	t.Run("verbose true", func(t *testing.T) {
-		assert.Contains(t, goProject(t).ok("test_runner", args{"path": "TestGood", "verbose": true}).Output, "logged by the good one")
+		assert.Contains(t, goProject(t).ok("test_runner", args{"path": "TestGood", "verbose": true}).Output,
+			"logged by the good one")
 	})
 	t.Run("coverage default false", func(t *testing.T) {
 		assert.NotContains(t, goProject(t).ok("test_runner", args{"path": "TestGood"}).Metadata, "coverage")

@@ -76,7 +76,8 @@ func (b *bench) read(name string) string {
 
 func (b *bench) call(name string, params args) given {
 	b.t.Helper()
-	r, err := b.tools.Execute(context.Background(), name, params, &tool.Call{Session: "s", Step: 1, RequestID: "r", Workspace: b.root, Host: b.host})
+	r, err := b.tools.Execute(context.Background(), name, params,
+		&tool.Call{Session: "s", Step: 1, RequestID: "r", Workspace: b.root, Host: b.host})
 	require.NoError(b.t, err)
 	var g given
 	var members map[string]json.RawMessage

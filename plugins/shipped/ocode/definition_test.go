@@ -47,25 +47,31 @@ func contracts() []contract {
 		{"file_write", "file_operations", []tool.Permission{"file_write"}, []parameter{
 			need("path", "string"), need("content", "string"), may("create_dirs", "boolean", "true")}},
 		{"file_edit", "", nil, []parameter{
-			need("path", "string"), need("old_text", "string"), need("new_text", "string"), may("occurrence", "integer", "0")}},
+			need("path", "string"), need("old_text", "string"), need("new_text", "string"),
+			may("occurrence", "integer", "0")}},
 		{"file_ops", "", nil, []parameter{
-			need("operation", "string", "copy", "move", "remove"), need("source", "string"), may("destination", "string", "")}},
+			need("operation", "string", "copy", "move", "remove"), need("source", "string"),
+			may("destination", "string", "")}},
 		{"grep", "", nil, []parameter{
 			need("pattern", "string"), may("path", "string", `"."`), may("recursive", "boolean", "true"),
 			may("ignore_case", "boolean", "false"), may("file_pattern", "string", "")}},
 		{"diff", "", nil, []parameter{
-			need("source1", "string"), need("source2", "string"), may("unified", "boolean", "true"), may("context_lines", "integer", "3")}},
+			need("source1", "string"), need("source2", "string"), may("unified", "boolean", "true"),
+			may("context_lines", "integer", "3")}},
 		{"bash", "", []tool.Permission{"shell_exec"}, []parameter{
-			need("command", "string"), may("working_dir", "string", ""), may("timeout", "integer", "30"), may("env", "object", "")}},
+			need("command", "string"), may("working_dir", "string", ""), may("timeout", "integer", "30"),
+			may("env", "object", "")}},
 		{"env", "", nil, []parameter{
-			need("action", "string", "get", "set", "list", "delete"), may("name", "string", ""), may("value", "string", ""),
+			need("action", "string", "get", "set", "list", "delete"), may("name", "string", ""),
+			may("value", "string", ""),
 			may("persistent", "boolean", "false")}},
 		{"git_status", "", nil, []parameter{may("path", "string", `"."`), may("verbose", "boolean", "false")}},
 		{"test_runner", "", nil, []parameter{
 			may("framework", "string", "", "pytest", "unittest", "jest", "mocha", "cargo"), may("path", "string", ""),
 			may("verbose", "boolean", "false"), may("coverage", "boolean", "false")}},
 		{"architect", "", nil, []parameter{
-			need("analysis_type", "string", "overview", "dependencies", "structure", "metrics"), may("path", "string", `"."`),
+			need("analysis_type", "string", "overview", "dependencies", "structure", "metrics"),
+			may("path", "string", `"."`),
 			may("depth", "integer", "3"), may("output_format", "string", `"text"`, "text", "json", "mermaid")}},
 		{"think", "", nil, []parameter{
 			need("task", "string"), may("context", "string", ""),
@@ -263,7 +269,8 @@ func TestExportHoldsTheDocumentsKeywords(t *testing.T) {
 	for _, e := range list {
 		for name, p := range e.Function.Parameters.Properties {
 			for keyword := range p {
-				assert.Contains(t, []string{"type", "description", "default", "enum", "items", "properties"}, keyword, name)
+				assert.Contains(t, []string{"type", "description", "default", "enum", "items", "properties"}, keyword,
+					name)
 			}
 		}
 	}

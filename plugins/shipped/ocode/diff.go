@@ -68,7 +68,8 @@ func checkMissing(o *outcome, a, b *compared) error {
 		switch {
 		case one.missing && (other.kind == "file" || other.missing):
 			return tool.Errorf(tool.NotFound, "File not found: %s", one.data).
-				Suggest("Check the spelling, or list the directory to see what is there.").With("path", string(one.data))
+				Suggest("Check the spelling, or list the directory to see what is there.").With("path",
+				string(one.data))
 		case one.missing:
 			o.warn(fmt.Sprintf("there is no file %s, so it is compared as a text", one.data))
 		}

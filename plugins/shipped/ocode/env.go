@@ -64,7 +64,8 @@ func (p envParams) check(deps Deps) error {
 		return invalid("Give the value; an empty one is fine.", "Value is required for action set")
 	case p.Value != nil && len(p.Name)+len("=")+len(*p.Value) >= maxVariable:
 		return tool.Errorf(tool.TooLarge,
-			"Invalid value of %s: it has %d bytes, and no program takes a variable of %d or more", p.Name, len(*p.Value), maxVariable).
+			"Invalid value of %s: it has %d bytes, and no program takes a variable of %d or more", p.Name,
+			len(*p.Value), maxVariable).
 			Suggest("Put it into a file, and the file's path into the variable.")
 	case p.Value != nil && strings.ContainsRune(*p.Value, 0):
 		return invalid("Give a value without it.", "Invalid value of %s: it contains a NUL byte", p.Name)
@@ -246,7 +247,8 @@ func (p envParams) delete(ctx context.Context, deps Deps, call *tool.Call) (*out
 }
 
 func (p envParams) nothingToDelete() error {
-	where, how := "in this session", "Only variables that were set with the env tool can be deleted; with persistent those of .env too."
+	where, how := "in this session",
+		"Only variables that were set with the env tool can be deleted; with persistent those of .env too."
 	if p.Persistent {
 		where, how = "in "+envFile+" or this session", "Action list with persistent shows what is in .env."
 	}

@@ -46,7 +46,8 @@ func (p fileOpsParams) copy(ctx context.Context, ws *workspace.Workspace, to str
 // copyDir copies all files of a directory, or none.
 func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, from, target string) (*outcome, error) {
 	if target == from || strings.HasPrefix(target, from+"/") || from == "." {
-		return nil, invalid("Choose a destination outside of it.", "A directory cannot be copied into itself: %s", p.Source)
+		return nil,
+			invalid("Choose a destination outside of it.", "A directory cannot be copied into itself: %s", p.Source)
 	}
 	if _, err := ws.Lstat(target); err == nil {
 		return nil, inTheWay(target)
@@ -112,7 +113,8 @@ func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to s
 	if e.Symlink && err != nil && tool.CodeOf(err) != tool.TooLarge {
 		return workspace.Change{}, tool.Errorf(tool.Unsupported,
 			"Cannot copy the symbolic link %s: what it points to is no file of the workspace", e.Path).
-			Suggest("Copy the directory with the bash tool, links and all: cp -r, or copy parts of it.").With("path", e.Path)
+			Suggest("Copy the directory with the bash tool, links and all: cp -r, or copy parts of it.").With("path",
+			e.Path)
 	}
 	if tool.CodeOf(err) == tool.TooLarge {
 		return workspace.Change{}, p.tooMuch()
@@ -124,7 +126,8 @@ func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to s
 }
 
 func (p fileOpsParams) tooMuch() error {
-	return tool.Errorf(tool.TooLarge, "Directory too large to copy at once: %s has more than %d files or %d MB", p.Source,
+	return tool.Errorf(tool.TooLarge, "Directory too large to copy at once: %s has more than %d files or %d MB",
+		p.Source,
 		copyFiles, copyBytes>>20).
 		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
 }

@@ -24,7 +24,8 @@ type fileEditParams struct {
 // edit gives the edit and where its outcome will be found.
 func (p fileEditParams) edit() (fileedit.Edit, *textedit.Replacement, error) {
 	if p.Occurrence < 0 {
-		return fileedit.Edit{}, nil, invalid("Occurrences count from 1; 0 is all.", "Invalid occurrence: %d", p.Occurrence)
+		return fileedit.Edit{}, nil,
+			invalid("Occurrences count from 1; 0 is all.", "Invalid occurrence: %d", p.Occurrence)
 	}
 	options := textedit.ReplaceOptions{Which: textedit.All}
 	if p.Occurrence > 0 {
@@ -91,7 +92,8 @@ func (p fileEditParams) notFound(err error, e *tool.Error) error {
 		return miss
 	}
 	if n := len(match.Lines); n > 0 {
-		return tool.Errorf(tool.NoMatch, "Occurrence %d not found in %s: the text occurs %s", p.Occurrence, p.Path, times(n)).
+		return tool.Errorf(tool.NoMatch, "Occurrence %d not found in %s: the text occurs %s", p.Occurrence, p.Path,
+			times(n)).
 			Suggest("Give an occurrence from 1 to %d, or 0 for all.", n).With("lines", textedit.FirstLines(match.Lines))
 	}
 	if len(match.Nearest) > 0 {

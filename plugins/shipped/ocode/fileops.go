@@ -85,8 +85,9 @@ func (p fileOpsParams) target(ws *workspace.Workspace) (string, error) {
 	}
 	there, err := ws.Lstat(to)
 	if err == nil && os.SameFile(from, there) {
-		return "", invalid("Choose another destination.", "Source and destination are the same file: %s and %s", p.Source,
-			p.Destination)
+		return "",
+			invalid("Choose another destination.", "Source and destination are the same file: %s and %s", p.Source,
+				p.Destination)
 	}
 	return to, nil
 }
@@ -97,7 +98,8 @@ func (p fileOpsParams) move(ws *workspace.Workspace, to string) (*outcome, error
 		return nil, err
 	}
 	if strings.HasPrefix(target, from+"/") || from == "." {
-		return nil, invalid("Choose a destination outside of it.", "A directory cannot be moved into itself: %s", p.Source)
+		return nil,
+			invalid("Choose a destination outside of it.", "A directory cannot be moved into itself: %s", p.Source)
 	}
 	there, missing := ws.Lstat(to)
 	if missing == nil && there.IsDir() {

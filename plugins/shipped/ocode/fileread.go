@@ -61,7 +61,8 @@ func (p fileReadParams) check() error {
 		return invalid("Lines count from 1.", "Invalid start_line: %d", p.Start)
 	}
 	if p.End != nil && *p.End < p.Start {
-		return invalid("Give an end_line that is not less than start_line.", "Invalid line range: %d to %d", p.Start, *p.End)
+		return invalid("Give an end_line that is not less than start_line.", "Invalid line range: %d to %d", p.Start,
+			*p.End)
 	}
 	return nil
 }
@@ -99,8 +100,9 @@ func runFileRead(ctx context.Context, deps Deps, _ *tool.Call, p fileReadParams)
 
 func (p fileReadParams) report(l *numbered, size int64) (*outcome, error) {
 	if l.shown == 0 && (l.total > 0 || l.first > 1) {
-		return nil, tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, linesOf(l.total)).
-			Suggest("Give a start_line from 1 to %d.", max(l.total, 1)).With("total_lines", l.total)
+		return nil,
+			tool.Errorf(tool.InvalidArgument, "Invalid start_line: %d, the file has %s", l.first, linesOf(l.total)).
+				Suggest("Give a start_line from 1 to %d.", max(l.total, 1)).With("total_lines", l.total)
 	}
 	end := l.first + l.shown - 1
 	o := &outcome{output: strings.TrimSuffix(l.text.String(), "\n"), metadata: facts{

@@ -22,7 +22,8 @@ func TestFileRead(t *testing.T) {
 		b := newBench(t)
 		b.write("a b/ü.txt", "eins\nzwei\n")
 		assert.Equal(t, "1 | eins\n2 | zwei", b.ok("file_read", args{"path": "a b/ü.txt"}).Output)
-		assert.Equal(t, "1 | eins\n2 | zwei", b.ok("file_read", args{"path": b.path("a b/ü.txt")}).Output, "absolute, inside")
+		assert.Equal(t, "1 | eins\n2 | zwei", b.ok("file_read", args{"path": b.path("a b/ü.txt")}).Output,
+			"absolute, inside")
 		b.fails("File not found: none.txt", "file_read", args{"path": "none.txt"})
 		b.fails("Is a directory: a b", "file_read", args{"path": "a b"})
 		b.fails("Path not allowed: ../x is outside the workspace", "file_read", args{"path": "../x"})
@@ -45,14 +46,16 @@ func TestFileRead(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "a\nb\nc\n")
 		assert.Equal(t, "1 | a\n2 | b", b.ok("file_read", args{"path": "a.txt", "end_line": 2}).Output)
-		assert.Equal(t, "3 | c", b.ok("file_read", args{"path": "a.txt", "start_line": 3, "end_line": 99}).Output, "clamped")
+		assert.Equal(t, "3 | c", b.ok("file_read", args{"path": "a.txt", "start_line": 3, "end_line": 99}).Output,
+			"clamped")
 		b.fails("Invalid line range: 3 to 2", "file_read", args{"path": "a.txt", "start_line": 3, "end_line": 2})
 	})
 	t.Run("metadata", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "a\nb\nc")
 		g := b.ok("file_read", args{"path": "a.txt", "start_line": 2})
-		assert.Equal(t, args{"path": "a.txt", "total_lines": 3.0, "start_line": 2.0, "end_line": 3.0, "size_bytes": 5.0}, g.Metadata)
+		assert.Equal(t, args{"path": "a.txt", "total_lines": 3.0, "start_line": 2.0, "end_line": 3.0,
+			"size_bytes": 5.0}, g.Metadata)
 	})
 	t.Run("kinds of text", func(t *testing.T) {
 		b := newBench(t)
@@ -96,7 +99,8 @@ func TestFileRead(t *testing.T) {
 			args{"old": "offset", "new": "start_line", "note": "offset is the name of version 1.x; use start_line."},
 			args{"old": "limit", "new": "end_line", "note": "limit is the name of version 1.x; use end_line."},
 		}, g.Metadata["deprecated_parameters"])
-		assert.Equal(t, "1 | a\n2 | b\n3 | c\n4 | d", b.ok("file_read", args{"path": "a.txt", "offset": 0, "limit": -1}).Output)
+		assert.Equal(t, "1 | a\n2 | b\n3 | c\n4 | d",
+			b.ok("file_read", args{"path": "a.txt", "offset": 0, "limit": -1}).Output)
 		assert.Equal(t, "1 | a", b.ok("file_read", args{"path": "a.txt", "limit": 1}).Output)
 		assert.Equal(t, "3 | c\n4 | d", b.ok("file_read", args{"path": "a.txt", "start_line": 3, "limit": 9}).Output)
 	})
@@ -157,7 +161,8 @@ func TestFileWrite(t *testing.T) {
 	})
 	t.Run("create_dirs false", func(t *testing.T) {
 		b := newBench(t)
-		b.fails("Directory not found: a/b", "file_write", args{"path": "a/b/c.txt", "content": "x", "create_dirs": false})
+		b.fails("Directory not found: a/b", "file_write",
+			args{"path": "a/b/c.txt", "content": "x", "create_dirs": false})
 		assert.NoDirExists(t, b.path("a"))
 		b.ok("file_write", args{"path": "c.txt", "content": "x", "create_dirs": false})
 	})
@@ -190,7 +195,8 @@ func TestFileEdit(t *testing.T) {
 		assert.Equal(t, []string{"a.txt"}, g.files)
 	})
 	t.Run("occurrence N is the Nth", func(t *testing.T) {
-		for n, want := range map[int]string{1: "one 2\ntwo\nthree two\n", 2: "one two\n2\nthree two\n", 3: "one two\ntwo\nthree 2\n"} {
+		for n, want := range map[int]string{1: "one 2\ntwo\nthree two\n", 2: "one two\n2\nthree two\n",
+			3: "one two\ntwo\nthree 2\n"} {
 			b := newBench(t)
 			b.write("a.txt", text)
 			g := b.ok("file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "2", "occurrence": n})
@@ -202,15 +208,19 @@ func TestFileEdit(t *testing.T) {
 	t.Run("occurrence that is not there", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", text)
-		b.fails("Occurrence 4 not found in a.txt: the text occurs 3 times", "file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "2", "occurrence": 4})
-		b.fails("Occurrence 2 not found in a.txt: the text occurs once", "file_edit", args{"path": "a.txt", "old_text": "three", "new_text": "3", "occurrence": 2})
-		b.fails("Invalid occurrence: -1", "file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "2", "occurrence": -1})
+		b.fails("Occurrence 4 not found in a.txt: the text occurs 3 times", "file_edit",
+			args{"path": "a.txt", "old_text": "two", "new_text": "2", "occurrence": 4})
+		b.fails("Occurrence 2 not found in a.txt: the text occurs once", "file_edit",
+			args{"path": "a.txt", "old_text": "three", "new_text": "3", "occurrence": 2})
+		b.fails("Invalid occurrence: -1", "file_edit",
+			args{"path": "a.txt", "old_text": "two", "new_text": "2", "occurrence": -1})
 		assert.Equal(t, text, b.read("a.txt"))
 	})
 	t.Run("old_text not found", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "\tindented\n")
-		g := b.fails("Text not found in a.txt", "file_edit", args{"path": "a.txt", "old_text": "    indented", "new_text": "x"})
+		g := b.fails("Text not found in a.txt", "file_edit",
+			args{"path": "a.txt", "old_text": "    indented", "new_text": "x"})
 		assert.Contains(t, g.Metadata["suggestion"], "whitespace")
 		b.failsWith("The text to find is empty", "file_edit", args{"path": "a.txt", "old_text": "", "new_text": "x"})
 	})
@@ -225,13 +235,15 @@ func TestFileEdit(t *testing.T) {
 	t.Run("new_text the same", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "x\n")
-		g := b.fails("Nothing to change in a.txt: the text to find and its replacement are the same", "file_edit", args{"path": "a.txt", "old_text": "x", "new_text": "x"})
+		g := b.fails("Nothing to change in a.txt: the text to find and its replacement are the same", "file_edit",
+			args{"path": "a.txt", "old_text": "x", "new_text": "x"})
 		assert.Equal(t, "no_change", g.Metadata["error_code"])
 	})
 	t.Run("path", func(t *testing.T) {
 		b := newBench(t)
 		b.fails("File not found: none", "file_edit", args{"path": "none", "old_text": "a", "new_text": "b"})
-		b.fails("Path not allowed: ../x is outside the workspace", "file_edit", args{"path": "../x", "old_text": "a", "new_text": "b"})
+		b.fails("Path not allowed: ../x is outside the workspace", "file_edit",
+			args{"path": "../x", "old_text": "a", "new_text": "b"})
 		b.write("a.bin", "\x00a")
 		b.fails("Not a text file: a.bin", "file_edit", args{"path": "a.bin", "old_text": "a", "new_text": "b"})
 	})
@@ -268,7 +280,8 @@ func TestFileOps(t *testing.T) {
 		assert.Equal(t, "a", b.read("e/a.txt"))
 		assert.Equal(t, "b", b.read("e/sub/.hidden"))
 		assert.DirExists(t, b.path("e/empty"))
-		b.failsWith("A directory cannot be copied into itself", "file_ops", args{"operation": "copy", "source": "d", "destination": "d/sub"})
+		b.failsWith("A directory cannot be copied into itself", "file_ops",
+			args{"operation": "copy", "source": "d", "destination": "d/sub"})
 	})
 	t.Run("operation move", func(t *testing.T) {
 		b := newBench(t)
@@ -284,7 +297,8 @@ func TestFileOps(t *testing.T) {
 		assert.Equal(t, "hi\n", b.read("far/away/a.txt"))
 	})
 	t.Run("operation copy of a directory with links", func(t *testing.T) {
-		for name, target := range map[string]string{"nothing": "gone", "a directory": ".", "outside": "../../outside.txt"} {
+		for name, target := range map[string]string{"nothing": "gone", "a directory": ".",
+			"outside": "../../outside.txt"} {
 			b := newBench(t)
 			b.write("d/a.txt", "a")
 			require.NoError(t, os.WriteFile(filepath.Join(b.outer, "outside.txt"), []byte("x"), 0o644))
@@ -292,7 +306,8 @@ func TestFileOps(t *testing.T) {
 			b.ok("file_ops", args{"operation": "copy", "source": "d", "destination": "e"})
 			assert.Equal(t, "a", b.read("e/file"), "a link is copied as what it points to")
 			require.NoError(t, os.Symlink(target, b.path("d/link")))
-			g := b.failsWith("Cannot copy the symbolic link d/link", "file_ops", args{"operation": "copy", "source": "d", "destination": "f"})
+			g := b.failsWith("Cannot copy the symbolic link d/link", "file_ops",
+				args{"operation": "copy", "source": "d", "destination": "f"})
 			assert.Contains(t, g.Metadata["suggestion"], "cp -r", name)
 			assert.NoDirExists(t, b.path("f"), "all or nothing")
 		}
@@ -302,11 +317,14 @@ func TestFileOps(t *testing.T) {
 		b.write("d/a.txt", "new")
 		b.write("there/d/a.txt", "old")
 		for _, operation := range []string{"copy", "move"} {
-			g := b.fails("File already exists: there/d", "file_ops", args{"operation": operation, "source": "d", "destination": "there"})
+			g := b.fails("File already exists: there/d", "file_ops",
+				args{"operation": operation, "source": "d", "destination": "there"})
 			assert.Equal(t, "Choose another destination, or remove what is there.", g.Metadata["suggestion"])
-			g = b.failsWith("A directory cannot be ", "file_ops", args{"operation": operation, "source": "d", "destination": "d/in/it"})
+			g = b.failsWith("A directory cannot be ", "file_ops",
+				args{"operation": operation, "source": "d", "destination": "d/in/it"})
 			assert.Equal(t, "Choose a destination outside of it.", g.Metadata["suggestion"])
-			b.failsWith("Not a directory: d/a.txt/x", "file_ops", args{"operation": operation, "source": "d", "destination": "d/a.txt/x"})
+			b.failsWith("Not a directory: d/a.txt/x", "file_ops",
+				args{"operation": operation, "source": "d", "destination": "d/a.txt/x"})
 		}
 		assert.Equal(t, "old", b.read("there/d/a.txt"))
 		assert.NoDirExists(t, b.path("d/in"))
@@ -331,19 +349,25 @@ func TestFileOps(t *testing.T) {
 	t.Run("source", func(t *testing.T) {
 		b := newBench(t)
 		b.fails("File not found: none", "file_ops", args{"operation": "copy", "source": "none", "destination": "x"})
-		b.fails("Path not allowed: ../x is outside the workspace", "file_ops", args{"operation": "move", "source": "../x", "destination": "x"})
+		b.fails("Path not allowed: ../x is outside the workspace", "file_ops",
+			args{"operation": "move", "source": "../x", "destination": "x"})
 		b.failsWith("Path not allowed: ", "file_ops", args{"operation": "remove", "source": "../x"})
 	})
 	t.Run("destination", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "x")
 		for _, operation := range []string{"copy", "move"} {
-			b.fails("Destination is required for "+operation, "file_ops", args{"operation": operation, "source": "a.txt"})
-			b.failsWith("Path not allowed: ", "file_ops", args{"operation": operation, "source": "a.txt", "destination": "../x"})
-			b.failsWith("Path not allowed: ", "file_ops", args{"operation": operation, "source": "a.txt", "destination": ".git/hooks/x"})
-			b.failsWith("Source and destination are the same file", "file_ops", args{"operation": operation, "source": "a.txt", "destination": "./a.txt"})
+			b.fails("Destination is required for "+operation, "file_ops",
+				args{"operation": operation, "source": "a.txt"})
+			b.failsWith("Path not allowed: ", "file_ops",
+				args{"operation": operation, "source": "a.txt", "destination": "../x"})
+			b.failsWith("Path not allowed: ", "file_ops",
+				args{"operation": operation, "source": "a.txt", "destination": ".git/hooks/x"})
+			b.failsWith("Source and destination are the same file", "file_ops",
+				args{"operation": operation, "source": "a.txt", "destination": "./a.txt"})
 		}
-		b.failsWith("A destination has no meaning for remove", "file_ops", args{"operation": "remove", "source": "a.txt", "destination": "b"})
+		b.failsWith("A destination has no meaning for remove", "file_ops",
+			args{"operation": "remove", "source": "a.txt", "destination": "b"})
 		assert.Equal(t, "x", b.read("a.txt"))
 	})
 	t.Run("symlinks", func(t *testing.T) {

@@ -119,7 +119,8 @@ func (d Deps) git(dir string) (*gitread.Git, error) {
 	return &gitread.Git{Top: top,
 		Start: func(ctx context.Context, args []string, env map[string]string) (*proc.Result, error) {
 			c := proc.Command{
-				Argv: append([]string{program}, args...), Dir: dir, Env: proc.Environ(env), Timeout: gitTimeout, Cap: gitOutput,
+				Argv: append([]string{program}, args...), Dir: dir, Env: proc.Environ(env), Timeout: gitTimeout,
+				Cap: gitOutput,
 			}
 			if d.PrepareGit != nil {
 				c.Prepare = d.PrepareGit(top)
@@ -227,8 +228,9 @@ func (p gitStatusParams) lookInto(ctx context.Context, deps Deps, dir, name stri
 func (s *status) facts(verbose bool) facts {
 	f := facts{
 		"branch": s.branch, "detached": s.detached, "commit": s.commit, "state": s.state, "clean": s.clean(),
-		"modified_files": pathsOf(s.unstaged), "staged_files": pathsOf(s.staged), "conflicted_files": pathsOf(s.conflicts),
-		"untracked_files": append([]string{}, s.untracked...), "submodules": append([]string{}, s.submodules...),
+		"modified_files": pathsOf(s.unstaged), "staged_files": pathsOf(s.staged),
+		"conflicted_files": pathsOf(s.conflicts),
+		"untracked_files":  append([]string{}, s.untracked...), "submodules": append([]string{}, s.submodules...),
 	}
 	renamed := make(map[string]string)
 	for _, c := range slices.Concat(s.staged, s.unstaged) {

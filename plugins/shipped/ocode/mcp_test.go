@@ -29,24 +29,35 @@ func TestMain(m *testing.M) {
 func server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "library", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object"}`)
-	s.AddTool(&mcp.Tool{Name: "echo", Description: "Gives back what it is given.", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{
-			Content:           []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}},
-			StructuredContent: json.RawMessage(r.Params.Arguments),
-		}, nil
-	})
-	s.AddTool(&mcp.Tool{Name: "fail", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "the shelf is empty"}}}, nil
-	})
-	s.AddTool(&mcp.Tool{Name: "picture", InputSchema: schema}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("png"), MIMEType: "image/png"}}}, nil
-	})
-	s.AddResource(&mcp.Resource{URI: "book://one", Name: "One", MIMEType: "text/plain"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "book://one", MIMEType: "text/plain", Text: "Once upon a time"}}}, nil
-	})
-	s.AddPrompt(&mcp.Prompt{Name: "review", Description: "Reviews a book.", Arguments: []*mcp.PromptArgument{{Name: "book", Required: true}}}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Review " + r.Params.Arguments["book"] + "."}}}}, nil
-	})
+	s.AddTool(&mcp.Tool{Name: "echo", Description: "Gives back what it is given.", InputSchema: schema},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{
+				Content:           []mcp.Content{&mcp.TextContent{Text: string(r.Params.Arguments)}},
+				StructuredContent: json.RawMessage(r.Params.Arguments),
+			}, nil
+		})
+	s.AddTool(&mcp.Tool{Name: "fail", InputSchema: schema},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{IsError: true,
+					Content: []mcp.Content{&mcp.TextContent{Text: "the shelf is empty"}}},
+				nil
+		})
+	s.AddTool(&mcp.Tool{Name: "picture", InputSchema: schema},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("png"),
+				MIMEType: "image/png"}}}, nil
+		})
+	s.AddResource(&mcp.Resource{URI: "book://one", Name: "One", MIMEType: "text/plain"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "book://one", MIMEType: "text/plain",
+				Text: "Once upon a time"}}}, nil
+		})
+	s.AddPrompt(&mcp.Prompt{Name: "review", Description: "Reviews a book.",
+		Arguments: []*mcp.PromptArgument{{Name: "book", Required: true}}},
+		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
+				Content: &mcp.TextContent{Text: "Review " + r.Params.Arguments["book"] + "."}}}}, nil
+		})
 	return s
 }
 
@@ -57,7 +68,8 @@ func library(t *testing.T, more ...mcpclient.Spec) *bench {
 	require.NoError(t, err)
 	client := mcpclient.New(mcpclient.Options{Version: "test", Dir: t.TempDir(), Patience: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	specs := append([]mcpclient.Spec{{Name: "library", Command: []string{self}, Env: map[string]string{serverEnv: "1"}}}, more...)
+	specs := append([]mcpclient.Spec{{Name: "library", Command: []string{self},
+		Env: map[string]string{serverEnv: "1"}}}, more...)
 	for _, spec := range specs {
 		require.NoError(t, client.Add(spec))
 	}
@@ -91,7 +103,9 @@ func TestMCP(t *testing.T) {
 		assert.Equal(t, "No MCP servers", newBench(t).ok("mcp", args{"action": "list"}).Output)
 	})
 	t.Run("action call", func(t *testing.T) {
-		g := library(t).ok("mcp", args{"action": "call", "server": "library", "method": "echo", "params": args{"n": json.Number("12345678901234567890"), "s": "ü"}})
+		g := library(t).ok("mcp",
+			args{"action": "call", "server": "library", "method": "echo",
+				"params": args{"n": json.Number("12345678901234567890"), "s": "ü"}})
 		assert.JSONEq(t, `{"n":12345678901234567890,"s":"ü"}`, g.Output)
 		assert.Contains(t, g.Output, "12345678901234567890", "every digit")
 		assert.Equal(t, "ü", g.Metadata["structured"].(args)["s"])
@@ -99,10 +113,12 @@ func TestMCP(t *testing.T) {
 		assert.Equal(t, "echo", g.Metadata["method"])
 	})
 	t.Run("action call of a tool that fails", func(t *testing.T) {
-		library(t).fails("The tool fail of library failed: the shelf is empty", "mcp", args{"action": "call", "method": "fail"})
+		library(t).fails("The tool fail of library failed: the shelf is empty", "mcp",
+			args{"action": "call", "method": "fail"})
 	})
 	t.Run("action call for a picture", func(t *testing.T) {
-		assert.Contains(t, library(t).call("mcp", args{"action": "call", "method": "picture"}).Output, "image/png, 3 bytes]")
+		assert.Contains(t, library(t).call("mcp", args{"action": "call", "method": "picture"}).Output,
+			"image/png, 3 bytes]")
 	})
 	t.Run("action resource", func(t *testing.T) {
 		b := library(t)
@@ -115,13 +131,15 @@ func TestMCP(t *testing.T) {
 		assert.Len(t, g.Metadata["messages"], 1)
 	})
 	t.Run("method that the server does not have", func(t *testing.T) {
-		g := library(t).failsWith("The MCP server library refused gone", "mcp", args{"action": "call", "server": "library", "method": "gone"})
+		g := library(t).failsWith("The MCP server library refused gone", "mcp",
+			args{"action": "call", "server": "library", "method": "gone"})
 		assert.Contains(t, g.Metadata["suggestion"], "Action list shows")
 	})
 	t.Run("server", func(t *testing.T) {
 		b := library(t, mcpclient.Spec{Name: "other", Command: []string{"/no/such/program"}})
 		b.fails("Server is required for action call", "mcp", args{"action": "call", "method": "echo"})
-		g := b.failsWith("There is no MCP server named", "mcp", args{"action": "call", "server": "libary", "method": "echo"})
+		g := b.failsWith("There is no MCP server named", "mcp",
+			args{"action": "call", "server": "libary", "method": "echo"})
 		assert.Contains(t, g.Metadata["suggestion"], "library")
 		newBench(t).fails("No MCP server is configured", "mcp", args{"action": "call", "server": "x", "method": "y"})
 	})
@@ -136,7 +154,8 @@ func TestMCP(t *testing.T) {
 		assert.Equal(t, "{}", library(t).ok("mcp", args{"action": "call", "method": "echo"}).Output)
 	})
 	t.Run("v1 names", func(t *testing.T) {
-		g := library(t).ok("mcp", args{"action": "call", "server_name": "library", "tool_name": "echo", "tool_arguments": args{"a": 1}})
+		g := library(t).ok("mcp",
+			args{"action": "call", "server_name": "library", "tool_name": "echo", "tool_arguments": args{"a": 1}})
 		assert.Equal(t, `{"a":1}`, g.Output)
 		assert.Len(t, g.Metadata["deprecated_parameters"], 3)
 	})

@@ -70,7 +70,8 @@ func allBroken(servers []listedServer) bool {
 
 // lookAt asks a server for what it has.
 func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s listedServer, err error) {
-	s = listedServer{Name: name, Tools: []listedTool{}, Resources: []mcpclient.Resource{}, Prompts: []mcpclient.Prompt{}}
+	s = listedServer{Name: name, Tools: []listedTool{}, Resources: []mcpclient.Resource{},
+		Prompts: []mcpclient.Prompt{}}
 	tools, leftOut, err := client.Tools(ctx, name)
 	if err != nil {
 		return s, err

@@ -15,7 +15,8 @@ func TestMemoryWrite(t *testing.T) {
 		b := newBench(t)
 		g := b.ok("memory_write", args{"key": "style", "value": "tabs\n世界"})
 		assert.Equal(t, "Stored persistent memory 'style' in category 'general'", g.Output)
-		assert.Equal(t, args{"key": "style", "category": "general", "memory_type": "persistent", "operation": "set", "bytes": 11.0, "created": true}, g.Metadata)
+		assert.Equal(t, args{"key": "style", "category": "general", "memory_type": "persistent", "operation": "set",
+			"bytes": 11.0, "created": true}, g.Metadata)
 		assert.Equal(t, "tabs\n世界", b.ok("memory_read", args{"key": "style"}).Output)
 		b.fails("Key is required", "memory_write", args{"key": "", "value": "x"})
 		b.failsWith("Invalid key", "memory_write", args{"key": strings.Repeat("k", 300), "value": "x"})
@@ -72,9 +73,11 @@ func TestMemoryWrite(t *testing.T) {
 		g := b.ok("memory_write", args{"key": "k", "value": "", "operation": "delete"})
 		assert.Equal(t, "Deleted persistent memory 'k' in category 'general'", g.Output)
 		b.fails("Memory not found: k (persistent)", "memory_read", args{"key": "k"})
-		b.fails("Memory not found: k in category general (persistent)", "memory_write", args{"key": "k", "value": "", "operation": "delete"})
+		b.fails("Memory not found: k in category general (persistent)", "memory_write",
+			args{"key": "k", "value": "", "operation": "delete"})
 		b.ok("memory_write", args{"key": "k", "value": "1"})
-		assert.Nil(t, b.ok("memory_write", args{"key": "k", "operation": "delete"}).Metadata["deprecated_parameters"], "a value has no meaning there")
+		assert.Nil(t, b.ok("memory_write", args{"key": "k", "operation": "delete"}).Metadata["deprecated_parameters"],
+			"a value has no meaning there")
 	})
 }
 
@@ -101,7 +104,8 @@ func TestMemoryRead(t *testing.T) {
 	})
 	t.Run("category", func(t *testing.T) {
 		b := plant(t)
-		assert.Equal(t, "[project] b: first [... 2 more lines]", b.ok("memory_read", args{"category": "project"}).Output)
+		assert.Equal(t, "[project] b: first [... 2 more lines]",
+			b.ok("memory_read", args{"category": "project"}).Output)
 		assert.Equal(t, "No memories found", b.ok("memory_read", args{"category": "none"}).Output)
 		assert.Equal(t, "No memories found", b.ok("memory_read", args{"category": "proj"}).Output)
 	})
@@ -169,7 +173,10 @@ func TestThink(t *testing.T) {
 	t.Run("task empty", func(t *testing.T) { newBench(t).fails("Task is required", "think", args{"task": " "}) })
 	t.Run("a model that says nothing", func(t *testing.T) {
 		b := newBench(t)
-		b.host.OnSample = func(sdk.SampleRequest) (*sdk.SampleResponse, error) { return &sdk.SampleResponse{Text: " \n"}, nil }
+		b.host.OnSample = func(sdk.SampleRequest) (*sdk.SampleResponse,
+			error) {
+			return &sdk.SampleResponse{Text: " \n"}, nil
+		}
 		g := b.ok("think", args{"task": "x"})
 		assert.Equal(t, false, g.Metadata["used_model"])
 		assert.Contains(t, g.Output, "the language model gave an empty answer")

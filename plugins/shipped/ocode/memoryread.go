@@ -64,11 +64,13 @@ func (p memoryReadParams) report(all []remembered) *outcome {
 	}
 	if left := len(all) - len(shown); left > 0 {
 		o.Truncated = true
-		o.warn(fmt.Sprintf("%d of %d memories are shown; name a category or a key to see the others", len(shown), len(all)))
+		o.warn(fmt.Sprintf("%d of %d memories are shown; name a category or a key to see the others", len(shown),
+			len(all)))
 	}
 	if cut := shorten(shown, p.Key != ""); cut > 0 {
 		o.Truncated = true
-		o.warn(fmt.Sprintf("%d of the values in metadata are cut; name the key and category of one to see it whole", cut))
+		o.warn(fmt.Sprintf("%d of the values in metadata are cut; name the key and category of one to see it whole",
+			cut))
 	}
 	o.set("memories", append([]remembered{}, shown...))
 	return o

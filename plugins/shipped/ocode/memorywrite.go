@@ -79,9 +79,10 @@ func (p memoryWriteParams) change(old *memory) (*memory, error) {
 		m.Created = old.Created
 	}
 	if len(m.Value) > maxMemoryValue {
-		return nil, tool.Errorf(tool.TooLarge, "Memory too large: %s would have %d bytes, and at most %d are kept", p.Key,
-			len(m.Value), maxMemoryValue).
-			Suggest("Keep it in a file, and the file's name in the memory.")
+		return nil,
+			tool.Errorf(tool.TooLarge, "Memory too large: %s would have %d bytes, and at most %d are kept", p.Key,
+				len(m.Value), maxMemoryValue).
+				Suggest("Keep it in a file, and the file's name in the memory.")
 	}
 	return m, nil
 }

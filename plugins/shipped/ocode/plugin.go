@@ -71,11 +71,14 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Prepare:        config.Confine.ConfineTelling(ws.Root(), env.Workspace.Allow...),
 		Denied:         config.Confine.Denied(ws.Root(), env.Workspace.Allow...),
 		PrepareReading: config.Confine.ConfineReading(ws.Root(), env.Workspace.Allow...),
-		PrepareGit:     func(top string) func(*exec.Cmd) error { return kit.ConfineGit(config.Confine, ws.Root(), top) },
-		Trees:          env.Workspace.Allow,
-		Agents:         config.Agents,
-		Place:          subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
-		Tasks:          background.Open(ws.Root(), background.Options{}),
+		PrepareGit: func(top string) func(*exec.Cmd) error {
+			return kit.ConfineGit(config.Confine, ws.Root(),
+				top)
+		},
+		Trees:  env.Workspace.Allow,
+		Agents: config.Agents,
+		Place:  subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
+		Tasks:  background.Open(ws.Root(), background.Options{}),
 	}), nil
 }
 

@@ -34,7 +34,8 @@ func TestBash(t *testing.T) {
 		assert.Positive(t, g.Metadata["duration"])
 	})
 	t.Run("command that fails", func(t *testing.T) {
-		g := newBench(t).fails("Command failed with exit code 3\nerr\nout", "bash", args{"command": "echo out; echo err >&2; exit 3"})
+		g := newBench(t).fails("Command failed with exit code 3\nerr\nout", "bash",
+			args{"command": "echo out; echo err >&2; exit 3"})
 		assert.EqualValues(t, 3, g.Metadata["exit_code"])
 		assert.Equal(t, "out\n", g.Metadata["stdout"])
 		assert.Equal(t, "err\n", g.Metadata["stderr"])
@@ -71,7 +72,8 @@ func TestBash(t *testing.T) {
 	t.Run("timeout", func(t *testing.T) {
 		b := newBench(t)
 		started := time.Now()
-		g := b.fails("Command timed out after 1 seconds\nbefore", "bash", args{"command": "echo before; sleep 60", "timeout": 1})
+		g := b.fails("Command timed out after 1 seconds\nbefore", "bash",
+			args{"command": "echo before; sleep 60", "timeout": 1})
 		assert.Less(t, time.Since(started), 50*time.Second)
 		assert.EqualValues(t, 124, g.Metadata["exit_code"])
 		for _, n := range []int{0, -1, 3601} {
@@ -121,7 +123,8 @@ func TestEnv(t *testing.T) {
 	})
 	t.Run("action get hides what commands do not inherit", func(t *testing.T) {
 		t.Setenv("SOME_SECRET_OF_THE_HOST", "hush")
-		newBench(t).fails("Variable not set: SOME_SECRET_OF_THE_HOST", "env", args{"action": "get", "name": "SOME_SECRET_OF_THE_HOST"})
+		newBench(t).fails("Variable not set: SOME_SECRET_OF_THE_HOST", "env",
+			args{"action": "get", "name": "SOME_SECRET_OF_THE_HOST"})
 	})
 	t.Run("action set holds for the session's commands", func(t *testing.T) {
 		posix(t)
@@ -176,8 +179,10 @@ func TestEnv(t *testing.T) {
 		b.ok("env", args{"action": "set", "name": "PORT", "value": "8080", "persistent": true})
 		b.ok("env", args{"action": "set", "name": "MORE", "value": "it's\ntwo lines", "persistent": true})
 		assert.Equal(t, "# the port\nPORT=8080 # default\n\nexport NAME='new name'\n# last\nMORE=\"it's\\ntwo lines\"\n", b.read(".env"))
-		assert.Equal(t, "it's\ntwo lines", b.ok("env", args{"action": "get", "name": "MORE", "persistent": true}).Output)
-		assert.Equal(t, "MORE=it's\\ntwo lines\nNAME=new name\nPORT=8080", b.ok("env", args{"action": "list", "persistent": true}).Output)
+		assert.Equal(t, "it's\ntwo lines",
+			b.ok("env", args{"action": "get", "name": "MORE", "persistent": true}).Output)
+		assert.Equal(t, "MORE=it's\\ntwo lines\nNAME=new name\nPORT=8080",
+			b.ok("env", args{"action": "list", "persistent": true}).Output)
 		b.ok("env", args{"action": "delete", "name": "NAME", "persistent": true})
 		assert.Equal(t, "# the port\nPORT=8080 # default\n\n# last\nMORE=\"it's\\ntwo lines\"\n", b.read(".env"))
 		b.failsWith("Variable not set in .env", "env", args{"action": "delete", "name": "NAME", "persistent": true})
@@ -193,10 +198,12 @@ func TestEnv(t *testing.T) {
 	})
 	t.Run("values that cannot be kept", func(t *testing.T) {
 		b := newBench(t)
-		g := b.failsWith("Invalid value for .env: ", "env", args{"action": "set", "name": "A", "value": "two\nlines\\", "persistent": true})
+		g := b.failsWith("Invalid value for .env: ", "env",
+			args{"action": "set", "name": "A", "value": "two\nlines\\", "persistent": true})
 		assert.Contains(t, g.Metadata["suggestion"], "Leave persistent out")
 		assert.NoFileExists(t, b.path(".env"))
-		g = b.failsWith("Invalid value of A: it has 131070 bytes", "env", args{"action": "set", "name": "A", "value": strings.Repeat("x", 131070)})
+		g = b.failsWith("Invalid value of A: it has 131070 bytes", "env",
+			args{"action": "set", "name": "A", "value": strings.Repeat("x", 131070)})
 		assert.Equal(t, "too_large", g.Metadata["error_code"])
 		b.ok("env", args{"action": "set", "name": "A", "value": strings.Repeat("x", 131069)})
 		posix(t)
@@ -240,7 +247,8 @@ func TestPermissions(t *testing.T) {
 		b.write("a.txt", "x\n")
 		b.ok("file_read", args{"path": "a.txt"})
 		b.ok("env", args{"action": "list"})
-		b.fails("Permission denied: file_write required", "file_edit", args{"path": "a.txt", "old_text": "x", "new_text": "y"})
+		b.fails("Permission denied: file_write required", "file_edit",
+			args{"path": "a.txt", "old_text": "x", "new_text": "y"})
 		b.fails("Permission denied: env_write required", "env", args{"action": "delete", "name": "A"})
 	})
 	t.Run("what needs none", func(t *testing.T) {
@@ -255,7 +263,9 @@ func TestPermissions(t *testing.T) {
 // TestHostErrors has errors of the host in the contract's shape.
 func TestHostErrors(t *testing.T) {
 	g := func(err *tool.Error) string { return string(ocode.RenderError(nil, err).Structured) }
-	denied := tool.Errorf(tool.Denied, "the call of bash is denied: because").Suggest("Ask.").With("rule", "permission shell_exec")
+	denied := tool.Errorf(tool.Denied, "the call of bash is denied: because").Suggest("Ask.").With("rule",
+		"permission shell_exec")
 	assert.Contains(t, g(denied), `"error":"Permission denied: shell_exec required"`)
-	assert.Contains(t, g(tool.Errorf(tool.NotFound, "there is no tool named \"x\"").Suggest("y")), `"success":false,"output":"","error":"There is no tool named \"x\""`)
+	assert.Contains(t, g(tool.Errorf(tool.NotFound, "there is no tool named \"x\"").Suggest("y")),
+		`"success":false,"output":"","error":"There is no tool named \"x\""`)
 }

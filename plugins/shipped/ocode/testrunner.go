@@ -44,7 +44,8 @@ func (p testRunnerParams) report(o *outcome, r *testrun.Report) {
 	o.Truncated = r.Truncated
 	o.metadata = facts{
 		"framework": r.Framework, "command": r.Command, "passed": r.Passed, "failed": r.Failed, "skipped": r.Skipped,
-		"duration": r.Duration.Seconds(), "exit_code": r.ExitCode, "failures": append([]testrun.Failure{}, r.Failures...),
+		"duration": r.Duration.Seconds(), "exit_code": r.ExitCode,
+		"failures": append([]testrun.Failure{}, r.Failures...),
 	}
 	if r.Coverage != nil {
 		o.set("coverage", r.Coverage)
@@ -67,7 +68,8 @@ func (p testRunnerParams) failure(r *testrun.Report) error {
 	case r.OK():
 		return nil
 	case r.Failed > 0:
-		return tool.Errorf(tool.CommandFailed, "Tests failed: %d of %d\n%s", r.Failed, r.Passed+r.Failed+r.Skipped, text).
+		return tool.Errorf(tool.CommandFailed, "Tests failed: %d of %d\n%s", r.Failed, r.Passed+r.Failed+r.Skipped,
+			text).
 			Suggest("Look at the failures, fix the code or the tests, and run them again.")
 	}
 	return tool.Errorf(tool.CommandFailed, "Tests could not be run: %s ended with exit code %d\n%s", r.Framework,

@@ -16,7 +16,8 @@ import (
 func TestGrep(t *testing.T) {
 	plant := func(t *testing.T) *bench {
 		b := newBench(t)
-		b.write("file.py", strings.Repeat("\n", 9)+"def process_data():\n"+strings.Repeat("\n", 9)+"data = process_data(input)\n")
+		b.write("file.py",
+			strings.Repeat("\n", 9)+"def process_data():\n"+strings.Repeat("\n", 9)+"data = process_data(input)\n")
 		b.write("sub/other.py", "Process_Data\n")
 		b.write("sub/notes.txt", "process_data in notes\n")
 		b.write("bin.dat", "process_data\x00")
@@ -33,12 +34,15 @@ func TestGrep(t *testing.T) {
 		assert.Equal(t, "file.py:10: def process_data():", b.ok("grep", args{"pattern": `^def \w+\(`}).Output)
 		b.failsWith("", "grep", args{"pattern": "(unclosed"})
 		b.fails("Pattern is required", "grep", args{"pattern": ""})
-		assert.Equal(t, "No matches found for '--files'", b.ok("grep", args{"pattern": "--files"}).Output, "data, never an option")
+		assert.Equal(t, "No matches found for '--files'", b.ok("grep", args{"pattern": "--files"}).Output,
+			"data, never an option")
 	})
 	t.Run("path", func(t *testing.T) {
 		b := plant(t)
-		assert.Equal(t, "sub/notes.txt:1: process_data in notes", b.ok("grep", args{"pattern": "process_data", "path": "sub"}).Output)
-		assert.Equal(t, "sub/notes.txt:1: process_data in notes", b.ok("grep", args{"pattern": "process_data", "path": "sub/notes.txt"}).Output)
+		assert.Equal(t, "sub/notes.txt:1: process_data in notes",
+			b.ok("grep", args{"pattern": "process_data", "path": "sub"}).Output)
+		assert.Equal(t, "sub/notes.txt:1: process_data in notes",
+			b.ok("grep", args{"pattern": "process_data", "path": "sub/notes.txt"}).Output)
 		b.fails("File not found: none", "grep", args{"pattern": "x", "path": "none"})
 		b.fails("Path not allowed: .. is outside the workspace", "grep", args{"pattern": "x", "path": ".."})
 	})
@@ -57,10 +61,12 @@ func TestGrep(t *testing.T) {
 		assert.Equal(t, "sub/other.py:1: Process_Data", plant(t).ok("grep", args{"pattern": "Process"}).Output)
 	})
 	t.Run("ignore_case true", func(t *testing.T) {
-		assert.EqualValues(t, 4, plant(t).ok("grep", args{"pattern": "PROCESS_data", "ignore_case": true}).Metadata["match_count"])
+		assert.EqualValues(t, 4,
+			plant(t).ok("grep", args{"pattern": "PROCESS_data", "ignore_case": true}).Metadata["match_count"])
 	})
 	t.Run("file_pattern", func(t *testing.T) {
-		assert.Equal(t, "sub/notes.txt:1: process_data in notes", plant(t).ok("grep", args{"pattern": "process", "file_pattern": "*.txt"}).Output)
+		assert.Equal(t, "sub/notes.txt:1: process_data in notes",
+			plant(t).ok("grep", args{"pattern": "process", "file_pattern": "*.txt"}).Output)
 	})
 	t.Run("no match is a success", func(t *testing.T) {
 		g := plant(t).ok("grep", args{"pattern": "absent"})
@@ -116,7 +122,8 @@ func TestDiff(t *testing.T) {
 		b := plant(t)
 		g := b.ok("diff", args{"source1": "old.txt", "source2": "sub/new.txt"})
 		assert.Equal(t, real(t, b, "-u"), g.Output)
-		assert.Equal(t, args{"identical": false, "added": 2.0, "removed": 1.0, "source1_type": "file", "source2_type": "file"}, g.Metadata)
+		assert.Equal(t, args{"identical": false, "added": 2.0, "removed": 1.0, "source1_type": "file",
+			"source2_type": "file"}, g.Metadata)
 	})
 	t.Run("context_lines default 3", func(t *testing.T) {
 		b := plant(t)
@@ -132,7 +139,8 @@ func TestDiff(t *testing.T) {
 		b.fails("Invalid context_lines: -1", "diff", args{"source1": "a", "source2": "b", "context_lines": -1})
 	})
 	t.Run("unified default true", func(t *testing.T) {
-		assert.Contains(t, plant(t).ok("diff", args{"source1": "old.txt", "source2": "sub/new.txt"}).Output, "@@ -1,8 +1,9 @@")
+		assert.Contains(t, plant(t).ok("diff", args{"source1": "old.txt", "source2": "sub/new.txt"}).Output,
+			"@@ -1,8 +1,9 @@")
 	})
 	t.Run("unified false is side by side", func(t *testing.T) {
 		b := plant(t)
@@ -141,7 +149,8 @@ func TestDiff(t *testing.T) {
 	})
 	t.Run("source1 and source2 are texts", func(t *testing.T) {
 		g := newBench(t).ok("diff", args{"source1": "a\nb\n", "source2": "a\nc"})
-		assert.Equal(t, "--- source1\n+++ source2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n", g.Output)
+		assert.Equal(t, "--- source1\n+++ source2\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n",
+			g.Output)
 		assert.Equal(t, "string", g.Metadata["source1_type"])
 		assert.Equal(t, "string", g.Metadata["source2_type"])
 	})
@@ -163,19 +172,22 @@ func TestDiff(t *testing.T) {
 		b.fails("File not found: nw.txt", "diff", args{"source1": "old.txt", "source2": "nw.txt"})
 		b.fails("File not found: a/b.txt", "diff", args{"source1": "a/b.txt", "source2": "a/c.txt"})
 		b.warns("there is no file a.txt", "diff", args{"source1": "a.txt", "source2": "some text\n"})
-		b.fails("Path not allowed: ../x.txt is outside the workspace", "diff", args{"source1": "../x.txt", "source2": "old.txt"})
+		b.fails("Path not allowed: ../x.txt is outside the workspace", "diff",
+			args{"source1": "../x.txt", "source2": "old.txt"})
 		b.fails("Is a directory: sub", "diff", args{"source1": "sub", "source2": "old.txt"})
 	})
 	t.Run("binary", func(t *testing.T) {
 		b := plant(t)
 		b.write("a.bin", "\x00")
-		assert.Equal(t, "Binary files a.bin and old.txt differ", b.ok("diff", args{"source1": "a.bin", "source2": "old.txt"}).Output)
+		assert.Equal(t, "Binary files a.bin and old.txt differ",
+			b.ok("diff", args{"source1": "a.bin", "source2": "old.txt"}).Output)
 	})
 	t.Run("Latin-1", func(t *testing.T) {
 		b := newBench(t)
 		b.write("a.txt", "gr\xfcn\n")
 		assert.Contains(t, b.ok("diff", args{"source1": "a.txt", "source2": "rot\n"}).Output, "-grün\n+rot\n")
-		assert.Contains(t, b.ok("file_edit", args{"path": "a.txt", "old_text": "n", "new_text": "ß"}).Metadata["diff"], "-grün\n+grüß\n")
+		assert.Contains(t, b.ok("file_edit", args{"path": "a.txt", "old_text": "n", "new_text": "ß"}).Metadata["diff"],
+			"-grün\n+grüß\n")
 		assert.Equal(t, "gr\xfc\xdf\n", b.read("a.txt"))
 	})
 	t.Run("v1 file1 and file2", func(t *testing.T) {

@@ -18,29 +18,32 @@ import (
 func main() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "minimal", Version: "1"}, nil)
 	schema := json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)
-	server.AddTool(&mcp.Tool{Name: "read_file", InputSchema: schema}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var in struct{ Path string }
-		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
-			return nil, err
-		}
-		data, err := os.ReadFile(in.Path)
-		return text(string(data)), err
-	})
-	server.AddTool(&mcp.Tool{Name: "head", InputSchema: schema}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var in struct{ Path string }
-		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
-			return nil, err
-		}
-		out, err := exec.CommandContext(ctx, "head", "-n", "5", in.Path).Output()
-		return text(string(out)), err
-	})
+	server.AddTool(&mcp.Tool{Name: "read_file", InputSchema: schema},
+		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var in struct{ Path string }
+			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+				return nil, err
+			}
+			data, err := os.ReadFile(in.Path)
+			return text(string(data)), err
+		})
+	server.AddTool(&mcp.Tool{Name: "head", InputSchema: schema},
+		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var in struct{ Path string }
+			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+				return nil, err
+			}
+			out, err := exec.CommandContext(ctx, "head", "-n", "5", in.Path).Output()
+			return text(string(out)), err
+		})
 	if len(os.Args) > 1 && os.Args[1] == "http" {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			log.Fatal(err)
 		}
 		log.Printf("serves MCP at http://%s/mcp", listener.Addr())
-		log.Fatal(http.Serve(listener, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
+		log.Fatal(http.Serve(listener,
+			mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)))
 	}
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)

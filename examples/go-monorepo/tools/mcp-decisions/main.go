@@ -50,7 +50,8 @@ func (dir records) list(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.C
 	return nil, result, nil
 }
 
-func (dir records) add(ctx context.Context, request *mcp.CallToolRequest, r record) (*mcp.CallToolResult, decision, error) {
+func (dir records) add(ctx context.Context, request *mcp.CallToolRequest, r record) (*mcp.CallToolResult, decision,
+	error) {
 	_, all, err := dir.list(ctx, request, struct{}{})
 	if err != nil {
 		return nil, decision{}, err
@@ -60,7 +61,8 @@ func (dir records) add(ctx context.Context, request *mcp.CallToolRequest, r reco
 		return nil, decision{}, fmt.Errorf("the title %q is not one line with letters for a file name", r.Title)
 	}
 	next := decision{fmt.Sprintf("%04d", len(all.Decisions)+1), r.Title}
-	file, err := os.OpenFile(filepath.Join(string(dir), next.Number+"-"+words+".md"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(filepath.Join(string(dir), next.Number+"-"+words+".md"), os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o644)
 	if err != nil {
 		return nil, decision{}, err
 	}

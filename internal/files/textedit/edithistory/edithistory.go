@@ -93,7 +93,8 @@ func Generate(t testing.TB, opts Options) []Commit {
 	before := map[string]File{}
 	for i, id := range ids {
 		c := &commits[i]
-		c.Patch = []byte(Git(t, dir, nil, "diff-tree", "-r", "--root", "--no-commit-id", "-p", "-M", "-C", "--find-copies-harder", "-U3", id))
+		c.Patch = []byte(Git(t, dir, nil, "diff-tree", "-r", "--root", "--no-commit-id", "-p", "-M", "-C",
+			"--find-copies-harder", "-U3", id))
 		c.Before, c.After = before, readTree(t, dir, id)
 		c.readEdits(t, dir, id)
 		before = c.After
@@ -120,7 +121,8 @@ func readTree(t testing.TB, dir, id string) map[string]File {
 	files := map[string]File{}
 	var names, modes []string
 	var ask bytes.Buffer
-	for entry := range strings.SplitSeq(strings.TrimSuffix(Git(t, dir, nil, "ls-tree", "-r", "-z", id), "\x00"), "\x00") {
+	for entry := range strings.SplitSeq(strings.TrimSuffix(Git(t, dir, nil, "ls-tree", "-r", "-z", id), "\x00"),
+		"\x00") {
 		if entry == "" {
 			continue
 		}
@@ -153,7 +155,8 @@ func (c *Commit) readEdits(t testing.TB, dir, id string) {
 	}
 	slices.Sort(c.Changed)
 	for _, name := range c.Changed {
-		c.Edits[name] = hunks(t, Git(t, dir, nil, "diff-tree", "-p", "--no-renames", "-U3", id+"^", id, "--", ":(literal)"+name))
+		c.Edits[name] = hunks(t,
+			Git(t, dir, nil, "diff-tree", "-p", "--no-renames", "-U3", id+"^", id, "--", ":(literal)"+name))
 	}
 }
 

@@ -18,11 +18,13 @@ type generator struct {
 // vocabulary are lines that come often, so that much matches in several ways.
 var vocabulary = [...]string{
 	"", "", "}", "\t}", "func f() {", "\treturn nil", "\tif x {", "        spaces", "trailing  ", "--- a/x", "+++ b/x",
-	"@@ -1,2 +1,2 @@", "-minus", "+plus", `\ No newline at end of file`, "日本語", "cafe\u0301 nfd", "caf\u00e9 nfc", `back\tslash "quote" $1 $&`,
+	"@@ -1,2 +1,2 @@", "-minus", "+plus", `\ No newline at end of file`, "日本語", "cafe\u0301 nfd", "caf\u00e9 nfc",
+	`back\tslash "quote" $1 $&`,
 }
 
 // names are file names that need quoting or are easily misread.
-var names = [...]string{"a b", "tab\there", `quo"te`, `back\slash`, "ünï", "cafe\u0301", "new\nline", "日本 x", "sp ace/b/d.txt", "b/a/x", "dev/null"}
+var names = [...]string{"a b", "tab\there", `quo"te`, `back\slash`, "ünï", "cafe\u0301", "new\nline", "日本 x",
+	"sp ace/b/d.txt", "b/a/x", "dev/null"}
 
 // trees makes the tree of each commit.
 func (g *generator) trees() []map[string]File {
@@ -151,9 +153,11 @@ func (g *generator) edit(data []byte) []byte {
 func stream(trees []map[string]File) []byte {
 	var b bytes.Buffer
 	for i, tree := range trees {
-		fmt.Fprintf(&b, "commit refs/heads/main\ncommitter T <t@example.com> %d +0000\ndata 1\nx\ndeleteall\n", 1_700_000_000+i)
+		fmt.Fprintf(&b, "commit refs/heads/main\ncommitter T <t@example.com> %d +0000\ndata 1\nx\ndeleteall\n",
+			1_700_000_000+i)
 		for _, name := range slices.Sorted(maps.Keys(tree)) {
-			fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", tree[name].Mode, quote(name), len(tree[name].Data), tree[name].Data)
+			fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", tree[name].Mode, quote(name), len(tree[name].Data),
+				tree[name].Data)
 		}
 	}
 	return b.Bytes()

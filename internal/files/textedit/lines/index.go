@@ -41,7 +41,8 @@ func IndexOf(ctx context.Context, r io.Reader) (*Index, error) {
 	for {
 		n, err := r.Read(buf[pending:])
 		chunk := excerpt.TrimEnd(buf[:pending+n])
-		if !utf8.Valid(chunk) || offset < sniffed && bytes.IndexByte(chunk[:min(int64(len(chunk)), sniffed-offset)], 0) >= 0 {
+		if !utf8.Valid(chunk) ||
+			offset < sniffed && bytes.IndexByte(chunk[:min(int64(len(chunk)), sniffed-offset)], 0) >= 0 {
 			return nil, ErrNotText
 		}
 		index.note(chunk, offset)

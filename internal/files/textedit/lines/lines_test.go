@@ -72,7 +72,8 @@ func TestEach(t *testing.T) {
 func TestEachCuts(t *testing.T) {
 	text := strings.Repeat("x", 100_000) + "\r\nshort\n"
 	var got []string
-	err := lines.Each(t.Context(), strings.NewReader(text), 10, func(l lines.Line) { got = append(got, string(l.Content())) })
+	err := lines.Each(t.Context(), strings.NewReader(text), 10,
+		func(l lines.Line) { got = append(got, string(l.Content())) })
 	require.NoError(t, err)
 	assert.Equal(t, []string{"xxxxxxxxxx", "short"}, got)
 }

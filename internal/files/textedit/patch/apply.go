@@ -168,7 +168,8 @@ func (a *applier) change(f *File, s *state) error {
 
 // undeletable is the error for a file that has more than a patch removes.
 func undeletable(s *state, f *File, rest []byte) error {
-	e := &HunkError{Path: s.path, Hunk: max(len(f.Hunks), 1), PatchLine: f.Line, FileLine: 1, Found: bare(fileLines(rest))}
+	e := &HunkError{Path: s.path, Hunk: max(len(f.Hunks), 1), PatchLine: f.Line, FileLine: 1,
+		Found: bare(fileLines(rest))}
 	for _, h := range f.Hunks {
 		e.PatchLine = h.Line
 	}

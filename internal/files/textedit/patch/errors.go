@@ -70,14 +70,17 @@ const shownLines = 12
 
 // misfit completes the error of a hunk that is not found.
 func (e *HunkError) misfit() *HunkError {
-	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path, e.PatchLine, e.FileLine)
+	return e.because("hunk %d of %s (line %d of the patch) does not fit: the file differs at line %d", e.Hunk, e.Path,
+		e.PatchLine, e.FileLine)
 }
 
 // disordered completes the error of a hunk whose lines lie before those of the
 // hunk ahead of it.
 func (e *HunkError) disordered() *HunkError {
-	e.err = e.about(tool.Errorf(tool.Conflict, "hunk %d of %s (line %d of the patch) is out of order: its lines are at line %d, before those of the hunk ahead of it",
-		e.Hunk, e.Path, e.PatchLine, e.FileLine).Suggest("Put the hunks of a file in the order of its lines, each line in one hunk only. Nothing was changed."))
+	e.err = e.about(tool.Errorf(tool.Conflict,
+		"hunk %d of %s (line %d of the patch) is out of order: its lines are at line %d, before those of the hunk ahead of it",
+		e.Hunk, e.Path, e.PatchLine,
+		e.FileLine).Suggest("Put the hunks of a file in the order of its lines, each line in one hunk only. Nothing was changed."))
 	return e
 }
 

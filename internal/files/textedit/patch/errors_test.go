@@ -19,24 +19,31 @@ func TestParseErrors(t *testing.T) {
 		code tool.Code
 		text string
 	}{
-		"empty":               {"", 0, tool.InvalidArgument, "no diff"},
-		"garbage":             {"this is\nnot a patch\n", 0, tool.InvalidArgument, "no diff"},
-		"no hunk":             {"--- a/f\n+++ b/f\n", 3, tool.InvalidArgument, "no hunk"},
-		"no hunk, but text":   {"--- a/f\n+++ b/f\nhello\n", 3, tool.InvalidArgument, "no hunk"},
-		"bad hunk header":     {"--- a/f\n+++ b/f\n@@ garbage @@\n a\n", 3, tool.InvalidArgument, "no hunk header"},
-		"bad hunk numbers":    {"--- a/f\n+++ b/f\n@@ -x,1 +1 @@\n a\n", 3, tool.InvalidArgument, "no hunk header"},
-		"huge numbers":        {"--- a/f\n+++ b/f\n@@ -1,99999999999999999999 +1 @@\n a\n", 3, tool.InvalidArgument, "no hunk header"},
-		"second hunk is bad":  {"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n@@ nonsense\n", 6, tool.InvalidArgument, "no hunk header"},
+		"empty":             {"", 0, tool.InvalidArgument, "no diff"},
+		"garbage":           {"this is\nnot a patch\n", 0, tool.InvalidArgument, "no diff"},
+		"no hunk":           {"--- a/f\n+++ b/f\n", 3, tool.InvalidArgument, "no hunk"},
+		"no hunk, but text": {"--- a/f\n+++ b/f\nhello\n", 3, tool.InvalidArgument, "no hunk"},
+		"bad hunk header":   {"--- a/f\n+++ b/f\n@@ garbage @@\n a\n", 3, tool.InvalidArgument, "no hunk header"},
+		"bad hunk numbers":  {"--- a/f\n+++ b/f\n@@ -x,1 +1 @@\n a\n", 3, tool.InvalidArgument, "no hunk header"},
+		"huge numbers": {"--- a/f\n+++ b/f\n@@ -1,99999999999999999999 +1 @@\n a\n", 3, tool.InvalidArgument,
+			"no hunk header"},
+		"second hunk is bad": {"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n@@ nonsense\n", 6, tool.InvalidArgument,
+			"no hunk header"},
 		"hunk without lines":  {"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n", 3, tool.InvalidArgument, "no lines"},
 		"hunk without a file": {"hello\n@@ -1 +1 @@\n-a\n+b\n", 2, tool.InvalidArgument, "without a file"},
-		"line without a mark": {"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\nb\n-c\n+C\n", 5, tool.InvalidArgument, "no line of a hunk"},
-		"no name":             {"--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", 1, tool.InvalidArgument, "names no file"},
-		"git names":           {"diff --git nonsense\n", 1, tool.InvalidArgument, "file names"},
-		"git without change":  {"diff --git a/f b/f\nindex 1..2 100644\n", 1, tool.InvalidArgument, "nothing follows"},
-		"binary":              {"diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n", 3, tool.Unsupported, "binary"},
-		"binary, not shown":   {"diff --git a/f b/f\nindex 1..2 100644\nBinary files a/f and b/f differ\n", 3, tool.Unsupported, "binary"},
-		"binary, by diff":     {"Binary files old/f and new/f differ\n", 1, tool.Unsupported, "binary"},
-		"context diff":        {"*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n", 1, tool.Unsupported, "context diff"},
+		"line without a mark": {"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\nb\n-c\n+C\n", 5, tool.InvalidArgument,
+			"no line of a hunk"},
+		"no name": {"--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n", 1, tool.InvalidArgument,
+			"names no file"},
+		"git names":          {"diff --git nonsense\n", 1, tool.InvalidArgument, "file names"},
+		"git without change": {"diff --git a/f b/f\nindex 1..2 100644\n", 1, tool.InvalidArgument, "nothing follows"},
+		"binary": {"diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n", 3,
+			tool.Unsupported, "binary"},
+		"binary, not shown": {"diff --git a/f b/f\nindex 1..2 100644\nBinary files a/f and b/f differ\n", 3,
+			tool.Unsupported, "binary"},
+		"binary, by diff": {"Binary files old/f and new/f differ\n", 1, tool.Unsupported, "binary"},
+		"context diff": {"*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n", 1,
+			tool.Unsupported, "context diff"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, err := patch.Parse([]byte(c.diff))
@@ -93,24 +100,34 @@ func TestApplyErrors(t *testing.T) {
 		code tool.Code
 		text string
 	}{
-		"missing":             {"--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n", tool.NotFound, "none does not exist"},
-		"missing, deleted":    {"--- a/none\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", tool.NotFound, "none does not exist"},
-		"missing, renamed":    {"diff --git a/none b/x\nsimilarity index 100%\nrename from none\nrename to x\n", tool.NotFound, "none does not exist"},
-		"missing, mode":       {"diff --git a/none b/none\nold mode 100644\nnew mode 100755\n", tool.NotFound, "none does not exist"},
-		"created, is there":   {"--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n", tool.AlreadyExists, "f exists already"},
-		"renamed over":        {"diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n", tool.AlreadyExists, "g exists already"},
-		"copied over":         {"diff --git a/f b/g\nsimilarity index 100%\ncopy from f\ncopy to g\n", tool.AlreadyExists, "g exists already"},
-		"deleted, has more":   {"--- a/f\n+++ /dev/null\n@@ -1,0 +0,0 @@\n", tool.InvalidArgument, "no lines"},
-		"deleted, other":      {"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", tool.Conflict, "hunk 1 of f"},
-		"deleted, no hunk":    {"diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n", tool.Conflict, "line 1 of the patch deletes f, but not all of its lines"},
-		"symbolic link":       {"diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n", tool.Unsupported, "symbolic link"},
-		"submodule":           {"diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n", tool.Unsupported, "symbolic link or a submodule"},
-		"first fits":          {"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-x\n+X\n", tool.Conflict, "hunk 1 of g"},
-		"outside":             {"--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n", tool.PathOutsideWorkspace, "outside"},
-		"outside, absolute":   {"--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", tool.PathOutsideWorkspace, "outside"},
-		"outside, created":    {"--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+b\n", tool.PathOutsideWorkspace, "outside"},
-		"outside, renamed to": {"diff --git a/f b/../x\nsimilarity index 100%\nrename from f\nrename to ../x\n", tool.PathOutsideWorkspace, "outside"},
-		"outside, copied":     {"diff --git a/../x b/y\nsimilarity index 100%\ncopy from ../x\ncopy to y\n", tool.PathOutsideWorkspace, "outside"},
+		"missing":          {"--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n", tool.NotFound, "none does not exist"},
+		"missing, deleted": {"--- a/none\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", tool.NotFound, "none does not exist"},
+		"missing, renamed": {"diff --git a/none b/x\nsimilarity index 100%\nrename from none\nrename to x\n",
+			tool.NotFound, "none does not exist"},
+		"missing, mode": {"diff --git a/none b/none\nold mode 100644\nnew mode 100755\n", tool.NotFound,
+			"none does not exist"},
+		"created, is there": {"--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+b\n", tool.AlreadyExists, "f exists already"},
+		"renamed over": {"diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n",
+			tool.AlreadyExists, "g exists already"},
+		"copied over": {"diff --git a/f b/g\nsimilarity index 100%\ncopy from f\ncopy to g\n",
+			tool.AlreadyExists, "g exists already"},
+		"deleted, has more": {"--- a/f\n+++ /dev/null\n@@ -1,0 +0,0 @@\n", tool.InvalidArgument, "no lines"},
+		"deleted, other":    {"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", tool.Conflict, "hunk 1 of f"},
+		"deleted, no hunk": {"diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n", tool.Conflict,
+			"line 1 of the patch deletes f, but not all of its lines"},
+		"symbolic link": {"diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n", tool.Unsupported, "symbolic link"},
+		"submodule":     {"diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n", tool.Unsupported, "symbolic link or a submodule"},
+		"first fits": {"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-x\n+X\n",
+			tool.Conflict, "hunk 1 of g"},
+		"outside": {"--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n", tool.PathOutsideWorkspace,
+			"outside"},
+		"outside, absolute": {"--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", tool.PathOutsideWorkspace,
+			"outside"},
+		"outside, created": {"--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+b\n", tool.PathOutsideWorkspace, "outside"},
+		"outside, renamed to": {"diff --git a/f b/../x\nsimilarity index 100%\nrename from f\nrename to ../x\n",
+			tool.PathOutsideWorkspace, "outside"},
+		"outside, copied": {"diff --git a/../x b/y\nsimilarity index 100%\ncopy from ../x\ncopy to y\n",
+			tool.PathOutsideWorkspace, "outside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, err := patch.Parse([]byte(c.diff))
@@ -118,7 +135,8 @@ func TestApplyErrors(t *testing.T) {
 				var changes []patch.FileChange
 				changes, err = patch.Apply(set, func(path string) ([]byte, fs.FileMode, error) {
 					if strings.HasPrefix(path, "..") || strings.HasPrefix(path, "/") {
-						return nil, 0, tool.Errorf(tool.PathOutsideWorkspace, "%s is outside", path).Suggest("Stay inside.")
+						return nil, 0,
+							tool.Errorf(tool.PathOutsideWorkspace, "%s is outside", path).Suggest("Stay inside.")
 					}
 					if data, ok := files[path]; ok {
 						return []byte(data), 0o644, nil
@@ -150,9 +168,11 @@ func TestModes(t *testing.T) {
 	changes, err := patch.Apply(set, read)
 	require.NoError(t, err)
 	require.Len(t, changes, 3)
-	assert.Equal(t, patch.FileChange{Kind: patch.Modify, Path: "f", Old: []byte("a\n"), Data: []byte("a\n"), Mode: 0o750}, changes[0])
+	assert.Equal(t, patch.FileChange{Kind: patch.Modify, Path: "f", Old: []byte("a\n"), Data: []byte("a\n"),
+		Mode: 0o750}, changes[0])
 	assert.Equal(t, patch.FileChange{Kind: patch.Create, Path: "new", Data: []byte("a\n"), Mode: 0o755}, changes[1])
-	assert.Equal(t, patch.FileChange{Kind: patch.Rename, Path: "y", From: "x", Old: []byte("a\n"), Data: []byte("a\n"), Mode: 0o640}, changes[2])
+	assert.Equal(t, patch.FileChange{Kind: patch.Rename, Path: "y", From: "x", Old: []byte("a\n"), Data: []byte("a\n"),
+		Mode: 0o640}, changes[2])
 	assert.Equal(t, []string{"f", "new", "x", "y"}, patch.Paths(changes))
 }
 

@@ -77,7 +77,8 @@ func requireTree(t testing.TB, want, got map[string]edithistory.File, note strin
 func TestGitHistories(t *testing.T) {
 	kinds := map[patch.Kind]int{}
 	for seed := range uint64(4) {
-		for i, c := range edithistory.Generate(t, edithistory.Options{Seed: seed, Commits: 80, Tree: true, Bytes: true}) {
+		for i, c := range edithistory.Generate(t,
+			edithistory.Options{Seed: seed, Commits: 80, Tree: true, Bytes: true}) {
 			if len(c.Patch) == 0 {
 				continue
 			}

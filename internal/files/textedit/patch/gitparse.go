@@ -65,7 +65,8 @@ func (p *parser) extended(f *File) bool {
 
 func extendedHeader(line string) (key, value string, ok bool) {
 	for _, key := range []string{
-		"old mode", "new mode", "deleted file mode", "new file mode", "copy from", "copy to", "rename from", "rename to",
+		"old mode", "new mode", "deleted file mode", "new file mode", "copy from", "copy to", "rename from",
+		"rename to",
 		"rename old", "rename new", "similarity index", "dissimilarity index", "index",
 	} {
 		if value, ok := strings.CutPrefix(line, key+" "); ok {

@@ -145,7 +145,8 @@ func (p *parser) uncounted(h *Hunk) error {
 		line := p.line(0)
 		op, text, ok := bodyLine(line)
 		if !ok {
-			return malformed(p.number(), "%q is no line of a hunk: it has to begin with a blank, - or +", strings.TrimRight(line, "\r\n"))
+			return malformed(p.number(), "%q is no line of a hunk: it has to begin with a blank, - or +",
+				strings.TrimRight(line, "\r\n"))
 		}
 		p.at++
 		p.add(h, op, text)
@@ -163,5 +164,6 @@ func (p *parser) uncounted(h *Hunk) error {
 func (p *parser) stops() bool {
 	line := p.line(0)
 	return line == "" || p.atHeader() || p.atSignature() ||
-		strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "Index: ") || strings.HasPrefix(line, "```")
+		strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "diff ") || strings.HasPrefix(line, "Index: ") ||
+		strings.HasPrefix(line, "```")
 }

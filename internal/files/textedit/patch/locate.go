@@ -259,7 +259,8 @@ func (f *fitter) closest(h *Hunk, old, lines []string) int {
 	}
 	best := guess
 	for at, n := range votes {
-		better := n > votes[best] || n == votes[best] && (abs(at-guess) < abs(best-guess) || abs(at-guess) == abs(best-guess) && at < best)
+		better := n > votes[best] ||
+			n == votes[best] && (abs(at-guess) < abs(best-guess) || abs(at-guess) == abs(best-guess) && at < best)
 		if better {
 			best = at
 		}

@@ -40,7 +40,8 @@ var datePattern = sync.OnceValue(func() *regexp.Regexp {
 // isEpoch reports whether a time stamp is what diff writes for a file that is
 // not there.
 func isEpoch(stamp string) bool {
-	return strings.HasPrefix(stamp, "1970-01-01 ") || strings.HasPrefix(stamp, "1969-12-31 ") || strings.HasPrefix(stamp, "Thu Jan  1 00:00:00 1970")
+	return strings.HasPrefix(stamp, "1970-01-01 ") || strings.HasPrefix(stamp, "1969-12-31 ") ||
+		strings.HasPrefix(stamp, "Thu Jan  1 00:00:00 1970")
 }
 
 // unquote reads a name in C's quotes at the start of s.

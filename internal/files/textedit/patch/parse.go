@@ -92,8 +92,10 @@ func (p *parser) section() (*File, error) {
 	case strings.HasPrefix(line, "Index: "):
 		p.index = strings.TrimSpace(line[len("Index: "):])
 	case strings.HasPrefix(line, "@@ -"):
-		return nil, malformed(p.number(), "a hunk stands there without a file: the lines --- and +++ are missing before it")
-	case strings.HasPrefix(line, "*** ") && strings.HasPrefix(p.line(1), "--- ") && strings.HasPrefix(p.line(2), "********"):
+		return nil,
+			malformed(p.number(), "a hunk stands there without a file: the lines --- and +++ are missing before it")
+	case strings.HasPrefix(line, "*** ") && strings.HasPrefix(p.line(1), "--- ") &&
+		strings.HasPrefix(p.line(2), "********"):
 		return nil, unsupported(p.number(), parseHelp, "this is a context diff")
 	case isBinary(line):
 		return nil, binary(p.number())
@@ -108,7 +110,9 @@ func isBinary(line string) bool {
 }
 
 func binary(line int) error {
-	return unsupported(line, "Only text can be patched. Leave binary files out of the patch and write them in another way.", "this is a change of a binary file")
+	return unsupported(line,
+		"Only text can be patched. Leave binary files out of the patch and write them in another way.",
+		"this is a change of a binary file")
 }
 
 // atHeader reports whether a "---" and a "+++" line come next.

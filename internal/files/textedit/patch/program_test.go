@@ -125,7 +125,8 @@ func text(r *rand.Rand, lines []string) string {
 func spoil(r *rand.Rand, diff string) string {
 	switch r.IntN(9) {
 	case 0:
-		return strings.NewReplacer("--- a/f", "--- a/f\t2024-01-01 10:00:00.000000000 +0000", "+++ b/f", "+++ b/f\t2024-01-01 10:00:01.000000000 +0000").Replace(diff)
+		return strings.NewReplacer("--- a/f", "--- a/f\t2024-01-01 10:00:00.000000000 +0000", "+++ b/f",
+			"+++ b/f\t2024-01-01 10:00:01.000000000 +0000").Replace(diff)
 	case 1:
 		return "Subject: a change\n\nSome words.\n---\n f | 2 +-\n\n" + diff + "-- \n2.39.5\n"
 	case 2:

@@ -29,7 +29,8 @@ func challengeOf(header http.Header) (c challenge) {
 	}
 	for _, each := range all {
 		if each.Scheme == "bearer" {
-			return challenge{each.Params["error"], strings.Fields(each.Params["scope"]), each.Params["resource_metadata"]}
+			return challenge{each.Params["error"], strings.Fields(each.Params["scope"]),
+				each.Params["resource_metadata"]}
 		}
 	}
 	return c
@@ -66,14 +67,16 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 	p.meta, err = auth.GetAuthServerMetadata(ctx, issuer, s.web.client)
 	switch {
 	case err != nil:
-		return nil, s.errorf(tool.Unavailable, "has the authorization server %s, which cannot be used: %w", issuer, err).
-			Suggest("The operator of the server has to fix this, unless the network is at fault.")
+		return nil,
+			s.errorf(tool.Unavailable, "has the authorization server %s, which cannot be used: %w", issuer, err).
+				Suggest("The operator of the server has to fix this, unless the network is at fault.")
 	case p.meta == nil && resource == nil:
 		return nil, s.errorf(tool.Unsupported, "does not say how to log in to it").
 			Suggest("If it takes a fixed token, put that into headers in its mcp block: headers = { Authorization = \"Bearer ${env(\"TOKEN\")}\" }.")
 	case p.meta == nil:
-		return nil, s.errorf(tool.Unavailable, "has the authorization server %s, which does not say how to use it", issuer).
-			Suggest("The operator of the server has to fix this.")
+		return nil,
+			s.errorf(tool.Unavailable, "has the authorization server %s, which does not say how to use it", issuer).
+				Suggest("The operator of the server has to fix this.")
 	}
 	return p, s.checkEndpoints(p.meta)
 }
@@ -85,7 +88,8 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 		name, url string
 		optional  bool
 	}
-	endpoints := []endpoint{{"token", meta.TokenEndpoint, false}, {"registration", meta.RegistrationEndpoint, true}, {"revocation", meta.RevocationEndpoint, true}}
+	endpoints := []endpoint{{"token", meta.TokenEndpoint, false}, {"registration", meta.RegistrationEndpoint, true},
+		{"revocation", meta.RevocationEndpoint, true}}
 	if s.config.attended() {
 		endpoints = append(endpoints, endpoint{"authorization", meta.AuthorizationEndpoint, false})
 	}
@@ -94,7 +98,8 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 			continue
 		}
 		if err := s.web.checkText(e.url); err != nil {
-			return s.errorf(tool.Blocked, "has a bad %s endpoint: %w", e.name, err).Suggest("%s", tool.AsError(err).Suggestion)
+			return s.errorf(tool.Blocked, "has a bad %s endpoint: %w", e.name, err).Suggest("%s",
+				tool.AsError(err).Suggestion)
 		}
 	}
 	return nil
@@ -103,7 +108,8 @@ func (s *Server) checkEndpoints(meta *oauthex.AuthServerMeta) error {
 // issuer chooses the authorization server.
 func (s *Server) issuer(named []string) (string, error) {
 	if len(named) == 0 {
-		return "", s.errorf(tool.Unsupported, "names no authorization server").Suggest("The operator of the server has to fix this.")
+		return "", s.errorf(tool.Unsupported,
+			"names no authorization server").Suggest("The operator of the server has to fix this.")
 	}
 	if s.config.Issuer == "" {
 		return named[0], nil
@@ -113,7 +119,8 @@ func (s *Server) issuer(named []string) (string, error) {
 			return issuer, nil
 		}
 	}
-	return "", s.errorf(tool.Blocked, "names the authorization server %s, and not %s", strings.Join(named, ", "), s.config.Issuer).
+	return "", s.errorf(tool.Blocked, "names the authorization server %s, and not %s", strings.Join(named, ", "),
+		s.config.Issuer).
 		Suggest("If it has moved, register a client there and change issuer in its oauth block.")
 }
 
@@ -134,10 +141,12 @@ func (s *Server) resource(ctx context.Context, named string) (*oauthex.Protected
 		found := new(oauthex.ProtectedResourceMetadata)
 		ok, err := s.web.getJSON(ctx, at, found)
 		if blocked, ok := errors.AsType[*tool.Error](err); ok {
-			return nil, s.errorf(tool.Blocked, "publishes its metadata where it cannot be read: %w", blocked).Suggest("%s", blocked.Suggestion)
+			return nil, s.errorf(tool.Blocked, "publishes its metadata where it cannot be read: %w",
+				blocked).Suggest("%s", blocked.Suggestion)
 		}
 		if err != nil {
-			failed = s.errorf(tool.Unavailable, "publishes metadata that cannot be read: %w", err).Suggest("Try again later.")
+			failed = s.errorf(tool.Unavailable, "publishes metadata that cannot be read: %w",
+				err).Suggest("Try again later.")
 			continue
 		}
 		if ok {
@@ -152,7 +161,8 @@ func (s *Server) resource(ctx context.Context, named string) (*oauthex.Protected
 // that of a directory above it.
 func (s *Server) checkResource(found *oauthex.ProtectedResourceMetadata) error {
 	u, err := url.Parse(found.Resource)
-	if err == nil && origin(u) == origin(s.url) && u.Fragment == "" && (u.RawQuery == "" || u.RawQuery == s.url.RawQuery) &&
+	if err == nil && origin(u) == origin(s.url) && u.Fragment == "" &&
+		(u.RawQuery == "" || u.RawQuery == s.url.RawQuery) &&
 		strings.HasPrefix(s.url.EscapedPath()+"/", strings.TrimSuffix(u.EscapedPath(), "/")+"/") {
 		return nil
 	}

@@ -63,7 +63,8 @@ func assertion(id, issuer string, key crypto.Signer) (string, error) {
 	now := time.Now()
 	part := func(value any) string { return base64.RawURLEncoding.EncodeToString(tool.MustMarshal(value)) }
 	signed := part(map[string]string{"alg": algorithm, "typ": "JWT"}) + "." + part(map[string]any{
-		"iss": id, "sub": id, "aud": issuer, "jti": rand.Text(), "iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
+		"iss": id, "sub": id, "aud": issuer, "jti": rand.Text(), "iat": now.Unix(),
+		"exp": now.Add(assertionLife).Unix(),
 	})
 	signature, err := sign(key, []byte(signed))
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), err

@@ -44,7 +44,8 @@ func TestAssertions(t *testing.T) {
 		"ES256": {elliptical, func(message, signature []byte) bool {
 			digest := sha256.Sum256(message)
 			return len(signature) == 64 &&
-				ecdsa.Verify(&elliptical.PublicKey, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]))
+				ecdsa.Verify(&elliptical.PublicKey, digest[:], new(big.Int).SetBytes(signature[:32]),
+					new(big.Int).SetBytes(signature[32:]))
 		}},
 		"EdDSA": {edwards, func(message, signature []byte) bool { return ed25519.Verify(public, message, signature) }},
 		"RS256": {factors, func(message, signature []byte) bool {
@@ -70,7 +71,8 @@ func TestAssertions(t *testing.T) {
 				Iat, Exp           int64
 			}
 			require.NoError(t, json.Unmarshal(decoded[1], &claims))
-			assert.Equal(t, []string{"me", "me", "https://login.example.com"}, []string{claims.Iss, claims.Sub, claims.Aud})
+			assert.Equal(t, []string{"me", "me", "https://login.example.com"},
+				[]string{claims.Iss, claims.Sub, claims.Aud})
 			assert.NotEmpty(t, claims.Jti)
 			assert.InDelta(t, time.Now().Unix(), claims.Iat, 5)
 			assert.Equal(t, int64(60), claims.Exp-claims.Iat)

@@ -34,7 +34,8 @@ func (s *Server) more(ctx context.Context, c challenge, l *Login, response *http
 		has = l.Scopes
 	}
 	if len(lacking(c.scopes, has)) == 0 {
-		return s.errorf(tool.PermissionDenied, "refuses the request because of scopes that the login has already (%s)", strings.Join(c.scopes, " ")).
+		return s.errorf(tool.PermissionDenied, "refuses the request because of scopes that the login has already (%s)",
+			strings.Join(c.scopes, " ")).
 			Suggest("Whoever is logged in there may not do this.").With("scopes", c.scopes)
 	}
 	return s.obtain(ctx, c, has, l)
@@ -128,7 +129,8 @@ func (s *Server) knock(ctx context.Context) (challenge, error) {
 	request.Header.Set("Accept", "text/event-stream")
 	response, err := s.web.plain().Do(request)
 	if err != nil {
-		return challenge{}, s.errorf(tool.Unavailable, "cannot be reached: %w", err).Suggest("Check the url of its mcp block.")
+		return challenge{},
+			s.errorf(tool.Unavailable, "cannot be reached: %w", err).Suggest("Check the url of its mcp block.")
 	}
 	_ = response.Body.Close()
 	return challengeOf(response.Header), nil
@@ -152,7 +154,8 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 		return err
 	}
 	query := url.Values{
-		"response_type": {"code"}, "client_id": {who.id}, "redirect_uri": {r.uri()}, "state": {state}, "resource": {p.resource},
+		"response_type": {"code"}, "client_id": {who.id}, "redirect_uri": {r.uri()}, "state": {state},
+		"resource":       {p.resource},
 		"code_challenge": {oauth2.S256ChallengeFromVerifier(verifier)}, "code_challenge_method": {"S256"},
 	}
 	if len(asked) > 0 {
@@ -163,7 +166,8 @@ func (s *Server) visit(ctx context.Context, c challenge, more []string, visit Vi
 		return err
 	}
 	return s.keep(ctx, p, who, asked, url.Values{
-		"grant_type": {"authorization_code"}, "code": {came.code}, "redirect_uri": {r.uri()}, "code_verifier": {verifier}, "resource": {p.resource},
+		"grant_type": {"authorization_code"}, "code": {came.code}, "redirect_uri": {r.uri()},
+		"code_verifier": {verifier}, "resource": {p.resource},
 	})
 }
 
@@ -194,9 +198,11 @@ func (s *Server) send(ctx context.Context, p *place, query url.Values, r *receiv
 	case err != nil:
 		return came, s.errorf(tool.PermissionDenied, "was not logged in to: %w", err).Suggest("%s", again)
 	case came.iss == "" && p.meta.AuthorizationResponseIssParameterSupported:
-		return came, s.errorf(tool.Blocked, "was not logged in to: the answer does not say that it is from %s", p.meta.Issuer).Suggest("%s", again)
+		return came, s.errorf(tool.Blocked, "was not logged in to: the answer does not say that it is from %s",
+			p.meta.Issuer).Suggest("%s", again)
 	case came.iss != "" && came.iss != p.meta.Issuer:
-		return came, s.errorf(tool.Blocked, "was not logged in to: the answer is from %q and not from %s", clip(came.iss), p.meta.Issuer).
+		return came, s.errorf(tool.Blocked, "was not logged in to: the answer is from %q and not from %s",
+			clip(came.iss), p.meta.Issuer).
 			Suggest("Somebody may be after the login. %s", again)
 	}
 	return came, nil
@@ -239,7 +245,8 @@ func (s *Server) keep(ctx context.Context, p *place, who client, asked []string,
 	}
 	l := &Login{
 		Server: s.options.URL, Resource: p.resource, Issuer: p.meta.Issuer, TokenEndpoint: p.meta.TokenEndpoint,
-		RevocationEndpoint: p.meta.RevocationEndpoint, ClientID: who.id, ClientAuth: who.auth, At: time.Now().UTC().Round(time.Second),
+		RevocationEndpoint: p.meta.RevocationEndpoint, ClientID: who.id, ClientAuth: who.auth,
+		At: time.Now().UTC().Round(time.Second),
 	}
 	if who.registered {
 		l.ClientSecret = who.secret
@@ -290,8 +297,9 @@ func (s *Server) Logout(ctx context.Context) (was bool, err error) {
 		}
 	}
 	if err != nil {
-		return true, s.errorf(tool.Unavailable, "is logged out of here, but %s did not end the login: %w", l.Issuer, err).
-			Suggest("End it in your account there.")
+		return true,
+			s.errorf(tool.Unavailable, "is logged out of here, but %s did not end the login: %w", l.Issuer, err).
+				Suggest("End it in your account there.")
 	}
 	return true, nil
 }

@@ -49,14 +49,16 @@ type receiver struct {
 
 // listen opens a receiver at a port of 127.0.0.1, any free one for 0.
 func listen(port int, state string) (*receiver, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp4",
+		net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, tool.Errorf(tool.Unavailable, "the answer to a login cannot be received: %w", err).
 			Suggest("End what uses the port, or take another redirect_port.")
 	}
 	r := &receiver{state: state, listener: listener, came: make(chan url.Values, 1)}
 	r.server = &http.Server{
-		Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
+		Handler: http.HandlerFunc(r.serve), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		MaxHeaderBytes: 32 << 10,
 	}
 	go func() { _ = r.server.Serve(listener) }()
 	return r, nil

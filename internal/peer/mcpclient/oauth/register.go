@@ -35,7 +35,8 @@ func (s *Server) byHand(issuer string, methods []string) (c client, err error) {
 			return c, err
 		}
 		if c.key, err = parseKey(text); err != nil {
-			return c, tool.Errorf(tool.Unavailable, "private_key_file %s has no key that can be used: %w", s.config.PrivateKeyFile, err).
+			return c, tool.Errorf(tool.Unavailable, "private_key_file %s has no key that can be used: %w",
+				s.config.PrivateKeyFile, err).
 				Suggest("Make one: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 > FILE")
 		}
 		c.auth = authJWT
@@ -57,13 +58,16 @@ func (s *Server) register(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	}
 	answer, err := oauthex.RegisterClient(ctx, meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
 		ClientName: "toolhost", ApplicationType: "native", RedirectURIs: []string{redirect},
-		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: auth,
+		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		TokenEndpointAuthMethod: auth,
 	}, s.web.client)
 	if err != nil {
-		return client{}, s.errorf(tool.Unavailable, "has an authorization server, %s, that registers no client: %s", meta.Issuer, clip(err.Error())).
+		return client{}, s.errorf(tool.Unavailable, "has an authorization server, %s, that registers no client: %s",
+			meta.Issuer, clip(err.Error())).
 			Suggest("Register toolhost there by hand, and write the client_id into an oauth block.")
 	}
-	c := client{id: answer.ClientID, secret: answer.ClientSecret, auth: answer.TokenEndpointAuthMethod, registered: true}
+	c := client{id: answer.ClientID, secret: answer.ClientSecret, auth: answer.TokenEndpointAuthMethod,
+		registered: true}
 	s.sensitive(c.secret)
 	if c.auth == "" || c.secret == "" {
 		c.auth = authMethod(c.secret, meta.TokenEndpointAuthMethodsSupported)

@@ -67,7 +67,8 @@ func New(options Options) (*Server, error) {
 	s := &Server{options: options, config: options.Config, store: options.Store, logger: options.Logger}
 	var err error
 	if s.url, err = url.Parse(options.URL); err != nil || s.url.Host == "" {
-		return nil, tool.Errorf(tool.InvalidArgument, "the MCP server %s has no usable URL", options.Name).Suggest("Write https://HOST/PATH.")
+		return nil, tool.Errorf(tool.InvalidArgument, "the MCP server %s has no usable URL",
+			options.Name).Suggest("Write https://HOST/PATH.")
 	}
 	if s.web, err = newWeb(s.url, s.config.Private); err != nil {
 		return nil, err
@@ -84,7 +85,8 @@ func New(options Options) (*Server, error) {
 
 // errorf makes an error whose message begins with the server.
 func (s *Server) errorf(code tool.Code, format string, args ...any) *tool.Error {
-	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server", s.options.Name)
+	return tool.Errorf(code, "the MCP server %s "+format, append([]any{s.options.Name}, args...)...).With("server",
+		s.options.Name)
 }
 
 // sensitive reports values that nobody is to see.
@@ -205,7 +207,8 @@ func (s *Server) State() (State, error) {
 		return State{}, err
 	}
 	return State{
-		LoggedIn: l.fresh() || l.RefreshToken != "", Expires: l.Expires, Renews: l.RefreshToken != "" || !s.config.attended(),
+		LoggedIn: l.fresh() || l.RefreshToken != "", Expires: l.Expires,
+		Renews: l.RefreshToken != "" || !s.config.attended(),
 		Issuer: l.Issuer, Scopes: l.Scopes, At: l.At,
 	}, nil
 }

@@ -53,7 +53,8 @@ func (l *Login) fresh() bool {
 
 // secrets are the values that nobody is to see.
 func (l *Login) secrets() []string {
-	return slices.DeleteFunc([]string{l.AccessToken, l.RefreshToken, l.ClientSecret}, func(s string) bool { return s == "" })
+	return slices.DeleteFunc([]string{l.AccessToken, l.RefreshToken, l.ClientSecret},
+		func(s string) bool { return s == "" })
 }
 
 // Store keeps logins: a file each, for its owner alone, in a directory of the
@@ -125,7 +126,8 @@ func (s *Store) load(server string, c *Config) (*Login, error) {
 	}
 	l := new(Login)
 	if json.Unmarshal(data, l) != nil || l.Server != server {
-		return nil, tool.Errorf(tool.Unavailable, "the login in %s is damaged", file).Suggest("Remove the file and log in again.")
+		return nil, tool.Errorf(tool.Unavailable, "the login in %s is damaged",
+			file).Suggest("Remove the file and log in again.")
 	}
 	return l, nil
 }

@@ -68,7 +68,8 @@ func (r *refusal) Error() string {
 
 // final reports whether a refresh token is of no more use after this.
 func (r *refusal) final() bool {
-	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope", "invalid_target"}, r.code)
+	return slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope",
+		"invalid_target"}, r.code)
 }
 
 // clip makes a foreign text fit into an error.

@@ -137,7 +137,8 @@ func (w *web) getJSON(ctx context.Context, at string, into any) (found bool, err
 // plain reaches the MCP server itself, wherever it is: the operator named it.
 // It does not reach where that one redirects to.
 func (w *web) plain() *http.Client {
-	return &http.Client{Transport: w.proxied, Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	return &http.Client{Transport: w.proxied, Timeout: requestTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 }

@@ -31,7 +31,8 @@ func TestWhereAServerMayLead(t *testing.T) {
 		allowed bool
 	}{
 		{"https://mcp.example.com/mcp", false, "https://login.example.com/token", true},
-		{"https://mcp.example.com/mcp", false, "https://mcp.example.com:8443/token", true}, // the operator named this host
+		{"https://mcp.example.com/mcp", false, "https://mcp.example.com:8443/token",
+			true}, // the operator named this host
 		{"https://mcp.example.com/mcp", false, "http://login.example.com/token", false},
 		{"https://mcp.example.com/mcp", false, "http://mcp.example.com/token", false},
 		{"https://mcp.example.com/mcp", false, "https://login.example.com:6379/", false},
@@ -103,11 +104,13 @@ func TestRedirects(t *testing.T) {
 	found, err := w.getJSON(t.Context(), server.URL+"/from", &into)
 	require.NoError(t, err)
 	assert.True(t, found)
-	_, err = w.client.Post(server.URL+"/from", "application/x-www-form-urlencoded", strings.NewReader("refresh_token=x"))
+	_, err = w.client.Post(server.URL+"/from", "application/x-www-form-urlencoded",
+		strings.NewReader("refresh_token=x"))
 	require.ErrorContains(t, err, "redirects a request that carries secrets")
 	assert.Equal(t, 1, hits)
 
-	for _, to = range []string{"http://10.0.0.1/", "http://169.254.169.254/latest", "ftp://127.0.0.1/", server.URL + "/from"} {
+	for _, to = range []string{"http://10.0.0.1/", "http://169.254.169.254/latest", "ftp://127.0.0.1/",
+		server.URL + "/from"} {
 		_, err = w.getJSON(t.Context(), server.URL+"/from", &into)
 		refused, ok := errors.AsType[*tool.Error](err)
 		require.True(t, ok, "%s: %v", to, err)

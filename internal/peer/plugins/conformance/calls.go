@@ -75,11 +75,13 @@ func (k *kit) someExample() (*process, example, error) {
 }
 
 func (k *kit) newCall(name string, params json.RawMessage, host tool.Services) *tool.Call {
-	return &tool.Call{Tool: name, Session: "conformance", RequestID: "conformance", Step: 1, Params: params, Workspace: k.workspace, Host: host}
+	return &tool.Call{Tool: name, Session: "conformance", RequestID: "conformance", Step: 1, Params: params,
+		Workspace: k.workspace, Host: host}
 }
 
 // call makes a call, with the host that the kit plays.
-func (k *kit) call(ctx context.Context, p *process, name string, params json.RawMessage, host tool.Services) (*tool.Result, error) {
+func (k *kit) call(ctx context.Context, p *process, name string, params json.RawMessage,
+	host tool.Services) (*tool.Result, error) {
 	ctx, cancel := k.step(ctx)
 	defer cancel()
 	r, err := p.client.Call(ctx, k.newCall(name, params, host))
@@ -221,7 +223,8 @@ func checkBadParams(ctx context.Context, k *kit) error {
 		return err
 	}
 	for _, params := range []string{"{broken", "[]", "null", ""} {
-		if _, err := k.call(ctx, p, e.tool.Definition.Name, json.RawMessage(params), newServices()); err == nil && params == "{broken" {
+		if _, err := k.call(ctx, p, e.tool.Definition.Name, json.RawMessage(params), newServices()); err == nil &&
+			params == "{broken" {
 			return errors.New("it gave a result for {broken")
 		}
 	}

@@ -32,10 +32,12 @@ func describeChecks() []check {
 	return []check{
 		{"describe.answer", "answer Describe with a name and a version", checkDescribe},
 		{"describe.stable", "answer Describe alike each time", checkStable},
-		{"describe.config", "declare a configuration schema that is a JSON Schema of an object, or none", checkConfigSchema},
+		{"describe.config", "declare a configuration schema that is a JSON Schema of an object, or none",
+			checkConfigSchema},
 		{"configure.accept", "accept a configuration that its schema allows", checkConfigure},
 		{"configure.refuse", "answer a configuration that is no JSON with an error, not with its end", checkBadConfig},
-		{"tools.definitions", "give every tool a name, a description with a Returns: clause, a risk, and JSON Schemas", checkDefinitions},
+		{"tools.definitions", "give every tool a name, a description with a Returns: clause, a risk, and JSON Schemas",
+			checkDefinitions},
 		{"tools.examples", "give examples that the tool's own schema allows, for one tool at least", checkExamples},
 		{"tools.services", "declare only services that exist", checkServices},
 	}
@@ -217,7 +219,8 @@ func definitionMistakes(d *tool.Definition) (wrong []error) {
 	say := func(format string, args ...any) {
 		wrong = append(wrong, fmt.Errorf("tool %q: "+format, append([]any{d.Name}, args...)...))
 	}
-	if d.Name == "" || len(d.Name) > 64 || strings.Trim(d.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+	if d.Name == "" || len(d.Name) > 64 ||
+		strings.Trim(d.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
 		say("a name has 1 to 64 letters, digits, _ and -")
 	}
 	if !d.Risk.Valid() {
@@ -252,7 +255,8 @@ func checkExamples(_ context.Context, k *kit) error {
 				continue
 			}
 			if _, _, violations := known.params.Decode(e.Params); len(violations) > 0 && !t.Normalizes {
-				wrong = append(wrong, fmt.Errorf("tool %q: the example %s: %s", t.Definition.Name, e.Params, violations[0]))
+				wrong = append(wrong,
+					fmt.Errorf("tool %q: the example %s: %s", t.Definition.Name, e.Params, violations[0]))
 			}
 		}
 	}

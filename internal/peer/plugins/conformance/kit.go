@@ -105,7 +105,8 @@ var errNeedsStart = errors.New("the plugin does not start")
 // plugin is in the report.
 func Run(ctx context.Context, options Options) (*Report, error) {
 	if runtime.GOOS == "windows" {
-		return nil, tool.Errorf(tool.Unsupported, "the kit needs unix sockets and signals").Suggest("Run it on Linux or macOS.")
+		return nil, tool.Errorf(tool.Unsupported,
+			"the kit needs unix sockets and signals").Suggest("Run it on Linux or macOS.")
 	}
 	if info, err := os.Stat(options.Path); err != nil || !info.Mode().IsRegular() {
 		return nil, tool.Errorf(tool.NotFound, "%s is no program", options.Path).Suggest("Name the plugin's program.")

@@ -70,8 +70,10 @@ func good() sdk.Plugin {
 			return nil, env.Decode(&s)
 		},
 		Tools: []sdk.Tool{
-			sdk.Func(sdk.Definition{Name: "greet", Description: "Greet. Returns: text.", Risk: sdk.ReadOnly, Examples: example(`{"name":"Ada"}`)}, greet),
-			sdk.Func(sdk.Definition{Name: "count", Description: "Count. Returns: text.", Risk: sdk.ReadOnly, Examples: example(`{}`)}, count),
+			sdk.Func(sdk.Definition{Name: "greet", Description: "Greet. Returns: text.", Risk: sdk.ReadOnly,
+				Examples: example(`{"name":"Ada"}`)}, greet),
+			sdk.Func(sdk.Definition{Name: "count", Description: "Count. Returns: text.", Risk: sdk.ReadOnly,
+				Examples: example(`{}`)}, count),
 		},
 	}
 }
@@ -167,7 +169,8 @@ func run(t *testing.T, kind string, timeout time.Duration) *conformance.Report {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	r, err := conformance.Run(t.Context(), conformance.Options{Path: program, Env: map[string]string{"KIT_PLUGIN": kind}, Timeout: timeout})
+	r, err := conformance.Run(t.Context(),
+		conformance.Options{Path: program, Env: map[string]string{"KIT_PLUGIN": kind}, Timeout: timeout})
 	require.NoError(t, err)
 	return r
 }

@@ -191,7 +191,8 @@ func (p *process) shakeHands(ctx context.Context, limit time.Duration) error {
 		return fmt.Errorf("listens on %s instead of a unix socket", fields[2])
 	}
 	conn, err := grpc.NewClient("unix:"+p.address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(handshake.MaxMessage), grpc.MaxCallSendMsgSize(handshake.MaxMessage)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(handshake.MaxMessage),
+			grpc.MaxCallSendMsgSize(handshake.MaxMessage)))
 	if err != nil {
 		return err
 	}

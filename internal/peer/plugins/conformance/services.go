@@ -38,7 +38,8 @@ func fill(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(raw, &s) != nil {
 		return json.RawMessage("{}")
 	}
-	blank := map[any]string{"string": `"text"`, "boolean": "true", "integer": "1", "number": "1", "array": "[]", "object": "{}"}
+	blank := map[any]string{"string": `"text"`, "boolean": "true", "integer": "1", "number": "1", "array": "[]",
+		"object": "{}"}
 	for name, p := range s.Properties {
 		switch {
 		case p.Default != nil:

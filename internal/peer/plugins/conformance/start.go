@@ -15,7 +15,8 @@ func startChecks() []check {
 		{"start.socket", "listen on a unix socket in the directory PLUGIN_UNIX_SOCKET_DIR", checkSocket},
 		{"start.version", "choose the newest protocol version that the host offers and it speaks", checkVersion},
 		{"start.version_old", "choose version 1 when the host offers nothing else, or say on the handshake line what it speaks", checkOldHost},
-		{"start.version_unknown", "end, or name a version of its own, when it speaks none that the host offers", checkUnknownVersion},
+		{"start.version_unknown", "end, or name a version of its own, when it speaks none that the host offers",
+			checkUnknownVersion},
 		{"start.cookie", "end with an error when TOOLHOST_PLUGIN is not toolhost.plugin", checkCookie},
 	}
 }

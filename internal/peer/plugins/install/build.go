@@ -52,14 +52,17 @@ func (in *Installer) build(ctx context.Context, source, dir string, skipTests bo
 func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
-		return tool.Errorf(tool.CommandNotFound, "the go command is missing").Suggest("Install Go from https://go.dev, or install a program that is built.")
+		return tool.Errorf(tool.CommandNotFound,
+			"the go command is missing").Suggest("Install Go from https://go.dev, or install a program that is built.")
 	}
 	cmd.Dir = dir
 	cmd.Env = proc.Environ(map[string]string{
-		"GOWORK": "off", "GOTOOLCHAIN": "local", "GOPROXY": "off", "GOFLAGS": strings.TrimSpace(os.Getenv("GOFLAGS") + " -modcacherw"),
+		"GOWORK": "off", "GOTOOLCHAIN": "local", "GOPROXY": "off",
+		"GOFLAGS": strings.TrimSpace(os.Getenv("GOFLAGS") + " -modcacherw"),
 	})
 	if in.Confine == nil {
-		return tool.Errorf(tool.Unavailable, "a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
+		return tool.Errorf(tool.Unavailable,
+			"a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
 	}
 	read := slices.Concat(goEnv(ctx, work, "GOMODCACHE"), replacements(dir), []string{repositoryAt(dir)})
 	done, lent := in.lend(ctx, cmd, work)
@@ -76,7 +79,9 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 	out := output.String()
 	switch {
 	case err != nil && strings.Contains(out, "GOPROXY=off"):
-		return tool.Errorf(tool.Unavailable, "go %s needs modules that are not on this machine, and it runs without the network:\n%s", args[0], strings.TrimSpace(out)).
+		return tool.Errorf(tool.Unavailable,
+			"go %s needs modules that are not on this machine, and it runs without the network:\n%s", args[0],
+			strings.TrimSpace(out)).
 			Suggest("Fetch them with go mod download in %s, which runs nothing of the module, and install again.", dir)
 	case err != nil:
 		return tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", args[0], dir, err, strings.TrimSpace(out)).

@@ -76,7 +76,8 @@ type Request struct {
 func (in *Installer) Install(ctx context.Context, r Request) (*Installed, error) {
 	stage, err := in.Store.stage()
 	if err != nil {
-		return nil, tool.Errorf(tool.Unavailable, "plugins cannot be installed: %w", err).Suggest("Make the directory writable, or set XDG_DATA_HOME.")
+		return nil, tool.Errorf(tool.Unavailable, "plugins cannot be installed: %w",
+			err).Suggest("Make the directory writable, or set XDG_DATA_HOME.")
 	}
 	defer os.RemoveAll(stage)
 	installed, err := in.install(ctx, r, stage)
@@ -135,12 +136,14 @@ func (c *content) check(r Request) (Signature, error) {
 		return Signature{State: Unsigned}, nil
 	}
 	if c.file == nil {
-		return Signature{}, tool.Errorf(tool.InvalidArgument, "%s is a directory, which has neither checksum nor signature", r.Source).
+		return Signature{}, tool.Errorf(tool.InvalidArgument,
+			"%s is a directory, which has neither checksum nor signature", r.Source).
 			Suggest("Install it without them, or an archive of it.")
 	}
 	sum := sha256.Sum256(c.file)
 	if got := hex.EncodeToString(sum[:]); r.SHA256 != "" && !strings.EqualFold(got, r.SHA256) {
-		return Signature{}, tool.Errorf(tool.Blocked, "the SHA-256 of %s is %s, not %s", c.fileName, got, strings.ToLower(r.SHA256)).
+		return Signature{}, tool.Errorf(tool.Blocked, "the SHA-256 of %s is %s, not %s", c.fileName, got,
+			strings.ToLower(r.SHA256)).
 			Suggest("Do not use it. Compare with what its author publishes.")
 	}
 	return checkSignature(c.fileName, c.file, c.signature, r.Key)
@@ -153,12 +156,15 @@ func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest
 		return nil, err
 	}
 	path := filepath.Join(c.dir, filepath.FromSlash(program))
-	m := &Manifest{Platform: Platform(), Program: program, From: r.Source, InstalledAt: time.Now().UTC().Truncate(time.Second)}
+	m := &Manifest{Platform: Platform(), Program: program, From: r.Source,
+		InstalledAt: time.Now().UTC().Truncate(time.Second)}
 	if m.SHA256, err = hashFile(path); err != nil {
 		return nil, err
 	}
 	if r.Program != "" && m.SHA256 != r.Program {
-		return nil, tool.Errorf(tool.Blocked, "the program in %s is not the one that was locked: its SHA-256 is %s, not %s", r.Source, m.SHA256, r.Program).
+		return nil, tool.Errorf(tool.Blocked,
+			"the program in %s is not the one that was locked: its SHA-256 is %s, not %s", r.Source, m.SHA256,
+			r.Program).
 			Suggest("If the change is meant, run toolhost plugin update; otherwise find out who made it.")
 	}
 	if m.Tree, err = hashTree(c.dir); err != nil {
@@ -175,23 +181,27 @@ func (in *Installer) look(ctx context.Context, r Request, c *content) (*Manifest
 // agree refuses a plugin that is not what it was said to be.
 func agree(r Request, c *content, says packaged, m *Manifest) error {
 	if err := checkName(m.Name); err != nil {
-		return tool.Errorf(tool.InvalidArgument, "the plugin calls itself %q: %w", m.Name, err).Suggest("Tell its author.")
+		return tool.Errorf(tool.InvalidArgument, "the plugin calls itself %q: %w", m.Name,
+			err).Suggest("Tell its author.")
 	}
 	if !versions.Valid(m.Version) {
-		return tool.Errorf(tool.InvalidArgument, "plugin %s has the version %q, which has to be one like 1.2.3", m.Name, m.Version).Suggest("Tell its author.")
+		return tool.Errorf(tool.InvalidArgument, "plugin %s has the version %q, which has to be one like 1.2.3", m.Name,
+			m.Version).Suggest("Tell its author.")
 	}
 	for _, other := range []struct{ what, wanted, got string }{
 		{"name", says.Name, m.Name}, {"name", r.Name, m.Name},
 		{"version", says.Version, m.Version}, {"version", c.version, m.Version}, {"version", r.Version, m.Version},
 	} {
 		if other.wanted != "" && other.wanted != other.got {
-			return tool.Errorf(tool.Conflict, "the plugin of %s says that its %s is %s, and it should be %s", r.Source, other.what, other.got, other.wanted).
+			return tool.Errorf(tool.Conflict, "the plugin of %s says that its %s is %s, and it should be %s", r.Source,
+				other.what, other.got, other.wanted).
 				Suggest("Ask the plugin's author for a release that is whole.")
 		}
 	}
 	if r.Floor != nil {
 		if floor := r.Floor(m.Name); floor != "" && versions.Compare(m.Version, floor) < 0 {
-			return tool.Errorf(tool.Conflict, "plugin %s would go back from version %s to %s", m.Name, floor, m.Version).
+			return tool.Errorf(tool.Conflict, "plugin %s would go back from version %s to %s", m.Name, floor,
+				m.Version).
 				Suggest("If that is meant, name the version: --version %s.", m.Version)
 		}
 	}
@@ -211,7 +221,8 @@ func (in *Installer) say(format string, args ...any) {
 // Checksums gives the checksums of the program for other platforms, as far as
 // the source has them: by {os} and {arch} in an address, or in a layout.
 // Nothing of it is run.
-func (in *Installer) Checksums(ctx context.Context, source, version, program string, platforms []string) (map[string]string, error) {
+func (in *Installer) Checksums(ctx context.Context, source, version, program string,
+	platforms []string) (map[string]string, error) {
 	sums := make(map[string]string)
 	for _, platform := range platforms {
 		sum, err := in.checksum(ctx, source, version, program, platform)
@@ -232,7 +243,8 @@ func (in *Installer) checksum(ctx context.Context, source, version, program, pla
 	c, address := &content{dir: stage}, expand(source, version, platform)
 	if isURL(source) {
 		if address == expand(source, version, "other_other") {
-			return "", tool.Errorf(tool.InvalidArgument, "%s is the same for all platforms", source).Suggest("An address for several platforms has {os} and {arch} in it.")
+			return "", tool.Errorf(tool.InvalidArgument, "%s is the same for all platforms",
+				source).Suggest("An address for several platforms has {os} and {arch} in it.")
 		}
 		c, err = in.fetchURL(ctx, address, stage)
 	} else {
@@ -255,7 +267,8 @@ func (in *Installer) checksum(ctx context.Context, source, version, program, pla
 
 // foreign hashes the program for another platform.
 func (c *content) foreign(program, platform string) (string, error) {
-	if strings.HasPrefix(platform, "windows_") && !strings.HasSuffix(program, ".exe") && exists(filepath.Join(c.dir, program+".exe")) {
+	if strings.HasPrefix(platform, "windows_") && !strings.HasSuffix(program, ".exe") &&
+		exists(filepath.Join(c.dir, program+".exe")) {
 		program += ".exe"
 	}
 	return hashFile(filepath.Join(c.dir, filepath.FromSlash(program)))

@@ -62,7 +62,8 @@ func targz(t *testing.T, entries ...entry) []byte {
 	zipped := gzip.NewWriter(&out)
 	w := tar.NewWriter(zipped)
 	for _, e := range entries {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Typeflag: e.kind, Linkname: e.link, Size: int64(len(e.content))}))
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Typeflag: e.kind, Linkname: e.link,
+			Size: int64(len(e.content))}))
 		_, err := w.Write([]byte(e.content))
 		require.NoError(t, err)
 	}
@@ -121,7 +122,8 @@ func newSite(t *testing.T) (*site, *netguard.Client) {
 
 func newInstaller(t *testing.T, client *netguard.Client) *install.Installer {
 	t.Helper()
-	return &install.Installer{Store: install.OpenStore(filepath.Join(t.TempDir(), "store")), Client: client, Inspect: inspect}
+	return &install.Installer{Store: install.OpenStore(filepath.Join(t.TempDir(), "store")), Client: client,
+		Inspect: inspect}
 }
 
 // leftovers lists what lies in the store beside plugins.
@@ -147,7 +149,8 @@ func TestSources(t *testing.T) {
 		return path
 	}
 	p := program("weather", "1.2.0")
-	s.files["/weather.tar.gz"] = targz(t, entry{name: "weather-1.2.0/", mode: 0o755, kind: tar.TypeDir}, file("weather-1.2.0/toolhost-plugin-weather", p), file("weather-1.2.0/README", "hi"))
+	s.files["/weather.tar.gz"] = targz(t, entry{name: "weather-1.2.0/", mode: 0o755, kind: tar.TypeDir},
+		file("weather-1.2.0/toolhost-plugin-weather", p), file("weather-1.2.0/README", "hi"))
 	s.files["/weather_1.2.0_"+install.Platform()+".zip"] = zipped(t, file("toolhost-plugin-weather", p))
 	write("several/main.js", []byte(p))
 	write("several/lib/a.js", []byte("a"))
@@ -156,13 +159,14 @@ func TestSources(t *testing.T) {
 	write("layout/1.1.0/any.tar.gz", targz(t, file("toolhost-plugin-weather", program("weather", "1.1.0"))))
 	write("layout/2.0.0-rc.1/any/toolhost-plugin-weather", []byte("not taken"))
 	for name, request := range map[string]install.Request{
-		"a program":                 {Source: write("toolhost-plugin-weather", []byte(p))},
-		"an archive":                {Source: write("weather.tgz", s.files["/weather.tar.gz"])},
-		"an https archive":          {Source: s.URL + "/weather.tar.gz"},
-		"an https archive each":     {Source: s.URL + "/weather_{version}_{os}_{arch}.zip", Version: "1.2.0"},
-		"a directory":               {Source: filepath.Join(dir, "several")},
-		"a layout":                  {Source: filepath.Join(dir, "layout")},
-		"with a checksum":           {Source: s.URL + "/weather.tar.gz", SHA256: strings.ToUpper(sum(s.files["/weather.tar.gz"]))},
+		"a program":             {Source: write("toolhost-plugin-weather", []byte(p))},
+		"an archive":            {Source: write("weather.tgz", s.files["/weather.tar.gz"])},
+		"an https archive":      {Source: s.URL + "/weather.tar.gz"},
+		"an https archive each": {Source: s.URL + "/weather_{version}_{os}_{arch}.zip", Version: "1.2.0"},
+		"a directory":           {Source: filepath.Join(dir, "several")},
+		"a layout":              {Source: filepath.Join(dir, "layout")},
+		"with a checksum": {Source: s.URL + "/weather.tar.gz",
+			SHA256: strings.ToUpper(sum(s.files["/weather.tar.gz"]))},
 		"with the program's own":    {Source: s.URL + "/weather.tar.gz", Program: sum([]byte(p))},
 		"a layout under constraint": {Source: filepath.Join(dir, "layout"), Constraint: constraint(t, ">= 1.2")},
 	} {
@@ -186,7 +190,8 @@ func TestSources(t *testing.T) {
 	}
 
 	in := newInstaller(t, client)
-	older, err := in.Install(t.Context(), install.Request{Source: filepath.Join(dir, "layout"), Constraint: constraint(t, "< 1.2")})
+	older, err := in.Install(t.Context(),
+		install.Request{Source: filepath.Join(dir, "layout"), Constraint: constraint(t, "< 1.2")})
 	require.NoError(t, err)
 	assert.Equal(t, "1.1.0", older.Version)
 	_, err = in.Install(t.Context(), install.Request{Source: filepath.Join(dir, "layout")})
@@ -219,31 +224,39 @@ func TestRefusals(t *testing.T) {
 	s.files["/two.tar.gz"] = targz(t, file("toolhost-plugin-a", p), file("toolhost-plugin-b", p))
 	s.files["/odd.tar.gz"] = targz(t, file("toolhost-plugin-weather", program("../up", "1.2.0")))
 	s.files["/version.tar.gz"] = targz(t, file("toolhost-plugin-weather", program("weather", "latest")))
-	s.files["/says.tar.gz"] = targz(t, file("toolhost-plugin-weather", p), file("toolhost-plugin.json", `{"name":"other","program":"toolhost-plugin-weather"}`))
-	s.files["/up.tar.gz"] = targz(t, file("toolhost-plugin-weather", p), file("toolhost-plugin.json", `{"program":"../../../bin/sh"}`))
+	s.files["/says.tar.gz"] = targz(t, file("toolhost-plugin-weather", p),
+		file("toolhost-plugin.json", `{"name":"other","program":"toolhost-plugin-weather"}`))
+	s.files["/up.tar.gz"] = targz(t, file("toolhost-plugin-weather", p),
+		file("toolhost-plugin.json", `{"program":"../../../bin/sh"}`))
 	for name, c := range map[string]struct {
 		request install.Request
 		code    tool.Code
 		says    string
 	}{
-		"plain http":        {install.Request{Source: strings.Replace(s.URL, "https", "http", 1) + "/ok.tar.gz"}, tool.InvalidArgument, "https only"},
+		"plain http": {install.Request{Source: strings.Replace(s.URL, "https", "http", 1) + "/ok.tar.gz"},
+			tool.InvalidArgument, "https only"},
 		"led to plain http": {install.Request{Source: s.URL + "/plain/ok.tar.gz"}, "", ""},
 		"a file":            {install.Request{Source: "file:///etc/passwd.tar.gz"}, tool.InvalidArgument, "https"},
 		"no archive":        {install.Request{Source: s.URL + "/ok.exe"}, tool.InvalidArgument, "no archive"},
 		"nothing there":     {install.Request{Source: s.URL + "/none.tar.gz"}, tool.NotFound, "404"},
 		"no path":           {install.Request{Source: "/nowhere/at/all"}, tool.NotFound, "no plugin at"},
-		"cut short":         {install.Request{Source: s.URL + "/cut.tar.gz"}, tool.InvalidArgument, "cannot be installed"},
-		"two programs":      {install.Request{Source: s.URL + "/two.tar.gz"}, tool.InvalidArgument, "not clear which"},
-		"odd name":          {install.Request{Source: s.URL + "/odd.tar.gz"}, tool.InvalidArgument, "calls itself"},
-		"odd version":       {install.Request{Source: s.URL + "/version.tar.gz"}, tool.InvalidArgument, "1.2.3"},
-		"other name":        {install.Request{Source: s.URL + "/says.tar.gz"}, tool.Conflict, "should be other"},
-		"program outside":   {install.Request{Source: s.URL + "/up.tar.gz"}, tool.NotFound, "names no program"},
-		"wrong checksum":    {install.Request{Source: s.URL + "/ok.tar.gz", SHA256: strings.Repeat("0", 64)}, tool.Blocked, "not 0000"},
-		"wrong program":     {install.Request{Source: s.URL + "/ok.tar.gz", Program: strings.Repeat("0", 64)}, tool.Blocked, "not the one that was locked"},
-		"wrong version":     {install.Request{Source: s.URL + "/ok.tar.gz", Version: "1.3.0"}, tool.Conflict, "1.3.0"},
-		"constraint":        {install.Request{Source: s.URL + "/ok.tar.gz", Constraint: constraint(t, "~> 2.0")}, tool.Conflict, "~> 2.0"},
-		"wanted name":       {install.Request{Source: s.URL + "/ok.tar.gz", Name: "climate"}, tool.Conflict, "climate"},
-		"not signed":        {install.Request{Source: s.URL + "/ok.tar.gz", Key: newKey(t).public}, tool.Blocked, "is not signed"},
+		"cut short": {install.Request{Source: s.URL + "/cut.tar.gz"}, tool.InvalidArgument,
+			"cannot be installed"},
+		"two programs":    {install.Request{Source: s.URL + "/two.tar.gz"}, tool.InvalidArgument, "not clear which"},
+		"odd name":        {install.Request{Source: s.URL + "/odd.tar.gz"}, tool.InvalidArgument, "calls itself"},
+		"odd version":     {install.Request{Source: s.URL + "/version.tar.gz"}, tool.InvalidArgument, "1.2.3"},
+		"other name":      {install.Request{Source: s.URL + "/says.tar.gz"}, tool.Conflict, "should be other"},
+		"program outside": {install.Request{Source: s.URL + "/up.tar.gz"}, tool.NotFound, "names no program"},
+		"wrong checksum": {install.Request{Source: s.URL + "/ok.tar.gz", SHA256: strings.Repeat("0", 64)},
+			tool.Blocked, "not 0000"},
+		"wrong program": {install.Request{Source: s.URL + "/ok.tar.gz", Program: strings.Repeat("0", 64)},
+			tool.Blocked, "not the one that was locked"},
+		"wrong version": {install.Request{Source: s.URL + "/ok.tar.gz", Version: "1.3.0"}, tool.Conflict, "1.3.0"},
+		"constraint": {install.Request{Source: s.URL + "/ok.tar.gz", Constraint: constraint(t, "~> 2.0")},
+			tool.Conflict, "~> 2.0"},
+		"wanted name": {install.Request{Source: s.URL + "/ok.tar.gz", Name: "climate"}, tool.Conflict, "climate"},
+		"not signed": {install.Request{Source: s.URL + "/ok.tar.gz", Key: newKey(t).public}, tool.Blocked,
+			"is not signed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -268,11 +281,12 @@ func TestHostileArchives(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	good := file("toolhost-plugin-weather", program("weather", "1.0.0"))
 	for name, bad := range map[string][]entry{
-		"parent":            {file("../../../outside", "x")},
-		"parent inside":     {file("a/../../../outside", "x")},
-		"absolute":          {file(outside, "x")},
-		"backslash":         {file(`..\..\outside`, "x")},
-		"link out":          {{name: "link", link: filepath.Dir(outside), kind: tar.TypeSymlink, mode: 0o777}, file("link/outside", "x")},
+		"parent":        {file("../../../outside", "x")},
+		"parent inside": {file("a/../../../outside", "x")},
+		"absolute":      {file(outside, "x")},
+		"backslash":     {file(`..\..\outside`, "x")},
+		"link out": {{name: "link", link: filepath.Dir(outside), kind: tar.TypeSymlink, mode: 0o777},
+			file("link/outside", "x")},
 		"link in":           {{name: "link", link: "toolhost-plugin-weather", kind: tar.TypeSymlink, mode: 0o777}},
 		"hard link":         {{name: "passwd", link: "/etc/passwd", kind: tar.TypeLink, mode: 0o644}},
 		"device":            {{name: "null", kind: tar.TypeChar, mode: 0o666}},
@@ -311,7 +325,8 @@ func TestBombs(t *testing.T) {
 	zipped := gzip.NewWriter(&out)
 	w := tar.NewWriter(zipped)
 	const size = 40 << 20
-	require.NoError(t, w.WriteHeader(&tar.Header{Name: "toolhost-plugin-bomb", Mode: 0o755, Typeflag: tar.TypeReg, Size: size}))
+	require.NoError(t,
+		w.WriteHeader(&tar.Header{Name: "toolhost-plugin-bomb", Mode: 0o755, Typeflag: tar.TypeReg, Size: size}))
 	block := make([]byte, 1<<20)
 	for range size >> 20 {
 		_, err := w.Write(block)
@@ -360,7 +375,8 @@ func TestSignatures(t *testing.T) {
 	request.Key = author.public
 	got, err = in.Install(t.Context(), request)
 	require.NoError(t, err)
-	assert.Equal(t, install.Signature{State: install.Verified, Key: author.public, Comment: "weather 1.2.0"}, got.Signature)
+	assert.Equal(t, install.Signature{State: install.Verified, Key: author.public, Comment: "weather 1.2.0"},
+		got.Signature)
 
 	request.Key = other.public
 	_, err = in.Install(t.Context(), request)
@@ -385,7 +401,8 @@ func TestSignatures(t *testing.T) {
 
 func TestVerifySeesChanges(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "toolhost-plugin-weather"), []byte(program("weather", "1.2.0")), 0o755))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "toolhost-plugin-weather"), []byte(program("weather", "1.2.0")), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), []byte("x"), 0o644))
 	in := newInstaller(t, nil)
 	got, err := in.Install(t.Context(), install.Request{Source: dir})
@@ -411,10 +428,12 @@ func TestChecksumsOfOtherPlatforms(t *testing.T) {
 	s.files["/1.2.0_linux_arm64.tar.gz"] = targz(t, file("toolhost-plugin-weather", linux))
 	s.files["/1.2.0_windows_amd64.tar.gz"] = targz(t, file("toolhost-plugin-weather.exe", windows))
 	in := newInstaller(t, client)
-	sums, err := in.Checksums(t.Context(), s.URL+"/{version}_{os}_{arch}.tar.gz", "1.2.0", "toolhost-plugin-weather", []string{"linux_arm64", "windows_amd64"})
+	sums, err := in.Checksums(t.Context(), s.URL+"/{version}_{os}_{arch}.tar.gz", "1.2.0", "toolhost-plugin-weather",
+		[]string{"linux_arm64", "windows_amd64"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"linux_arm64": sum([]byte(linux)), "windows_amd64": sum([]byte(windows))}, sums)
-	_, err = in.Checksums(t.Context(), s.URL+"/1.2.0_linux_arm64.tar.gz", "1.2.0", "toolhost-plugin-weather", []string{"linux_arm64"})
+	_, err = in.Checksums(t.Context(), s.URL+"/1.2.0_linux_arm64.tar.gz", "1.2.0", "toolhost-plugin-weather",
+		[]string{"linux_arm64"})
 	assert.ErrorContains(t, err, "same for all platforms")
 }
 
@@ -444,7 +463,8 @@ func directories(t *testing.T, names func(yield func(string) bool)) []byte {
 	zipped := gzip.NewWriter(&b)
 	w := tar.NewWriter(zipped)
 	for name := range names {
-		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, Format: tar.FormatPAX}))
+		require.NoError(t,
+			w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, Format: tar.FormatPAX}))
 	}
 	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
 	return b.Bytes()

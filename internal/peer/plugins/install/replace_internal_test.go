@@ -22,6 +22,7 @@ func TestReplacements(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	want := []string{filepath.Join(root, "a"), filepath.Join(root, "f")}
-	assert.Equal(t, want, replacements(filepath.Join(root, "plugin")), "not ../a for another module, and not what is no module")
+	assert.Equal(t, want, replacements(filepath.Join(root, "plugin")),
+		"not ../a for another module, and not what is no module")
 	assert.Empty(t, replacements(filepath.Join(root, "none")))
 }

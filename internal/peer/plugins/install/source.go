@@ -69,11 +69,13 @@ func exists(path string) bool {
 func (in *Installer) fetchURL(ctx context.Context, source, dir string) (*content, error) {
 	u, err := url.Parse(source)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, tool.Errorf(tool.InvalidArgument, "%s is no https address", source).Suggest("Plugins are fetched over https only.")
+		return nil, tool.Errorf(tool.InvalidArgument, "%s is no https address",
+			source).Suggest("Plugins are fetched over https only.")
 	}
 	c := &content{dir: dir, fileName: path.Base(u.Path)}
 	if !isArchive(c.fileName) {
-		return nil, tool.Errorf(tool.InvalidArgument, "%s is no archive", source).Suggest("Its name has to end in .tar.gz, .tgz or .zip.")
+		return nil, tool.Errorf(tool.InvalidArgument, "%s is no archive",
+			source).Suggest("Its name has to end in .tar.gz, .tgz or .zip.")
 	}
 	if c.file, err = in.get(ctx, source); err != nil {
 		return nil, err
@@ -94,13 +96,16 @@ func (in *Installer) get(ctx context.Context, address string) ([]byte, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(r.URL, "https://") {
-		return nil, tool.Errorf(tool.Blocked, "%s led to %s, which is not https", address, r.URL).Suggest("Ask the author of the plugin for another address.")
+		return nil, tool.Errorf(tool.Blocked, "%s led to %s, which is not https", address,
+			r.URL).Suggest("Ask the author of the plugin for another address.")
 	}
 	switch {
 	case r.StatusCode == 404 || r.StatusCode == 403 || r.StatusCode == 410:
-		return nil, tool.Errorf(tool.NotFound, "there is nothing at %s (status %d)", address, r.StatusCode).Suggest("Check the address and the version.")
+		return nil, tool.Errorf(tool.NotFound, "there is nothing at %s (status %d)", address,
+			r.StatusCode).Suggest("Check the address and the version.")
 	case r.StatusCode/100 != 2:
-		return nil, tool.Errorf(tool.Unavailable, "%s answered with status %d", address, r.StatusCode).Suggest("Try again later.")
+		return nil, tool.Errorf(tool.Unavailable, "%s answered with status %d", address,
+			r.StatusCode).Suggest("Try again later.")
 	}
 	return r.Body, nil
 }
@@ -138,7 +143,8 @@ func fetchLayout(r Request, source string, layout []string, dir string, limit in
 		version = r.Constraint.Newest(layout)
 	}
 	if version == "" {
-		return nil, tool.Errorf(tool.NotFound, "no version in %s is %s", source, r.Constraint).Suggest("There are: %s.", strings.Join(layout, ", "))
+		return nil, tool.Errorf(tool.NotFound, "no version in %s is %s", source, r.Constraint).Suggest("There are: %s.",
+			strings.Join(layout, ", "))
 	}
 	path, err := layoutPath(source, version, Platform())
 	if err != nil {
@@ -198,7 +204,8 @@ func (c *content) program() (string, packaged, error) {
 		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
-		return "", p, tool.Errorf(tool.InvalidArgument, "%s cannot be read: %w", packageFile, err).Suggest("Ask the plugin's author for a release that is whole.")
+		return "", p, tool.Errorf(tool.InvalidArgument, "%s cannot be read: %w", packageFile,
+			err).Suggest("Ask the plugin's author for a release that is whole.")
 	}
 	name := p.Program
 	for _, platform := range []string{"any", Platform()} {
@@ -221,12 +228,14 @@ func onlyProgram(dir string) (string, error) {
 	}
 	var found []string
 	for _, e := range entries {
-		if (strings.HasPrefix(e.Name(), "toolhost-plugin-") || len(entries) == 1) && isProgram(filepath.Join(dir, e.Name())) {
+		if (strings.HasPrefix(e.Name(), "toolhost-plugin-") || len(entries) == 1) &&
+			isProgram(filepath.Join(dir, e.Name())) {
 			found = append(found, e.Name())
 		}
 	}
 	if len(found) != 1 {
-		return "", tool.Errorf(tool.InvalidArgument, "it is not clear which file is the program: there are %d named toolhost-plugin-*", len(found)).
+		return "", tool.Errorf(tool.InvalidArgument,
+			"it is not clear which file is the program: there are %d named toolhost-plugin-*", len(found)).
 			Suggest(`Put a %s beside them: {"name": "NAME", "version": "1.0.0", "program": "PATH"}.`, packageFile)
 	}
 	return found[0], nil

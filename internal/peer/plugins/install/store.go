@@ -71,7 +71,8 @@ func Dir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", tool.Errorf(tool.Unavailable, "there is no place for plugins: %w", err).Suggest("Set HOME or XDG_DATA_HOME.")
+		return "", tool.Errorf(tool.Unavailable, "there is no place for plugins: %w",
+			err).Suggest("Set HOME or XDG_DATA_HOME.")
 	}
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support", "toolhost", "plugins"), nil
@@ -128,7 +129,8 @@ func (s *Store) Versions(name string) []string {
 	entries, _ := os.ReadDir(filepath.Join(s.dir, name))
 	var all []string
 	for _, e := range entries {
-		if _, err := os.Lstat(filepath.Join(s.place(name, e.Name()), manifestName)); err == nil && versions.Valid(e.Name()) {
+		if _, err := os.Lstat(filepath.Join(s.place(name, e.Name()), manifestName)); err == nil &&
+			versions.Valid(e.Name()) {
 			all = append(all, e.Name())
 		}
 	}
@@ -147,8 +149,10 @@ func (s *Store) Find(name, version string) (*Installed, error) {
 		return nil, missing
 	}
 	found := &Installed{Dir: filepath.Join(s.place(name, version), filesName)}
-	if json.Unmarshal(data, &found.Manifest) != nil || found.Name != name || found.Version != version || !filepath.IsLocal(found.Program) {
-		return nil, tool.Errorf(tool.Unavailable, "what is kept of plugin %s %s in %s is broken", name, version, s.place(name, version)).
+	if json.Unmarshal(data, &found.Manifest) != nil || found.Name != name || found.Version != version ||
+		!filepath.IsLocal(found.Program) {
+		return nil, tool.Errorf(tool.Unavailable, "what is kept of plugin %s %s in %s is broken", name, version,
+			s.place(name, version)).
 			Suggest("Install it again.")
 	}
 	return found, nil

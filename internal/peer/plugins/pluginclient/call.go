@@ -74,7 +74,8 @@ func (s *session) start(ctx, streamCtx context.Context, c *Client) error {
 	switch {
 	case status.Code(err) == codes.ResourceExhausted:
 		s.end()
-		return tool.Errorf(tool.TooLarge, "the parameters are larger than the %d MiB that a plugin takes", handshake.MaxMessage>>20).
+		return tool.Errorf(tool.TooLarge, "the parameters are larger than the %d MiB that a plugin takes",
+			handshake.MaxMessage>>20).
 			Suggest("Pass less at a time, or the path of a file.")
 	case err != nil && !errors.Is(err, io.EOF):
 		return s.failure(err)

@@ -178,7 +178,8 @@ func (c *Client) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) 
 
 // RenderError asks for the plugin's form of a failure; nil means none.
 func (c *Client) RenderError(ctx context.Context, call *tool.Call, failure *tool.Error) (*tool.Result, error) {
-	resp, err := c.rpc.RenderError(ctx, &toolpb.RenderErrorRequest{Call: toproto.Call(ctx, call), Error: toproto.Error(failure)})
+	resp, err := c.rpc.RenderError(ctx,
+		&toolpb.RenderErrorRequest{Call: toproto.Call(ctx, call), Error: toproto.Error(failure)})
 	if err != nil {
 		return nil, interrupted(ctx, err)
 	}

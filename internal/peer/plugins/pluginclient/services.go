@@ -15,8 +15,9 @@ import (
 // serve does for the plugin what req asks.
 func (s *session) serve(ctx context.Context, req *toolpb.ServiceRequest) (*toolpb.ServiceResponse, error) {
 	if name := serviceName(req); name != "" && !s.client.answers(name) {
-		return nil, tool.Errorf(tool.PermissionDenied, "the plugin uses the service %s without having declared it", name).
-			Suggest("The plugin's author has to name it among the plugin's services.")
+		return nil,
+			tool.Errorf(tool.PermissionDenied, "the plugin uses the service %s without having declared it", name).
+				Suggest("The plugin's author has to name it among the plugin's services.")
 	}
 	switch r := req.GetService().(type) {
 	case *toolpb.ServiceRequest_Emit:

@@ -66,7 +66,8 @@ func (svc *services) finish(ctx context.Context, result *tool.Result, err error)
 }
 
 func tooLarge() error {
-	return tool.Errorf(tool.TooLarge, "the result is larger than the %d MiB that a plugin can give", handshake.MaxMessage>>20).
+	return tool.Errorf(tool.TooLarge, "the result is larger than the %d MiB that a plugin can give",
+		handshake.MaxMessage>>20).
 		Suggest("Ask for less at a time.")
 }
 

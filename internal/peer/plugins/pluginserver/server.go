@@ -109,7 +109,8 @@ func (s *server) offer(tools []tool.Tool) error {
 		case byName[d.Name] != nil:
 			return fmt.Errorf("plugin %s: two tools are called %q", s.plugin.Name, d.Name)
 		case !d.Risk.Valid():
-			return fmt.Errorf("plugin %s: tool %q has risk %q; want read_only, safe_write or dangerous", s.plugin.Name, d.Name, d.Risk)
+			return fmt.Errorf("plugin %s: tool %q has risk %q; want read_only, safe_write or dangerous", s.plugin.Name,
+				d.Name, d.Risk)
 		}
 		byName[d.Name] = t
 	}
@@ -236,7 +237,8 @@ func (s *server) renderError(call *tool.Call, failure *tool.Error) (r *tool.Resu
 }
 
 // Normalize implements the protocol.
-func (s *server) Normalize(_ context.Context, req *toolpb.NormalizeRequest) (resp *toolpb.NormalizeResponse, err error) {
+func (s *server) Normalize(_ context.Context, req *toolpb.NormalizeRequest) (resp *toolpb.NormalizeResponse,
+	err error) {
 	t, err := s.tool(req.GetTool())
 	if err != nil {
 		return nil, status.Error(codes.NotFound, err.Error())

@@ -137,8 +137,9 @@ func (s *services) Emit(ctx context.Context, event string, payload any) error {
 
 func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.Answer, error) {
 	if form.URL != "" {
-		return tool.Answer{}, tool.Errorf(tool.Unsupported, "a plugin cannot ask the user to visit a page: %s", form.Message).
-			Suggest("Ask in words, or declare the MCP server that asks in an mcp block, so that the host calls it.")
+		return tool.Answer{},
+			tool.Errorf(tool.Unsupported, "a plugin cannot ask the user to visit a page: %s", form.Message).
+				Suggest("Ask in words, or declare the MCP server that asks in an mcp block, so that the host calls it.")
 	}
 	r, err := s.ask(ctx, &toolpb.ServiceRequest{Service: &toolpb.ServiceRequest_Ask{
 		Ask: &toolpb.Ask{Key: key, Form: toproto.Form(form)},
@@ -154,7 +155,8 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 
 func (s *services) Sample(ctx context.Context, req tool.SampleRequest) (*tool.SampleResponse, error) {
 	if len(req.Messages) > 0 {
-		return nil, tool.Errorf(tool.Unsupported, "a plugin can ask a model with a text only").Suggest("Put all of it into the prompt.")
+		return nil, tool.Errorf(tool.Unsupported,
+			"a plugin can ask a model with a text only").Suggest("Put all of it into the prompt.")
 	}
 	r, err := s.ask(ctx, &toolpb.ServiceRequest{Service: &toolpb.ServiceRequest_Sample{Sample: &toolpb.Sample{
 		System: []byte(req.System), Prompt: []byte(req.Prompt), MaxTokens: int64(req.MaxTokens),

@@ -39,16 +39,19 @@ func (r *Registry) Register(tools ...tool.Tool) error {
 	for _, t := range tools {
 		d := t.Definition()
 		if d.Name == "" {
-			return tool.Errorf(tool.InvalidArgument, "a tool without a name cannot be registered").Suggest("Set Name in its definition.")
+			return tool.Errorf(tool.InvalidArgument,
+				"a tool without a name cannot be registered").Suggest("Set Name in its definition.")
 		}
 		if _, taken := r.tools[d.Name]; taken {
-			return tool.Errorf(tool.AlreadyExists, "there is a tool %q already", d.Name).Suggest("Give one of them another name.")
+			return tool.Errorf(tool.AlreadyExists, "there is a tool %q already",
+				d.Name).Suggest("Give one of them another name.")
 		}
 		if r.tools == nil {
 			r.tools = make(map[string]entry)
 		}
 		r.names = append(r.names, d.Name)
-		r.tools[d.Name] = entry{t, sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(d.Parameters) })}
+		r.tools[d.Name] = entry{t,
+			sync.OnceValues(func() (*schema.Schema, error) { return schema.Compile(d.Parameters) })}
 	}
 	return nil
 }
@@ -118,11 +121,13 @@ func (r *Registry) Execute(ctx context.Context, name string, params any, call *t
 func (e entry) decode(c *tool.Call, params any) *tool.Error {
 	s, err := e.schema()
 	if err != nil {
-		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.Tool, err).Suggest("Tell its author.")
+		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.Tool,
+			err).Suggest("Tell its author.")
 	}
 	raw, err := json.Marshal(params)
 	if err != nil {
-		return tool.Errorf(tool.InvalidArgument, "the parameters of %s are no JSON: %w", c.Tool, err).Suggest("Give a map of plain values.")
+		return tool.Errorf(tool.InvalidArgument, "the parameters of %s are no JSON: %w", c.Tool,
+			err).Suggest("Give a map of plain values.")
 	}
 	if n, ok := e.tool.(tool.Normalizer); ok {
 		raw = n.Normalize(raw)

@@ -23,11 +23,14 @@ func custom() tool.Tool {
 		Permissions: []sdk.Permission{"custom_permission"},
 		Parameters: registry.Strict(
 			registry.Parameter{Name: "input", Type: "string", Required: true, Description: "Input data"},
-			registry.Parameter{Name: "options", Type: "object", Description: "Processing options", Properties: map[string]any{
-				"format": map[string]any{"type": "string"}, "validate": map[string]any{"type": "boolean"},
-			}},
-			registry.Parameter{Name: "mode", Type: "string", Default: "fast", Enum: registry.Strings("fast", "slow"), Description: "How"},
-			registry.Parameter{Name: "tags", Type: "array", Items: map[string]any{"type": "string"}, Description: "Labels"},
+			registry.Parameter{Name: "options", Type: "object", Description: "Processing options",
+				Properties: map[string]any{
+					"format": map[string]any{"type": "string"}, "validate": map[string]any{"type": "boolean"},
+				}},
+			registry.Parameter{Name: "mode", Type: "string", Default: "fast", Enum: registry.Strings("fast", "slow"),
+				Description: "How"},
+			registry.Parameter{Name: "tags", Type: "array", Items: map[string]any{"type": "string"},
+				Description: "Labels"},
 			registry.Parameter{Name: "none", Type: "boolean", Default: false, Description: "A default that is nothing"},
 		),
 	}, func(_ context.Context, _ *sdk.Call, in struct {
@@ -47,7 +50,8 @@ func TestRegister(t *testing.T) {
 	err := r.Register(custom())
 	assert.ErrorIs(t, err, &tool.Error{Code: tool.AlreadyExists})
 	assert.Equal(t, []string{"custom_tool"}, r.Names())
-	err = r.Register(sdk.Func(sdk.Definition{}, func(context.Context, *sdk.Call, struct{}) (string, error) { return "", nil }))
+	err = r.Register(sdk.Func(sdk.Definition{},
+		func(context.Context, *sdk.Call, struct{}) (string, error) { return "", nil }))
 	assert.ErrorIs(t, err, &tool.Error{Code: tool.InvalidArgument})
 }
 
@@ -97,7 +101,8 @@ func TestExport(t *testing.T) {
 func TestExecute(t *testing.T) {
 	var r registry.Registry
 	require.NoError(t, r.Register(custom()))
-	got, err := r.Execute(t.Context(), "custom_tool", map[string]any{"input": "test data", "options": map[string]any{"validate": true}}, nil)
+	got, err := r.Execute(t.Context(), "custom_tool",
+		map[string]any{"input": "test data", "options": map[string]any{"validate": true}}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "Processed: test data fast", got.Text(), "defaults are filled in")
 	_, err = r.Execute(t.Context(), "custom_tool", map[string]any{"input": ""}, nil)

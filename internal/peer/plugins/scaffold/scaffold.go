@@ -67,7 +67,8 @@ func Write(ctx context.Context, options Options) (dir string, err error) {
 		}
 	}()
 	if err := writeFiles(options); err != nil {
-		return "", tool.Errorf(tool.Unavailable, "%s cannot be written: %w", options.Dir, err).Suggest("Make the directory writable, or name another.")
+		return "", tool.Errorf(tool.Unavailable, "%s cannot be written: %w", options.Dir,
+			err).Suggest("Make the directory writable, or name another.")
 	}
 	if options.SDK != "" {
 		return options.Dir, fromCheckout(ctx, options)
@@ -86,7 +87,8 @@ func emptyDir(dir string) error {
 	case err != nil:
 		return tool.Errorf(tool.Unavailable, "%s cannot be used: %w", dir, err).Suggest("Name another directory.")
 	case len(entries) > 0:
-		return tool.Errorf(tool.AlreadyExists, "%s is not empty", dir).Suggest("Name another directory, or remove what is there.")
+		return tool.Errorf(tool.AlreadyExists, "%s is not empty",
+			dir).Suggest("Name another directory, or remove what is there.")
 	}
 	return nil
 }
@@ -113,7 +115,8 @@ func writeFiles(options Options) error {
 		return err
 	}
 	for source, name := range map[string]string{
-		"main.go.tmpl": "main.go", "main_test.go.tmpl": "main_test.go", "README.md.tmpl": "README.md", "gitignore.tmpl": ".gitignore",
+		"main.go.tmpl": "main.go", "main_test.go.tmpl": "main_test.go", "README.md.tmpl": "README.md",
+		"gitignore.tmpl": ".gitignore",
 	} {
 		var text bytes.Buffer
 		if err := all.ExecuteTemplate(&text, source, data); err != nil {
@@ -135,7 +138,8 @@ func fromCheckout(ctx context.Context, options Options) error {
 	}
 	own, err := os.ReadFile(filepath.Join(sdk, "go.mod"))
 	if err != nil || !bytes.Contains(own, []byte("module "+module+"\n")) {
-		return tool.Errorf(tool.InvalidArgument, "%s is no checkout of toolhost", options.SDK).Suggest("Name the directory that holds toolhost's go.mod.")
+		return tool.Errorf(tool.InvalidArgument, "%s is no checkout of toolhost",
+			options.SDK).Suggest("Name the directory that holds toolhost's go.mod.")
 	}
 	needed, err := needs(ctx, sdk)
 	if err != nil {
@@ -177,7 +181,8 @@ func goVersion(mod []byte) string {
 
 // needs lists the modules that the SDK and its tests need, "path version".
 func needs(ctx context.Context, sdk string) ([]string, error) {
-	out, err := run(ctx, sdk, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}",
+	out, err := run(ctx, sdk, "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}",
 		"./plugins/sdk", "./plugins/sdk/plugintest")
 	if err != nil {
 		return nil, err
@@ -216,9 +221,11 @@ func run(ctx context.Context, dir string, args ...string) (string, error) {
 	err := cmd.Run()
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", tool.Errorf(tool.CommandNotFound, "the go command is missing").Suggest("Install Go from https://go.dev and run this again in an empty directory.")
+		return "", tool.Errorf(tool.CommandNotFound,
+			"the go command is missing").Suggest("Install Go from https://go.dev and run this again in an empty directory.")
 	case err != nil:
-		return "", tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", strings.Join(args, " "), dir, err, strings.TrimSpace(complaints.String())).
+		return "", tool.Errorf(tool.CommandFailed, "go %s failed in %s: %w\n%s", strings.Join(args, " "), dir, err,
+			strings.TrimSpace(complaints.String())).
 			Suggest("Fix what it says. To use an SDK that is not published, name a checkout of toolhost with --sdk DIR.")
 	}
 	return out.String(), nil

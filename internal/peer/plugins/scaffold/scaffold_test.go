@@ -34,7 +34,8 @@ func TestModuleBuildsAndPassesItsTest(t *testing.T) {
 	for _, args := range [][]string{{"go", "vet", "./..."}, {"go", "test", "./..."}, {"gofmt", "-l", "."}} {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=readonly"), "GOWORK=off", "GOPROXY=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=readonly"),
+			"GOWORK=off", "GOPROXY=off")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%v: %s", args, out)
 		if args[0] == "gofmt" {
@@ -50,10 +51,11 @@ func TestRefusals(t *testing.T) {
 		options scaffold.Options
 		code    tool.Code
 	}{
-		"name":        {scaffold.Options{Name: "No Name"}, tool.InvalidArgument},
-		"path":        {scaffold.Options{Name: "../up"}, tool.InvalidArgument},
-		"not empty":   {scaffold.Options{Name: "a", Dir: full}, tool.AlreadyExists},
-		"no checkout": {scaffold.Options{Name: "a", Dir: filepath.Join(t.TempDir(), "a"), SDK: full}, tool.InvalidArgument},
+		"name":      {scaffold.Options{Name: "No Name"}, tool.InvalidArgument},
+		"path":      {scaffold.Options{Name: "../up"}, tool.InvalidArgument},
+		"not empty": {scaffold.Options{Name: "a", Dir: full}, tool.AlreadyExists},
+		"no checkout": {scaffold.Options{Name: "a", Dir: filepath.Join(t.TempDir(), "a"), SDK: full},
+			tool.InvalidArgument},
 	} {
 		_, err := scaffold.Write(t.Context(), c.options)
 		assert.Equal(t, c.code, tool.CodeOf(err), name)

@@ -140,7 +140,8 @@ func TestTheProgramsDoEscape(t *testing.T) {
 
 // TestTreesThatMayBeCopied sees that the checks of trees leave the usual alone.
 func TestTreesThatMayBeCopied(t *testing.T) {
-	for _, args := range []string{"-r src copy", "-r src/ copy", "-r src file.txt into", "-r src/sub/. copy2", "-a src copy3", "-r ./src ./new"} {
+	for _, args := range []string{"-r src copy", "-r src/ copy", "-r src file.txt into", "-r src/sub/. copy2",
+		"-a src copy3", "-r ./src ./new"} {
 		t.Run(args, func(t *testing.T) {
 			ws, _ := place(t, func(t *testing.T, root, _ string) {
 				write(t, root, "src/sub/.hidden", "x")

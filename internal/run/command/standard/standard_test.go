@@ -34,8 +34,10 @@ func open(t *testing.T) *workspace.Workspace {
 	dir := t.TempDir()
 	root := filepath.Join(dir, "root")
 	for name, text := range map[string]string{
-		"root/file.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "root/source.txt": "source\n", "root/old.txt": "old\n",
-		"root/file_to_delete.txt": "x", "root/src/main.go": "package main\n\nfunc main() {}\n", "root/.git/config": "[core]\n", "root/agent.hcl": "",
+		"root/file.txt": "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "root/source.txt": "source\n",
+		"root/old.txt":            "old\n",
+		"root/file_to_delete.txt": "x", "root/src/main.go": "package main\n\nfunc main() {}\n",
+		"root/.git/config": "[core]\n", "root/agent.hcl": "",
 		"root/with space.txt": "spaced\n", "secret.txt": "s3cret\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -76,7 +78,8 @@ func TestContractExamples(t *testing.T) {
 		{"tail", "-n 20 file.txt", func(t *testing.T, _, out string) { assert.Equal(t, 12, strings.Count(out, "\n")) }},
 		{"cloc", ".", func(t *testing.T, _, out string) { assert.Contains(t, out, "Go") }},
 		{"wc", "-l file.txt", func(t *testing.T, _, out string) { assert.Equal(t, "12 file.txt\n", out) }},
-		{"cp", "source.txt destination.txt", func(t *testing.T, root, _ string) { assert.Equal(t, "source\n", read(t, root, "destination.txt")) }},
+		{"cp", "source.txt destination.txt",
+			func(t *testing.T, root, _ string) { assert.Equal(t, "source\n", read(t, root, "destination.txt")) }},
 		{"mv", "old.txt new.txt", func(t *testing.T, root, _ string) {
 			assert.Equal(t, "old\n", read(t, root, "new.txt"))
 			assert.NoFileExists(t, filepath.Join(root, "old.txt"))
@@ -84,8 +87,10 @@ func TestContractExamples(t *testing.T) {
 		{"rm", "file_to_delete.txt", func(t *testing.T, root, _ string) {
 			assert.NoFileExists(t, filepath.Join(root, "file_to_delete.txt"))
 		}},
-		{"touch", "new_empty_file.txt", func(t *testing.T, root, _ string) { assert.Empty(t, read(t, root, "new_empty_file.txt")) }},
-		{"mkdir", "new_dir", func(t *testing.T, root, _ string) { assert.DirExists(t, filepath.Join(root, "new_dir")) }},
+		{"touch", "new_empty_file.txt",
+			func(t *testing.T, root, _ string) { assert.Empty(t, read(t, root, "new_empty_file.txt")) }},
+		{"mkdir", "new_dir",
+			func(t *testing.T, root, _ string) { assert.DirExists(t, filepath.Join(root, "new_dir")) }},
 		{"head", "file.txt", func(t *testing.T, _, out string) {
 			assert.Equal(t, 10, strings.Count(out, "\n"), "10 lines is the default")
 		}},
@@ -98,7 +103,8 @@ func TestContractExamples(t *testing.T) {
 		}},
 		{"rm", "-rf leakdir/", func(t *testing.T, root, _ string) {
 			assert.NoFileExists(t, filepath.Join(root, "leakdir"))
-			assert.FileExists(t, filepath.Join(filepath.Dir(root), "secret.txt"), "a slash behind the link changes nothing")
+			assert.FileExists(t, filepath.Join(filepath.Dir(root), "secret.txt"),
+				"a slash behind the link changes nothing")
 		}},
 	}
 	for _, tt := range tests {
@@ -122,22 +128,35 @@ func read(t *testing.T, root, name string) string {
 // through.
 func TestNothingLeavesTheWorkspace(t *testing.T) {
 	attacks := map[string][]string{
-		"head": {"../secret.txt", "leak", "leakdir/secret.txt", "DIR/secret.txt", "/proc/self/environ", "-c 1 /proc/self/environ", "-- ../secret.txt",
-			"-n1 ../secret.txt", "'../secret.txt'", `..\/secret.txt`, "leak*", "l*/secret.txt", "src/../../secret.txt", "./../secret.txt"},
-		"tail": {"../secret.txt", "leak", "-f file.txt", "-qf file.txt", "--follow file.txt", "--follow=name file.txt", "--fo file.txt", "-F file.txt",
+		"head": {"../secret.txt", "leak", "leakdir/secret.txt", "DIR/secret.txt", "/proc/self/environ",
+			"-c 1 /proc/self/environ", "-- ../secret.txt",
+			"-n1 ../secret.txt", "'../secret.txt'", `..\/secret.txt`, "leak*", "l*/secret.txt", "src/../../secret.txt",
+			"./../secret.txt"},
+		"tail": {"../secret.txt", "leak", "-f file.txt", "-qf file.txt", "--follow file.txt", "--follow=name file.txt",
+			"--fo file.txt", "-F file.txt",
 			"--pid=1 file.txt", "--retry file.txt", "-n 5 DIR/secret.txt"},
-		"wc": {"--files0-from=../secret.txt", "--files0-from ../secret.txt", "--files0-f=leak", "--files0-from=-", "leak", "-l ../secret.txt"},
-		"cp": {"../secret.txt stolen", "leak stolen", "file.txt ../new", "-t .. file.txt", "-t.. file.txt", "--target-directory=.. file.txt",
-			"--target=.. file.txt", "-rt .. src", "-s DIR/secret.txt link", "-l ../secret.txt link", "-rL leakdir copy", "-H -r leakdir copy",
-			"file.txt leakdir/new", "file.txt leakdir", "file.txt .git/config", "src/main.go .git", "--parents ../secret.txt .", "-a ../secret.txt .",
-			"-b file.txt source.txt", "--suffix=/../../x -b file.txt source.txt", "file.txt agent.hcl", "file.txt AGENT.HCL", "-r leakdir/. copy"},
-		"mv": {"../secret.txt stolen", "file.txt ..", "file.txt ../new", "-t .. file.txt", "--target-d=.. file.txt", "file.txt leakdir/", ".git old", "file.txt .git/config",
+		"wc": {"--files0-from=../secret.txt", "--files0-from ../secret.txt", "--files0-f=leak", "--files0-from=-",
+			"leak", "-l ../secret.txt"},
+		"cp": {"../secret.txt stolen", "leak stolen", "file.txt ../new", "-t .. file.txt", "-t.. file.txt",
+			"--target-directory=.. file.txt",
+			"--target=.. file.txt", "-rt .. src", "-s DIR/secret.txt link", "-l ../secret.txt link", "-rL leakdir copy",
+			"-H -r leakdir copy",
+			"file.txt leakdir/new", "file.txt leakdir", "file.txt .git/config", "src/main.go .git",
+			"--parents ../secret.txt .", "-a ../secret.txt .",
+			"-b file.txt source.txt", "--suffix=/../../x -b file.txt source.txt", "file.txt agent.hcl",
+			"file.txt AGENT.HCL", "-r leakdir/. copy"},
+		"mv": {"../secret.txt stolen", "file.txt ..", "file.txt ../new", "-t .. file.txt", "--target-d=.. file.txt",
+			"file.txt leakdir/", ".git old", "file.txt .git/config",
 			"agent.hcl x", "leakdir/secret.txt stolen"},
-		"rm": {"../secret.txt", "-rf ..", "-rf /", "-rf .", "-rf ./", "leakdir/secret.txt", "-rf .git", "-rf .git/", "agent.hcl",
+		"rm": {"../secret.txt", "-rf ..", "-rf /", "-rf .", "-rf ./", "leakdir/secret.txt", "-rf .git", "-rf .git/",
+			"agent.hcl",
 			"--no-preserve-root -rf /", "-rf src/../..", "-rf DIR"},
-		"touch": {"../new", "leakdir/new", "-r ../secret.txt file.txt", "--reference=../secret.txt file.txt", "--ref=leak file.txt", "-r leak file.txt", "DIR/new", ".git/x"},
+		"touch": {"../new", "leakdir/new", "-r ../secret.txt file.txt", "--reference=../secret.txt file.txt",
+			"--ref=leak file.txt", "-r leak file.txt", "DIR/new", ".git/x"},
 		"mkdir": {"../new", "leakdir/new", "-p ../a/b", "DIR/new", ".git/new"},
-		"cloc":  {"..", "leakdir", "--list-file=../secret.txt", "--config=../secret.txt .", "--out=../new .", "--report-file ../new .", "--extract-with='touch ../new' .", "--read-lang-def=leak .", "--stdin-name=x -", "--script-lang=Go,x .", "--sql=../new .", "--diff .. .", "DIR"},
+		"cloc": {"..", "leakdir", "--list-file=../secret.txt", "--config=../secret.txt .", "--out=../new .",
+			"--report-file ../new .", "--extract-with='touch ../new' .", "--read-lang-def=leak .", "--stdin-name=x -",
+			"--script-lang=Go,x .", "--sql=../new .", "--diff .. .", "DIR"},
 	}
 	for name, lines := range attacks {
 		for _, args := range lines {

@@ -22,7 +22,8 @@ func newCleaner() *cleaner {
 		"img", "picture", "source", "svg", "canvas", "map", "area",
 		"video", "audio", "track", "object", "embed", "applet", "iframe", "frame", "frameset",
 		"script", "style", "noscript", "template", "head", "link", "meta", "base",
-		"input", "textarea", "select", "option", "optgroup", "datalist", "button", "label", "legend", "output", "progress", "meter", "dialog",
+		"input", "textarea", "select", "option", "optgroup", "datalist", "button", "label", "legend", "output",
+		"progress", "meter", "dialog",
 	)}
 }
 

@@ -47,7 +47,8 @@ func stopped(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return tool.Errorf(tool.Timeout, "the conversion took too long: %w", err).Suggest("Convert a smaller document.")
 	}
-	return tool.Errorf(tool.Cancelled, "the conversion was cancelled: %w", err).Suggest("Call again if it is still wanted.")
+	return tool.Errorf(tool.Cancelled, "the conversion was cancelled: %w",
+		err).Suggest("Call again if it is still wanted.")
 }
 
 func newConverter() *converter.Converter {

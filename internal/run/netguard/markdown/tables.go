@@ -72,7 +72,8 @@ func limitSpans(table *html.Node) {
 		columns, rows := span(d, "colspan"), span(d, "rowspan")
 		added += columns*rows - 1
 		if columns*rows == 1 || added > maxSpan {
-			d.Attr = slices.DeleteFunc(d.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+			d.Attr = slices.DeleteFunc(d.Attr,
+				func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
 		}
 	}
 }

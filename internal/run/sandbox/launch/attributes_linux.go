@@ -161,6 +161,7 @@ func utimes(path string, times *[4]int64) syscall.Errno {
 		return syscall.EINVAL
 	}
 	cwd := unix.AT_FDCWD
-	_, _, errno := syscall.Syscall6(unix.SYS_UTIMENSAT, uintptr(cwd), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(times)), 0, 0, 0)
+	_, _, errno := syscall.Syscall6(unix.SYS_UTIMENSAT, uintptr(cwd), uintptr(unsafe.Pointer(name)),
+		uintptr(unsafe.Pointer(times)), 0, 0, 0)
 	return errno
 }

@@ -390,7 +390,8 @@ func (s *supervisor) openFile(c caller, call openCall) (fd int, errno syscall.Er
 
 // openStep opens a file by a path from an open directory. Where the path ends
 // in a symlink, it gives the directory and path to go on with instead.
-func (s *supervisor) openStep(c caller, base int, path string, call openCall) (fd, next int, rest string, errno syscall.Errno) {
+func (s *supervisor) openStep(c caller, base int, path string, call openCall) (fd, next int, rest string,
+	errno syscall.Errno) {
 	if own, ok := ownDescriptor(path); ok {
 		file, errno := openDescriptor(c.descriptor(own))
 		if errno != 0 {
@@ -443,7 +444,8 @@ func (s *supervisor) openStep(c caller, base int, path string, call openCall) (f
 	if errno != 0 {
 		return -1, -1, "", errno
 	}
-	if next, errno = openDescriptor("/proc/self/fd/" + strconv.Itoa(p.dir)); strings.HasPrefix(target, "/") && errno == 0 {
+	if next, errno = openDescriptor("/proc/self/fd/" + strconv.Itoa(p.dir)); strings.HasPrefix(target, "/") &&
+		errno == 0 {
 		_ = syscall.Close(next)
 		next, errno = openDescriptor("/")
 	}
@@ -606,7 +608,8 @@ type addFile struct {
 func (s *supervisor) hand(id uint64, fd, flags int) {
 	add := addFile{id: id, source: uint32(fd), closes: uint32(flags & unix.O_CLOEXEC)}
 	for {
-		copied, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), notifyAddFile, uintptr(unsafe.Pointer(&add)))
+		copied, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(s.listener), notifyAddFile,
+			uintptr(unsafe.Pointer(&add)))
 		switch errno {
 		case 0:
 			reply := answer{id: id, value: int64(copied)}

@@ -63,8 +63,10 @@ func elfHeader(start, segments int) []byte {
 		machine = elf.EM_AARCH64
 	}
 	header, _ := binary.Append(nil, binary.LittleEndian, elf.Header64{
-		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type:  uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Entry: uint64(machineBase) + uint64(start),
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+			byte(elf.EV_CURRENT)},
+		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT),
+		Entry: uint64(machineBase) + uint64(start),
 		Phoff: headerSize, Ehsize: headerSize, Phentsize: segmentSize, Phnum: uint16(segments),
 	})
 	return header

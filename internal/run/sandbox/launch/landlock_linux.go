@@ -84,7 +84,8 @@ func (p *Plan) landlock(s *script) error {
 		return err
 	}
 	ruleset := s.cell()
-	s.call("landlock_create_ruleset", sysLandlockCreateRuleset, s.words(attr.fs, attr.net, attr.scoped), int(size), 0).into(ruleset)
+	s.call("landlock_create_ruleset", sysLandlockCreateRuleset, s.words(attr.fs, attr.net, attr.scoped), int(size),
+		0).into(ruleset)
 	for _, grant := range p.grants(attr.fs) {
 		s.addRule(ruleset, grant)
 	}
@@ -102,7 +103,8 @@ func (s *script) addRule(ruleset cell, g grant) {
 	var next label
 	rule := s.buffer(appendWords(nil, access, 0)) // struct landlock_path_beneath_attr
 	fd := cell(rule + 8)
-	s.call("open "+g.path, unix.SYS_OPENAT, unix.AT_FDCWD, g.path, unix.O_PATH|unix.O_CLOEXEC).into(fd).orElse(&next, gone...)
+	s.call("open "+g.path, unix.SYS_OPENAT, unix.AT_FDCWD, g.path, unix.O_PATH|unix.O_CLOEXEC).into(fd).orElse(&next,
+		gone...)
 	s.call("landlock rule for "+g.path, sysLandlockAddRule, ruleset, rulePath, rule, 0)
 	s.close(fd)
 	s.here(&next)
@@ -187,7 +189,8 @@ func addRule(ruleset int, path string, access uint64) error {
 		access &= fsFileRights
 	}
 	rule := pathBeneath{access: access, fd: int32(fd)}
-	_, _, errno := syscall.Syscall6(sysLandlockAddRule, uintptr(ruleset), rulePath, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := syscall.Syscall6(sysLandlockAddRule, uintptr(ruleset), rulePath, uintptr(unsafe.Pointer(&rule)), 0,
+		0, 0)
 	if errno != 0 {
 		return failure("landlock rule for "+path, errno)
 	}

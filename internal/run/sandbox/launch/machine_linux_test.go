@@ -71,7 +71,8 @@ func TestMachine(t *testing.T) {
 		}, "toolhost: the command cannot be confined: second.", exitFailed},
 		"an error beyond the set": {func(s *script) { // 95 is 31 and 64
 			var passed label
-			s.call("third", unix.SYS_SOCKETPAIR, unix.AF_INET, unix.SOCK_STREAM, 0, s.buffer(make([]byte, 8))).orElse(&passed, unix.EMLINK)
+			s.call("third", unix.SYS_SOCKETPAIR, unix.AF_INET, unix.SOCK_STREAM, 0,
+				s.buffer(make([]byte, 8))).orElse(&passed, unix.EMLINK)
 			s.here(&passed)
 			exit(s, 1)
 		}, "toolhost: the command cannot be confined: third.", exitFailed},

@@ -40,7 +40,8 @@ func (p *Plan) arrange(s *script) {
 	for i, name := range devices {
 		nodes[i] = s.clone("/dev/" + name)
 	}
-	s.restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, unix.AT_RECURSIVE)
+	s.restrict(unix.AT_FDCWD, "/", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV,
+		unix.AT_RECURSIVE)
 	s.makeDev(nodes)
 	// Files below /proc belong to the root user, whom no rights keep from
 	// writing to them.
@@ -55,7 +56,8 @@ func (s *script) makeDev(nodes [len(devices)]cell) {
 	s.mount("tmpfs", "/dev", "tmpfs", inertMount, hiddenMode)
 	for i, name := range devices {
 		s.touch("/dev/"+name, 0o666)
-		s.call("show /dev/"+name, unix.SYS_MOVE_MOUNT, nodes[i], "", unix.AT_FDCWD, "/dev/"+name, unix.MOVE_MOUNT_F_EMPTY_PATH)
+		s.call("show /dev/"+name, unix.SYS_MOVE_MOUNT, nodes[i], "", unix.AT_FDCWD, "/dev/"+name,
+			unix.MOVE_MOUNT_F_EMPTY_PATH)
 		s.close(nodes[i])
 	}
 	for _, dir := range []string{"/dev/pts", "/dev/shm", blankDirectory} {
@@ -134,7 +136,8 @@ func (s *script) openPlace(step, path string) (o *op, at cell) {
 func (s *script) takeTree(path string) (tree cell) {
 	tree = s.cell()
 	_, at := s.openPlace("open "+path, path)
-	s.call("take "+path, unix.SYS_OPEN_TREE, at, "", unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLOEXEC).into(tree)
+	s.call("take "+path, unix.SYS_OPEN_TREE, at, "",
+		unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH|unix.OPEN_TREE_CLOEXEC).into(tree)
 	s.close(at)
 	return tree
 }
@@ -142,7 +145,8 @@ func (s *script) takeTree(path string) (tree cell) {
 // clone copies what is at path, where nobody else can write.
 func (s *script) clone(path string) (tree cell) {
 	tree = s.cell()
-	s.call("take "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW).into(tree)
+	s.call("take "+path, unix.SYS_OPEN_TREE, unix.AT_FDCWD, path,
+		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW).into(tree)
 	return tree
 }
 

@@ -18,9 +18,11 @@ const (
 )
 
 var (
-	attributeKinds = [...]uint32{'f' << 8, 'X' << 8, 'v' << 8, 'r' << 8, 0xf5 << 8 /* F2FS */, 0x97 << 8 /* Ceph */, 0xcf << 8 /* SMB */}
-	sharingData    = [...]uint32{unix.FICLONE, unix.FICLONERANGE, unix.FIDEDUPERANGE}
-	mapping        = [...]uint32{0xc020660b /* FS_IOC_FIEMAP */, 0xc0606610 /* PAGEMAP_SCAN */, 0xc0686611 /* PROCMAP_QUERY */}
+	attributeKinds = [...]uint32{'f' << 8, 'X' << 8, 'v' << 8, 'r' << 8, 0xf5 << 8 /* F2FS */, 0x97 << 8, /* Ceph */
+		0xcf << 8 /* SMB */}
+	sharingData = [...]uint32{unix.FICLONE, unix.FICLONERANGE, unix.FIDEDUPERANGE}
+	mapping     = [...]uint32{0xc020660b /* FS_IOC_FIEMAP */, 0xc0606610, /* PAGEMAP_SCAN */
+		0xc0686611 /* PROCMAP_QUERY */}
 )
 
 // requests refuses requests to terminals and file systems, and leases, which
@@ -70,6 +72,7 @@ func (p *rules) others() {
 // either refuses but for two values of the first argument.
 func either(one, other uint32) []instruction {
 	return []instruction{
-		loadArg(0), {code: opJumpEqual, jt: 2, k: one}, {code: opJumpEqual, jt: 1, k: other}, ret(refuse(syscall.EPERM)),
+		loadArg(0), {code: opJumpEqual, jt: 2, k: one}, {code: opJumpEqual, jt: 1, k: other},
+		ret(refuse(syscall.EPERM)),
 	}
 }

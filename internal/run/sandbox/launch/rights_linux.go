@@ -88,7 +88,8 @@ func (s *script) loopbackUp() {
 		_     [22]byte
 	}{name: [16]byte{'l', 'o'}, flags: unix.IFF_UP | unix.IFF_RUNNING}
 	fd := s.cell()
-	s.call("socket for the loopback interface", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0).into(fd)
+	s.call("socket for the loopback interface", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC,
+		0).into(fd)
 	s.call("start the loopback interface", unix.SYS_IOCTL, fd, unix.SIOCSIFFLAGS,
 		s.buffer(unsafe.Slice((*byte)(unsafe.Pointer(&request)), unsafe.Sizeof(request))))
 	s.try(unix.SYS_CLOSE, fd)

@@ -63,7 +63,8 @@ func (p *Plan) explain(s *script, result cell) {
 	p.refuse(s, "permission_denied", "the program "+p.Path+" may not be run inside the sandbox",
 		"Make it executable, or grant its directory to the tool in agent.hcl.")
 	s.here(&missing)
-	p.refuse(s, "command_not_found", "the program "+p.Path+" cannot be seen inside the sandbox, or what its first line names cannot",
+	p.refuse(s, "command_not_found",
+		"the program "+p.Path+" cannot be seen inside the sandbox, or what its first line names cannot",
 		"Install it in a system directory, or grant its directory to the tool in agent.hcl.")
 	s.here(&long)
 	p.refuse(s, "too_large", "the arguments and environment of "+p.Path+" are too long",
@@ -130,7 +131,8 @@ func (s *script) killOthers(none, unclean *label) {
 	list, length, child, text := s.cell(), s.cell(), s.cell(), s.buffer(make([]byte, 16))
 	s.here(&again)
 	s.reap(none)
-	s.try(unix.SYS_OPENAT, unix.AT_FDCWD, "/proc/thread-self/children", unix.O_RDONLY|unix.O_CLOEXEC).into(list).failing(unclean)
+	s.try(unix.SYS_OPENAT, unix.AT_FDCWD, "/proc/thread-self/children",
+		unix.O_RDONLY|unix.O_CLOEXEC).into(list).failing(unclean)
 	s.try(unix.SYS_READ, list, text, 15).into(length)
 	s.try(unix.SYS_CLOSE, list)
 	s.try(opValue, length).failing(unclean).equal = unclean

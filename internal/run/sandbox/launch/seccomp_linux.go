@@ -157,10 +157,13 @@ func (p rules) tree() program {
 // refuseMachine refuses what changes the machine or the view of it.
 func (p *rules) refuseMachine() {
 	p.refuse(syscall.EPERM,
-		sysMount, sysUmount2, sysPivotRoot, sysChroot, sysOpenTree, sysOpenTreeAttr, sysMoveMount, sysFsopen, sysFsconfig,
-		sysFsmount, sysFspick, sysMountSetattr, sysKexecLoad, sysKexecFileLoad, sysInitModule, sysFinitModule, sysDeleteModule,
+		sysMount, sysUmount2, sysPivotRoot, sysChroot, sysOpenTree, sysOpenTreeAttr, sysMoveMount, sysFsopen,
+		sysFsconfig,
+		sysFsmount, sysFspick, sysMountSetattr, sysKexecLoad, sysKexecFileLoad, sysInitModule, sysFinitModule,
+		sysDeleteModule,
 		sysSwapon, sysSwapoff, sysReboot, sysSethostname, sysSetdomainname, sysAcct, sysQuotactl, sysQuotactlFd,
-		sysSettimeofday, sysClockSettime, sysIopl, sysIoperm, sysNameToHandleAt, sysOpenByHandleAt, sysVhangup, sysSyslog,
+		sysSettimeofday, sysClockSettime, sysIopl, sysIoperm, sysNameToHandleAt, sysOpenByHandleAt, sysVhangup,
+		sysSyslog,
 		sysFanotifyInit, sysLookupDcookie, sysUselib, sysUstat, sysNfsservctl, sysModifyLdt, sysSysctl)
 }
 
@@ -169,7 +172,8 @@ func (p *rules) refuseMachine() {
 // library to use an older call whose arguments a filter can see.
 func (p *rules) refuseProcesses() {
 	p.refuse(syscall.EPERM,
-		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl, sysAddKey,
+		sysPtrace, sysProcessVmReadv, sysProcessVmWritev, sysProcessMadvise, sysKcmp, sysPidfdGetfd, sysKeyctl,
+		sysAddKey,
 		sysRequestKey, sysBpf, sysPerfEventOpen, sysSetns, sysUserfaultfd)
 	p.refuse(syscall.ENOSYS, sysIoUringSetup, sysIoUringEnter, sysIoUringRegister, sysClone3, sysFileSetattr)
 	p.refuseBits(sysClone, 0, newNamespaces)
@@ -311,7 +315,8 @@ func (p *Plan) installFilter(s *script) {
 	listener := cell(rights + unix.SizeofCmsghdr)
 	content := s.words(uint64(s.data([]byte{0})), 1)
 	message := s.words(0, 0, uint64(content), 1, uint64(rights), unix.SizeofCmsghdr+8, 0)
-	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program).into(listener)
+	s.call("seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, program).into(listener)
 	s.call("hand over the listener", unix.SYS_SENDMSG, p.Supervisor, message, unix.MSG_NOSIGNAL)
 	s.close(listener)
 	s.try(unix.SYS_CLOSE, p.Supervisor)

@@ -74,7 +74,8 @@ func TestFilter(t *testing.T) {
 		{"clone3", unix.SYS_CLONE3, nil, enosys, enosys},
 		{"openat2", unix.SYS_OPENAT2, nil, enosys, enosys},
 		{"fork", unix.SYS_CLONE, []uint32{uint32(unix.SIGCHLD)}, retAllow, retAllow},
-		{"thread", unix.SYS_CLONE, []uint32{unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND}, retAllow, retAllow},
+		{"thread", unix.SYS_CLONE, []uint32{unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND}, retAllow,
+			retAllow},
 		{"clone newuser", unix.SYS_CLONE, []uint32{unix.CLONE_NEWUSER}, eperm, eperm},
 		{"clone newnet", unix.SYS_CLONE, []uint32{unix.CLONE_NEWNET}, eperm, eperm},
 		{"unshare files", unix.SYS_UNSHARE, []uint32{unix.CLONE_FILES}, retAllow, retAllow},
@@ -119,21 +120,29 @@ func TestFilter(t *testing.T) {
 		{"mknodat block", unix.SYS_MKNODAT, []uint32{0, 0, unix.S_IFBLK | 0o644}, eperm, eperm},
 		{"mknodat setuid", unix.SYS_MKNODAT, []uint32{0, 0, unix.S_IFREG | 0o4755}, eperm, eperm},
 		{"socketpair", unix.SYS_SOCKETPAIR, []uint32{unix.AF_UNIX}, retAllow, retAllow},
-		{"socketpair tipc", unix.SYS_SOCKETPAIR, []uint32{unix.AF_TIPC}, refuse(syscall.EAFNOSUPPORT), refuse(syscall.EAFNOSUPPORT)},
+		{"socketpair tipc", unix.SYS_SOCKETPAIR, []uint32{unix.AF_TIPC}, refuse(syscall.EAFNOSUPPORT),
+			refuse(syscall.EAFNOSUPPORT)},
 		{"unix", unix.SYS_SOCKET, []uint32{unix.AF_UNIX, unix.SOCK_STREAM}, eacces, retAllow},
-		{"tcp", unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, unix.IPPROTO_TCP}, eacces, retAllow},
+		{"tcp", unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, unix.IPPROTO_TCP}, eacces,
+			retAllow},
 		{"udp6", unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_DGRAM | unix.SOCK_NONBLOCK}, eacces, retAllow},
-		{"mptcp", unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, eacces, refuse(syscall.EPROTONOSUPPORT)},
+		{"mptcp", unix.SYS_SOCKET, []uint32{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, eacces,
+			refuse(syscall.EPROTONOSUPPORT)},
 		{"raw", unix.SYS_SOCKET, []uint32{unix.AF_INET6, unix.SOCK_RAW, unix.IPPROTO_ICMPV6}, eacces, eperm},
-		{"route", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, refuse(syscall.EAFNOSUPPORT), retAllow},
-		{"audit", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT}, refuse(syscall.EAFNOSUPPORT), eacces},
-		{"packet", unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW}, refuse(syscall.EAFNOSUPPORT), refuse(syscall.EAFNOSUPPORT)},
+		{"route", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE},
+			refuse(syscall.EAFNOSUPPORT), retAllow},
+		{"audit", unix.SYS_SOCKET, []uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT},
+			refuse(syscall.EAFNOSUPPORT), eacces},
+		{"packet", unix.SYS_SOCKET, []uint32{unix.AF_PACKET, unix.SOCK_RAW}, refuse(syscall.EAFNOSUPPORT),
+			refuse(syscall.EAFNOSUPPORT)},
 		{"shmget", unix.SYS_SHMGET, nil, eperm, retAllow},
 		{"x32", x32Bit + unix.SYS_READ, nil, enosys, enosys},
 	}
 	for _, test := range tests {
-		assert.Equal(t, test.none, judge(t, none.compile(), auditArch, test.nr, test.args...), "%s, nothing granted", test.name)
-		assert.Equal(t, test.all, judge(t, all.compile(), auditArch, test.nr, test.args...), "%s, all granted", test.name)
+		assert.Equal(t, test.none, judge(t, none.compile(), auditArch, test.nr, test.args...), "%s, nothing granted",
+			test.name)
+		assert.Equal(t, test.all, judge(t, all.compile(), auditArch, test.nr, test.args...), "%s, all granted",
+			test.name)
 	}
 	highWord := map[uint32]uint32{offNr: uint32(sysPrlimit64), offArch: auditArch, offArgs: 7, offArgs + 20: 1}
 	assert.Equal(t, eperm, run(t, none.compile(), highWord), "limits at an address whose low word is 0")

@@ -69,7 +69,8 @@ func Supervise(writable, devices []string, guard Guard) (theirs *os.File, err er
 	if err := unix.SetNonblock(ours, true); err != nil {
 		return nil, failure("socket for the supervisor", err)
 	}
-	go supervise(os.NewFile(uintptr(ours), "supervisor"), supervisor{writable: writable, devices: devices, guard: guard})
+	go supervise(os.NewFile(uintptr(ours), "supervisor"),
+		supervisor{writable: writable, devices: devices, guard: guard})
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 

@@ -23,8 +23,10 @@ func TestWalk(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, nil, 0o644))
 	}
 	for name, target := range map[string]string{
-		"relative": "a/b", "absolute": filepath.Join(dir, "a"), "up": "a/b/../../a/b/c", "chain": "relative", "a/back": "../file",
-		"loop": "loop", "dangling": "nothing", "slash": "a/b/", "fileslash": "file/", "root": "/", "exe": "/proc/self/exe", "inner": "absolute/b/c/file",
+		"relative": "a/b", "absolute": filepath.Join(dir, "a"), "up": "a/b/../../a/b/c", "chain": "relative",
+		"a/back": "../file",
+		"loop":   "loop", "dangling": "nothing", "slash": "a/b/", "fileslash": "file/", "root": "/",
+		"exe": "/proc/self/exe", "inner": "absolute/b/c/file",
 	} {
 		require.NoError(t, os.Symlink(target, name))
 	}
@@ -38,9 +40,12 @@ func TestWalk(t *testing.T) {
 	require.Zero(t, errno)
 	defer syscall.Close(at)
 	paths := []string{
-		"file", "a", "a/", "a//b", "./a/./b/", "a/..", "..", "/", "//", "/..", dir, dir + "/a/b/c/file", "file/", "file/.", "file/x", "nothing", "nothing/x",
-		"relative", "relative/", "relative/c/file", "absolute", "absolute/", "absolute/file", "up/file", "up/../c", "chain/c", "a/back", "loop", "loop/", "dangling",
-		"dangling/", "slash", "slash/c", "fileslash", "root", "root/", "inner", "exe", "exe/", strings.Repeat("n", 300), strings.Repeat("a/../", 500) + "file",
+		"file", "a", "a/", "a//b", "./a/./b/", "a/..", "..", "/", "//", "/..", dir, dir + "/a/b/c/file", "file/",
+		"file/.", "file/x", "nothing", "nothing/x",
+		"relative", "relative/", "relative/c/file", "absolute", "absolute/", "absolute/file", "up/file", "up/../c",
+		"chain/c", "a/back", "loop", "loop/", "dangling",
+		"dangling/", "slash", "slash/c", "fileslash", "root", "root/", "inner", "exe", "exe/", strings.Repeat("n", 300),
+		strings.Repeat("a/../", 500) + "file",
 		"link" + strings.Repeat("x", mostLinks-1), "link" + strings.Repeat("x", mostLinks),
 	}
 	for _, path := range paths {

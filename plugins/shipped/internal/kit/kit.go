@@ -88,7 +88,8 @@ func Commander[D, O, P any](
 ) tool.Tool {
 	t := &work[D, O]{contract: c, deps: deps, definition: c.Definitions[name]}
 	if t.definition == nil || c.Render == nil && (command != nil || c.Normalize != nil) {
-		panic(fmt.Sprintf("the tool %s lacks its definition, or its contract Render", name)) // a mistake of the programmer
+		panic(fmt.Sprintf("the tool %s lacks its definition, or its contract Render",
+			name)) // a mistake of the programmer
 	}
 	t.accepts = sync.OnceValues(t.compile)
 	t.bound = func(call Call) (func(context.Context, D) (O, error), error) {

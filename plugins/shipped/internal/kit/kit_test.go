@@ -23,7 +23,8 @@ func TestOpenWorkspace(t *testing.T) {
 		root := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
 		require.NoError(t, os.Symlink("file", filepath.Join(root, "link")))
-		ws, err := kit.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}}, sandbox.Settings{})
+		ws, err := kit.OpenWorkspace(sdk.Workspace{Root: root, Symlinks: symlinks, Protect: []string{"secret"}},
+			sandbox.Settings{})
 		require.NoError(t, err)
 		_, _, err = ws.ReadFile("link", 0)
 		assert.Equal(t, want, tool.CodeOf(err), "symlinks %q", symlinks)
@@ -48,10 +49,16 @@ func TestWorded(t *testing.T) {
 		err  error
 		want tool.Error
 	}{
-		{tool.Errorf(tool.NotFound, "there is no \xff").Suggest("Look."), tool.Error{Code: tool.NotFound, Message: "There is no \uFFFD", Suggestion: "Look."}},
-		{tool.Errorf(tool.NotFound, "a.txt is gone"), tool.Error{Code: tool.NotFound, Message: "a.txt is gone", Suggestion: "Look at the parameters and try again."}},
-		{context.DeadlineExceeded, tool.Error{Code: tool.Timeout, Message: "The call did not finish in time", Suggestion: "Ask for less in one call."}},
-		{context.Canceled, tool.Error{Code: tool.Cancelled, Message: "The call was cancelled", Suggestion: "Call again if the result is still wanted."}},
+		{tool.Errorf(tool.NotFound, "there is no \xff").Suggest("Look."),
+			tool.Error{Code: tool.NotFound, Message: "There is no \uFFFD", Suggestion: "Look."}},
+		{tool.Errorf(tool.NotFound, "a.txt is gone"),
+			tool.Error{Code: tool.NotFound, Message: "a.txt is gone",
+				Suggestion: "Look at the parameters and try again."}},
+		{context.DeadlineExceeded,
+			tool.Error{Code: tool.Timeout, Message: "The call did not finish in time",
+				Suggestion: "Ask for less in one call."}},
+		{context.Canceled, tool.Error{Code: tool.Cancelled, Message: "The call was cancelled",
+			Suggestion: "Call again if the result is still wanted."}},
 	} {
 		got := kit.Worded(c.err)
 		assert.Equal(t, c.want, tool.Error{Code: got.Code, Message: got.Message, Suggestion: got.Suggestion})
@@ -65,11 +72,13 @@ func TestWorded(t *testing.T) {
 func TestPathThatAMessageBeginsWith(t *testing.T) {
 	about := tool.Errorf(tool.Unsupported, "pipe is a named pipe")
 	assert.Equal(t, "pipe is a named pipe", kit.Worded(about.With("path", "pipe")).Message)
-	assert.Equal(t, "Pipe is a named pipe", kit.Worded(tool.Errorf(tool.Unsupported, "pipe is a named pipe").With("path", "pi")).Message)
+	assert.Equal(t, "Pipe is a named pipe",
+		kit.Worded(tool.Errorf(tool.Unsupported, "pipe is a named pipe").With("path", "pi")).Message)
 }
 
 func TestCapital(t *testing.T) {
-	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über", "": "", "Done": "Done"} {
+	for text, want := range map[string]string{"the call": "The call", "a.txt is odd": "a.txt is odd", "über": "über",
+		"": "", "Done": "Done"} {
 		assert.Equal(t, want, kit.Capital(text))
 	}
 }

@@ -31,7 +31,8 @@ func (o *Outcome) Ran(ended *proc.Result) {
 		proc.Output
 	}{{"stdout", ended.Stdout}, {"stderr", ended.Stderr}} {
 		if stream.Path != "" {
-			o.Artifacts = append(o.Artifacts, tool.Artifact{Name: stream.name, Path: stream.Path, Bytes: stream.PathBytes})
+			o.Artifacts = append(o.Artifacts,
+				tool.Artifact{Name: stream.name, Path: stream.Path, Bytes: stream.PathBytes})
 		}
 	}
 }

@@ -101,9 +101,10 @@ func (a *Analyzer) reply(r Request, ended *proc.Result) (*Reply, error) {
 	reply := new(Reply)
 	if err := json.Unmarshal([]byte(ended.Stdout.String()), reply); err != nil || ended.ExitCode != 0 &&
 		reply.Error == nil {
-		return nil, tool.Errorf(tool.Internal, "%s ended with exit code %d and no report: %s", BinaryName, ended.ExitCode,
-			strings.TrimSpace(ended.Stderr.String())).
-			Suggest("Check that %s is of the same version as toolhost.", BinaryName)
+		return nil,
+			tool.Errorf(tool.Internal, "%s ended with exit code %d and no report: %s", BinaryName, ended.ExitCode,
+				strings.TrimSpace(ended.Stderr.String())).
+				Suggest("Check that %s is of the same version as toolhost.", BinaryName)
 	}
 	if f := reply.Error; f != nil {
 		return nil, tool.Errorf(tool.Code(f.Code), "%s", f.Message).Suggest("%s", f.Suggestion)

@@ -28,12 +28,14 @@ func analyzer(t *testing.T, options architect.Options) *architect.Analyzer {
 
 func TestAnalyze(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), architect.BinaryName)
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/toolhost/toolhost/cmd/toolhost-architect").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", binary,
+		"github.com/toolhost/toolhost/cmd/toolhost-architect").CombinedOutput()
 	require.NoError(t, err, string(out))
 	confined := false
 	a := analyzer(t, architect.Options{Binary: binary, Prepare: func(*exec.Cmd) error { confined = true; return nil }})
 
-	reply, err := a.Analyze(context.Background(), architect.Request{Path: ".", Kind: architect.Overview, Format: architect.Text, Depth: 3})
+	reply, err := a.Analyze(context.Background(),
+		architect.Request{Path: ".", Kind: architect.Overview, Format: architect.Text, Depth: 3})
 	require.NoError(t, err)
 	assert.True(t, confined)
 	assert.Contains(t, reply.Output, "1 file in 1 directory, 1 line of code")
@@ -60,7 +62,8 @@ func TestAnalyze(t *testing.T) {
 
 func TestMissingProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := analyzer(t, architect.Options{}).Analyze(context.Background(), architect.Request{Path: ".", Kind: architect.Overview})
+	_, err := analyzer(t, architect.Options{}).Analyze(context.Background(),
+		architect.Request{Path: ".", Kind: architect.Overview})
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 }
 
@@ -69,7 +72,8 @@ func TestProgramThatBreaks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			binary := filepath.Join(t.TempDir(), "child")
 			require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
-			_, err := analyzer(t, architect.Options{Binary: binary}).Analyze(context.Background(), architect.Request{Path: ".", Kind: architect.Overview})
+			_, err := analyzer(t, architect.Options{Binary: binary}).Analyze(context.Background(),
+				architect.Request{Path: ".", Kind: architect.Overview})
 			assert.Equal(t, tool.Internal, tool.CodeOf(err))
 		})
 	}
@@ -78,6 +82,8 @@ func TestProgramThatBreaks(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "child")
 	require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\nsleep 600\n"), 0o755))
-	_, err := analyzer(t, architect.Options{Binary: binary, Timeout: 50 * time.Millisecond}).Analyze(context.Background(), architect.Request{Path: ".", Kind: architect.Overview})
+	_, err := analyzer(t, architect.Options{Binary: binary,
+		Timeout: 50 * time.Millisecond}).Analyze(context.Background(),
+		architect.Request{Path: ".", Kind: architect.Overview})
 	assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 }

@@ -28,14 +28,15 @@ func functions() (*registry.Registry, error) {
 	all := registry.New()
 	for _, name := range []string{"match", "search"} {
 		standard := all.Get(name)
-		err := all.Register(name+careful, spec.FuncLogical, standard.Validate, func(args []spec.PathValue) spec.PathValue {
-			for _, arg := range args {
-				if spec.ValueFrom(arg) == nil {
-					return spec.LogicalFalse
+		err := all.Register(name+careful, spec.FuncLogical, standard.Validate,
+			func(args []spec.PathValue) spec.PathValue {
+				for _, arg := range args {
+					if spec.ValueFrom(arg) == nil {
+						return spec.LogicalFalse
+					}
 				}
-			}
-			return standard.Evaluate(args)
-		})
+				return standard.Evaluate(args)
+			})
 		if err != nil {
 			return nil, err
 		}

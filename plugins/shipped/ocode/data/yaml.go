@@ -93,7 +93,8 @@ func yamlFault(text []byte, err error) error {
 	if fault.ContextMsg != "" {
 		what = fault.ContextMsg + ": " + what
 	}
-	if lines := bytes.Split(text, []byte("\n")); at.Line <= len(lines) && bytes.HasPrefix(lines[at.Line-1], []byte("\t")) {
+	if lines := bytes.Split(text, []byte("\n")); at.Line <= len(lines) &&
+		bytes.HasPrefix(lines[at.Line-1], []byte("\t")) {
 		what += " (a tab cannot indent)"
 	}
 	return broken(YAML, at, what,
@@ -141,7 +142,8 @@ func (c *composer) value(n *yaml.Node, depth int) (any, error) {
 
 func (c *composer) alias(n *yaml.Node, depth int) (any, error) {
 	if n.Alias == nil || c.expanding[n.Alias] {
-		return nil, broken(YAML, placeOf(n), fmt.Sprintf("the alias *%s contains itself", n.Value), "Write the value out.")
+		return nil,
+			broken(YAML, placeOf(n), fmt.Sprintf("the alias *%s contains itself", n.Value), "Write the value out.")
 	}
 	if c.expanding == nil {
 		c.expanding = make(map[*yaml.Node]bool)

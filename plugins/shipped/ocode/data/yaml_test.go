@@ -33,18 +33,25 @@ func TestYAMLScalars(t *testing.T) {
 		"true": `true`, "True": `true`, "TRUE": `true`, "false": `false`, "tRUE": `"tRUE"`,
 		"null": `null`, "~": `null`, "Null": `null`, "nULL": `"nULL"`,
 		// numbers
-		"0": `0`, "-0": `-0`, "+12": `12`, "-12": `-12`, "012": `12`, "0777": `777`, "0o17": `15`, "0x1F": `31`, "0b11": `"0b11"`, "1_000": `"1_000"`,
-		"123456789012345678901234567890": `123456789012345678901234567890`, "18446744073709551616": `18446744073709551616`,
-		"0xFFFFFFFFFFFFFFFFFF": `4722366482869645213695`,
-		"1.50":                 `1.50`, ".5": `0.5`, "-.5": `-0.5`, "1.": `1.0`, "1e3": `1e3`, "1.5E-7": `1.5E-7`, "+1e+3": `1e+3`, "00.10": `0.10`,
+		"0": `0`, "-0": `-0`, "+12": `12`, "-12": `-12`, "012": `12`, "0777": `777`, "0o17": `15`, "0x1F": `31`,
+		"0b11": `"0b11"`, "1_000": `"1_000"`,
+		"123456789012345678901234567890": `123456789012345678901234567890`,
+		"18446744073709551616":           `18446744073709551616`,
+		"0xFFFFFFFFFFFFFFFFFF":           `4722366482869645213695`,
+		"1.50":                           `1.50`, ".5": `0.5`, "-.5": `-0.5`, "1.": `1.0`, "1e3": `1e3`,
+		"1.5E-7": `1.5E-7`,
+		"+1e+3":  `1e+3`, "00.10": `0.10`,
 		"0.1000000000000000055511151231257827": `0.1000000000000000055511151231257827`, "1e400": `1e400`,
-		"1.2.3": `"1.2.3"`, "1e": `"1e"`, "e3": `"e3"`, ".": `"."`, "-": `[null]`, "+": `"+"`, "0x": `"0x"`, "0o8": `"0o8"`, "1:30": `"1:30"`, "190:20:30": `"190:20:30"`,
+		"1.2.3": `"1.2.3"`, "1e": `"1e"`, "e3": `"e3"`, ".": `"."`, "-": `[null]`, "+": `"+"`, "0x": `"0x"`,
+		"0o8": `"0o8"`, "1:30": `"1:30"`, "190:20:30": `"190:20:30"`,
 		// dates are no scalars of their own
-		"2001-12-14": `"2001-12-14"`, "2001-12-14t21:59:43.10-05:00": `"2001-12-14t21:59:43.10-05:00"`, "2001-12-14 21:59:43": `"2001-12-14 21:59:43"`,
+		"2001-12-14": `"2001-12-14"`, "2001-12-14t21:59:43.10-05:00": `"2001-12-14t21:59:43.10-05:00"`,
+		"2001-12-14 21:59:43": `"2001-12-14 21:59:43"`,
 		// quotes make strings
 		`"no"`: `"no"`, `'12'`: `"12"`, `"1\n2"`: `"1\n2"`, `'it''s'`: `"it's"`, `"\u00fc\x41\e"`: `"üA\u001b"`,
 		// tags
-		"!!str 12": `"12"`, "!!int '12'": `12`, "!!float 1": `1`, "!!bool 'true'": `true`, "!!null ''": `null`, "!!timestamp 2001-12-14": `"2001-12-14"`, "!!binary aGk=": `"aGk="`,
+		"!!str 12": `"12"`, "!!int '12'": `12`, "!!float 1": `1`, "!!bool 'true'": `true`, "!!null ''": `null`,
+		"!!timestamp 2001-12-14": `"2001-12-14"`, "!!binary aGk=": `"aGk="`,
 		"a: b: c": ``, // no mapping within a plain scalar
 	} {
 		if want == "" {
@@ -58,17 +65,23 @@ func TestYAMLScalars(t *testing.T) {
 
 func TestYAMLStructures(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"order":                 {"z: 1\na: 2\nm: 3\n", `{"z":1,"a":2,"m":3}`},
-		"flow":                  {"{b: [1, two, {c: ~}], a: }", `{"b":[1,"two",{"c":null}],"a":null}`},
-		"block scalars":         {"a: |\n  one\n  two\nb: >\n  one\n  two\nc: |-\n  x\n", `{"a":"one\ntwo\n","b":"one two\n","c":"x"}`},
-		"folded plain":          {"a: one\n  two\n\n  three\n", `{"a":"one two\nthree"}`},
-		"anchor and alias":      {"a: &x {k: 1}\nb: *x\nc: [*x, *x]\n", `{"a":{"k":1},"b":{"k":1},"c":[{"k":1},{"k":1}]}`},
-		"alias of a scalar":     {"a: &x 0x10\nb: *x\n", `{"a":16,"b":16}`},
-		"alias as a key":        {"a: &x key\n*x : v\n", `{"a":"key","key":"v"}`},
-		"merge key":             {"d: &d {a: 1, b: 2}\ne:\n  <<: *d\n  b: 3\n", `{"d":{"a":1,"b":2},"e":{"a":1,"b":3}}`},
-		"merge key, last":       {"d: &d {a: 1, b: 2}\ne:\n  b: 3\n  <<: *d\n", `{"d":{"a":1,"b":2},"e":{"b":3,"a":1}}`},
-		"merge key, several":    {"x: &x {a: 1}\ny: &y {a: 2, b: 2}\nz:\n  <<: [*x, *y]\n", `{"x":{"a":1},"y":{"a":2,"b":2},"z":{"a":1,"b":2}}`},
-		"merge key, in turn":    {"x: &x {a: 1}\ny: &y\n  <<: *x\n  b: 2\nz:\n  <<: *y\n", `{"x":{"a":1},"y":{"a":1,"b":2},"z":{"a":1,"b":2}}`},
+		"order": {"z: 1\na: 2\nm: 3\n", `{"z":1,"a":2,"m":3}`},
+		"flow":  {"{b: [1, two, {c: ~}], a: }", `{"b":[1,"two",{"c":null}],"a":null}`},
+		"block scalars": {"a: |\n  one\n  two\nb: >\n  one\n  two\nc: |-\n  x\n",
+			`{"a":"one\ntwo\n","b":"one two\n","c":"x"}`},
+		"folded plain": {"a: one\n  two\n\n  three\n", `{"a":"one two\nthree"}`},
+		"anchor and alias": {"a: &x {k: 1}\nb: *x\nc: [*x, *x]\n",
+			`{"a":{"k":1},"b":{"k":1},"c":[{"k":1},{"k":1}]}`},
+		"alias of a scalar": {"a: &x 0x10\nb: *x\n", `{"a":16,"b":16}`},
+		"alias as a key":    {"a: &x key\n*x : v\n", `{"a":"key","key":"v"}`},
+		"merge key": {"d: &d {a: 1, b: 2}\ne:\n  <<: *d\n  b: 3\n",
+			`{"d":{"a":1,"b":2},"e":{"a":1,"b":3}}`},
+		"merge key, last": {"d: &d {a: 1, b: 2}\ne:\n  b: 3\n  <<: *d\n",
+			`{"d":{"a":1,"b":2},"e":{"b":3,"a":1}}`},
+		"merge key, several": {"x: &x {a: 1}\ny: &y {a: 2, b: 2}\nz:\n  <<: [*x, *y]\n",
+			`{"x":{"a":1},"y":{"a":2,"b":2},"z":{"a":1,"b":2}}`},
+		"merge key, in turn": {"x: &x {a: 1}\ny: &y\n  <<: *x\n  b: 2\nz:\n  <<: *y\n",
+			`{"x":{"a":1},"y":{"a":1,"b":2},"z":{"a":1,"b":2}}`},
 		"merge key, written":    {"z:\n  <<: {a: 1}\n", `{"z":{"a":1}}`},
 		"merge key, quoted":     {"z:\n  \"<<\": {a: 1}\n", `{"z":{"<<":{"a":1}}}`},
 		"keys that are no text": {"1: a\ntrue: b\n~: c\n1.50: d\n", `{"1":"a","true":"b","null":"c","1.50":"d"}`},
@@ -208,7 +221,8 @@ func TestYAMLRoundTrip(t *testing.T) {
 	for _, text := range []string{
 		`{"z":1,"a":[1.0,1.50,-0,1e400,123456789012345678901234567890],"m":{}}`,
 		`["no","yes","y","on","~","null","","true","12","1.5","0x1F","0o7","0777","1_000","1:30","2001-12-14",".inf","<<","=","-","?",":","- a","a: b","a #b","#a"]`,
-		`["*a","&a","!a","|",">","@a","%a","` + "`a" + `","[a","{a","]","}",",","'","\""," a","a ","a\n","\na"," \n","a\n\n","a\nb","a \nb","a\n b","\ta","a\tb","a\\b","\u0000\u0007\u0085\u2028\ufeff","ü世🎉","---","...","--- a"]`,
+		`["*a","&a","!a","|",">","@a","%a","` + "`a" +
+			`","[a","{a","]","}",",","'","\""," a","a ","a\n","\na"," \n","a\n\n","a\nb","a \nb","a\n b","\ta","a\tb","a\\b","\u0000\u0007\u0085\u2028\ufeff","ü世🎉","---","...","--- a"]`,
 		`{"":1,"a b":2,"no":3,"1":4,"a: b":5,"#":6,"\n":7,"` + strings.Repeat("long ", 300) + `":8}`,
 		`[[],{},[[]],[{}],{"a":[]},[[1,[2]],{"b":{"c":{"d":[]}}}]]`,
 		`"` + strings.Repeat("long line ", 50) + `"`, `null`, `true`, `""`, `12`,
@@ -226,7 +240,8 @@ func TestYAMLWriting(t *testing.T) {
 	require.NoError(t, err)
 	out, err := data.WriteYAML(v)
 	require.NoError(t, err)
-	assert.Equal(t, "name: x\nlist:\n- 1\n- a: \"no\"\ntext: |\n  one\n  two\nnone: null\ne: []\n", strings.ReplaceAll(out, "\n  - ", "\n- "))
+	assert.Equal(t, "name: x\nlist:\n- 1\n- a: \"no\"\ntext: |\n  one\n  two\nnone: null\ne: []\n",
+		strings.ReplaceAll(out, "\n  - ", "\n- "))
 	docs, err := data.ReadYAML([]byte("1: a\n'2': b\n"))
 	require.NoError(t, err)
 	out, err = data.WriteYAML(docs[0].Value, "second")
@@ -268,7 +283,8 @@ func TestMerge(t *testing.T) {
 
 // FuzzYAML reads anything, and what was read comes back when it is written.
 func FuzzYAML(f *testing.F) {
-	for _, seed := range []string{"a: [1, {b: c}]\n", "- |\n  x\n- &a b\n- *a\n", "? a\n: b\n", bomb(3), "--- 1\n--- 'x'\n", "a: !!str 1\n<<: {b: 1}\n"} {
+	for _, seed := range []string{"a: [1, {b: c}]\n", "- |\n  x\n- &a b\n- *a\n", "? a\n: b\n", bomb(3),
+		"--- 1\n--- 'x'\n", "a: !!str 1\n<<: {b: 1}\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

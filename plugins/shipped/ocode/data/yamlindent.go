@@ -61,7 +61,8 @@ func (s *source) checkIndents(n *yaml.Node, parent int) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
 		return s.checkBlockScalar(n, parent)
-	case n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0, n.Style&yaml.FlowStyle != 0:
+	case n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0,
+		n.Style&yaml.FlowStyle != 0:
 		return s.checkFlow(n, parent)
 	}
 	for i, child := range n.Content {
@@ -183,7 +184,8 @@ func (s *source) checkBlockScalar(n *yaml.Node, parent int) error {
 			return s.checkMarkers(number)
 		}
 		if width > parent && widest > width {
-			return broken(YAML, Place{at, 1}, "a blank line at the start of a block scalar has more spaces than its first line",
+			return broken(YAML, Place{at, 1},
+				"a blank line at the start of a block scalar has more spaces than its first line",
 				"Remove the spaces of the blank line.")
 		}
 		return nil
@@ -196,7 +198,8 @@ func (s *source) checkBlockScalar(n *yaml.Node, parent int) error {
 func (s *source) checkMarkers(from int) error {
 	for number := from; number <= len(s.starts); number++ {
 		if line := string(s.line(number)); isMarker(line, "---") || isMarker(line, "...") {
-			return broken(YAML, Place{number, 1}, "a block scalar without indent cannot be followed by a line "+line[:3],
+			return broken(YAML, Place{number, 1},
+				"a block scalar without indent cannot be followed by a line "+line[:3],
 				"Indent the lines of the block scalar by two spaces.")
 		}
 	}

@@ -32,7 +32,8 @@ func WriteYAML(docs ...any) (string, error) {
 }
 
 func unwritable(err error) error {
-	return tool.Errorf(tool.Internal, "the data cannot be written as YAML: %w", err).Suggest("Ask for output_format json.")
+	return tool.Errorf(tool.Internal, "the data cannot be written as YAML: %w",
+		err).Suggest("Ask for output_format json.")
 }
 
 func yamlNode(v any) *yaml.Node {

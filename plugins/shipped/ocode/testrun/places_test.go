@@ -63,15 +63,17 @@ func TestUnittestRequests(t *testing.T) {
 		request testrun.Request
 		passed  int
 	}{
-		"all, verbose":              {testrun.Request{Verbose: true}, 2},
-		"a directory, verbose":      {testrun.Request{Path: "lib", Verbose: true}, 2},
-		"a file, verbose":           {testrun.Request{Path: "lib/test_a.py", Verbose: true}, 2},
-		"a pattern, verbose":        {testrun.Request{Path: "lib/*test_b", Framework: testrun.Unittest, Verbose: true}, 1},
+		"all, verbose":         {testrun.Request{Verbose: true}, 2},
+		"a directory, verbose": {testrun.Request{Path: "lib", Verbose: true}, 2},
+		"a file, verbose":      {testrun.Request{Path: "lib/test_a.py", Verbose: true}, 2},
+		"a pattern, verbose": {testrun.Request{Path: "lib/*test_b", Framework: testrun.Unittest, Verbose: true},
+			1},
 		"a test as pytest names it": {testrun.Request{Path: "lib/test_a.py::T::test_a"}, 1},
 		"a class so":                {testrun.Request{Path: "./lib/test_a.py::T"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, dir := tree(t, map[string]string{"lib/test_a.py": twoTests, "test_root.py": "import sys\nsys.path.insert(0, 'lib')\nfrom test_a import T\n"})
+			r, dir := tree(t, map[string]string{"lib/test_a.py": twoTests,
+				"test_root.py": "import sys\nsys.path.insert(0, 'lib')\nfrom test_a import T\n"})
 			report := run(t, r, dir, c.request)
 			assert.True(t, report.OK(), report.Output)
 			assert.Equal(t, testrun.Unittest, report.Framework)
@@ -85,8 +87,10 @@ func TestUnittestRequests(t *testing.T) {
 func TestGoPackagesOfADirectory(t *testing.T) {
 	testneed.Program(t, "go")
 	r, dir := tree(t, map[string]string{
-		"lib/go.mod": "module m\n\ngo 1.21\n", "lib/a_test.go": "package m\n\nimport \"testing\"\n\nfunc TestA(*testing.T) {}\n",
-		"lib/sub/b_test.go": "package sub\n\nimport \"testing\"\n\nfunc TestB(*testing.T) {}\n", "lib/none/c.go": "package none\n",
+		"lib/go.mod":        "module m\n\ngo 1.21\n",
+		"lib/a_test.go":     "package m\n\nimport \"testing\"\n\nfunc TestA(*testing.T) {}\n",
+		"lib/sub/b_test.go": "package sub\n\nimport \"testing\"\n\nfunc TestB(*testing.T) {}\n",
+		"lib/none/c.go":     "package none\n",
 	})
 	for path, passed := range map[string]int{"./lib/...": 2, "lib/sub/...": 1, "lib": 2, "lib/sub/b_test.go": 1} {
 		assert.Equal(t, [3]int{passed, 0, 0}, counts(run(t, r, dir, testrun.Request{Path: path})), path)
@@ -98,7 +102,8 @@ func TestGoPackagesOfADirectory(t *testing.T) {
 
 func TestNothingRecognizedSaysWhere(t *testing.T) {
 	r, dir := tree(t, map[string]string{"web/package.json": `{"scripts":{"test":"node --test"}}`})
-	for path, where := range map[string]string{"": "in the workspace", "web": "in web and", "web/package.json": "in web and", "gone": "in the workspace", "web/a::b": "in web and"} {
+	for path, where := range map[string]string{"": "in the workspace", "web": "in web and",
+		"web/package.json": "in web and", "gone": "in the workspace", "web/a::b": "in web and"} {
 		_, err := r.Run(context.Background(), testrun.Request{Path: path}, dir, nil)
 		require.Equal(t, tool.NotFound, tool.CodeOf(err), path)
 		assert.Contains(t, err.Error(), "no test framework was recognized "+where, path)

@@ -20,7 +20,8 @@ func recorded(t *testing.T, files map[string]string) *job {
 	ws, err := workspace.Open(t.TempDir(), workspace.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
-	j := &job{Runner: New(ws, Options{}), ctx: context.Background(), dir: ".", scratch: t.TempDir(), report: new(Report)}
+	j := &job{Runner: New(ws, Options{}), ctx: context.Background(), dir: ".", scratch: t.TempDir(),
+		report: new(Report)}
 	for name, content := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(j.scratch, name), []byte(content), 0o644))
 	}

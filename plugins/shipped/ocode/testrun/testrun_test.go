@@ -87,11 +87,12 @@ func TestGoPatternAndCoverage(t *testing.T) {
 	r, dir := project(t, "go")
 	var mu sync.Mutex
 	var lines []string
-	report, err := r.Run(context.Background(), testrun.Request{Path: "TestAdds", Coverage: true}, filepath.Join(dir, "out"), func(_, line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, line)
-	})
+	report, err := r.Run(context.Background(), testrun.Request{Path: "TestAdds", Coverage: true},
+		filepath.Join(dir, "out"), func(_, line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			lines = append(lines, line)
+		})
 	require.NoError(t, err)
 	assert.Equal(t, [3]int{2, 0, 0}, counts(report))
 	assert.True(t, report.OK())
@@ -103,7 +104,8 @@ func TestGoPatternAndCoverage(t *testing.T) {
 
 func TestGoThatDoesNotBuild(t *testing.T) {
 	r, dir := project(t, "go")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum.go"), []byte("package sum\n\nfunc Sum(a, b int) int { return c }\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum.go"),
+		[]byte("package sum\n\nfunc Sum(a, b int) int { return c }\n"), 0o644))
 	report := run(t, r, dir, testrun.Request{})
 	assert.Equal(t, [3]int{0, 1, 0}, counts(report))
 	require.Len(t, report.Failures, 1)
@@ -113,7 +115,8 @@ func TestGoThatDoesNotBuild(t *testing.T) {
 
 func TestGoThatDiesInATest(t *testing.T) {
 	r, dir := project(t, "go")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum_test.go"), []byte("package sum\n\nimport (\"os\"; \"testing\")\n\nfunc TestGood(t *testing.T) {}\nfunc TestDies(t *testing.T) { os.Exit(3) }\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum_test.go"),
+		[]byte("package sum\n\nimport (\"os\"; \"testing\")\n\nfunc TestGood(t *testing.T) {}\nfunc TestDies(t *testing.T) { os.Exit(3) }\n"), 0o644))
 	report := run(t, r, dir, testrun.Request{})
 	assert.Equal(t, 1, report.Passed)
 	assert.Equal(t, 1, report.Failed)
@@ -126,7 +129,8 @@ func TestUnittest(t *testing.T) {
 	report := run(t, r, dir, testrun.Request{})
 	assert.Equal(t, testrun.Unittest, report.Framework, "found by test_*.py")
 	assert.Equal(t, [3]int{2, 3, 1}, counts(report), report.Output)
-	assert.Equal(t, []string{"test_sum.SumTest.test_error", "test_sum.SumTest.test_parts (i=1)", "test_sum.SumTest.test_wrong"}, names(report))
+	assert.Equal(t, []string{"test_sum.SumTest.test_error", "test_sum.SumTest.test_parts (i=1)",
+		"test_sum.SumTest.test_wrong"}, names(report))
 	wrong := report.Failures[2]
 	assert.Equal(t, "test_sum.py", wrong.File)
 	assert.Equal(t, 8, wrong.Line)
@@ -137,8 +141,11 @@ func TestUnittestOfAFile(t *testing.T) {
 	testneed.Program(t, "python3")
 	r, dir := project(t, "python")
 	assert.Equal(t, [3]int{2, 3, 1}, counts(run(t, r, dir, testrun.Request{Path: "test_sum.py"})))
-	assert.Equal(t, [3]int{1, 0, 0}, counts(run(t, r, dir, testrun.Request{Framework: testrun.Unittest, Path: "test_sum.SumTest.test_adds"})), "a dotted name")
-	assert.Equal(t, [3]int{1, 0, 0}, counts(run(t, r, dir, testrun.Request{Framework: testrun.Unittest, Path: "*adds*"})), "a pattern")
+	assert.Equal(t, [3]int{1, 0, 0},
+		counts(run(t, r, dir, testrun.Request{Framework: testrun.Unittest, Path: "test_sum.SumTest.test_adds"})),
+		"a dotted name")
+	assert.Equal(t, [3]int{1, 0, 0},
+		counts(run(t, r, dir, testrun.Request{Framework: testrun.Unittest, Path: "*adds*"})), "a pattern")
 }
 
 func TestPytestThatIsMissing(t *testing.T) {
@@ -221,7 +228,8 @@ func TestMocha(t *testing.T) {
 	assert.Equal(t, "test/sum.spec.js", f.File)
 	assert.Equal(t, 7, f.Line)
 	require.NotNil(t, report.Coverage, report.Warnings)
-	assert.Equal(t, [3]int{1, 0, 0}, counts(run(t, r, dir, testrun.Request{Path: "adds", Framework: testrun.Mocha})), "a part of the name")
+	assert.Equal(t, [3]int{1, 0, 0}, counts(run(t, r, dir, testrun.Request{Path: "adds", Framework: testrun.Mocha})),
+		"a part of the name")
 }
 
 func TestCargo(t *testing.T) {
@@ -262,11 +270,13 @@ func TestNearestProjectOfAPath(t *testing.T) {
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 	testneed.Program(t, "python3")
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_slow.py"), []byte("import time, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n        print('started', flush=True)\n        time.sleep(600)\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_slow.py"),
+		[]byte("import time, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n        print('started', flush=True)\n        time.sleep(600)\n"), 0o644))
 	ws, err := workspace.Open(dir, workspace.Options{})
 	require.NoError(t, err)
 	defer ws.Close()
-	report, err := testrun.New(ws, testrun.Options{Timeout: 2 * time.Second}).Run(context.Background(), testrun.Request{}, filepath.Join(dir, "out"), nil)
+	report, err := testrun.New(ws, testrun.Options{Timeout: 2 * time.Second}).Run(context.Background(),
+		testrun.Request{}, filepath.Join(dir, "out"), nil)
 	require.NoError(t, err)
 	assert.True(t, report.TimedOut)
 	assert.False(t, report.OK())
@@ -277,9 +287,11 @@ func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 func TestReportThatIsALink(t *testing.T) {
 	testneed.Program(t, "python3")
 	secret := filepath.Join(t.TempDir(), "secret.json")
-	require.NoError(t, os.WriteFile(secret, []byte(`{"passed": 99, "skipped": 0, "failures": [], "warnings": []}`), 0o600))
+	require.NoError(t,
+		os.WriteFile(secret, []byte(`{"passed": 99, "skipped": 0, "failures": [], "warnings": []}`), 0o600))
 	dir := t.TempDir()
-	code := "import os, sys, unittest\nos.symlink(" + `"` + secret + `"` + ", sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].endswith('report.json') else REPORT)\nos._exit(0)\n"
+	code := "import os, sys, unittest\nos.symlink(" + `"` + secret + `"` +
+		", sys.argv[1] if len(sys.argv) > 1 and sys.argv[1].endswith('report.json') else REPORT)\nos._exit(0)\n"
 	code = strings.ReplaceAll(code, "REPORT", "__import__('__main__').report")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_link.py"), []byte(code), 0o644))
 	report := run(t, runner(t, dir), dir, testrun.Request{})

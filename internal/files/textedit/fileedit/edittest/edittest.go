@@ -149,8 +149,9 @@ func Definition(t testing.TB, d *tool.Definition, name string) *schema.Schema {
 func (b *Bench) Fails(params map[string]any, contract string, code tool.Code, text string) {
 	b.t.Helper()
 	for name, data := range map[string]string{
-		"f.go": "package a\n\nfunc a() {\n\treturn 1\n}\n", "crlf": "a\r\n", "empty": "", "binary": "a\x00b", "latin1": "\xe9",
-		"dir/x": "a", ".git/config": "a", "../outside.txt": "secret",
+		"f.go": "package a\n\nfunc a() {\n\treturn 1\n}\n", "crlf": "a\r\n", "empty": "", "binary": "a\x00b",
+		"latin1": "\xe9",
+		"dir/x":  "a", ".git/config": "a", "../outside.txt": "secret",
 	} {
 		b.Write(name, data)
 	}

@@ -97,11 +97,14 @@ func New() (s *Server, stop func()) {
 // mcpServer offers one tool.
 func mcpServer() http.Handler {
 	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "whoami", Description: "Say who calls. Returns: the token.", InputSchema: json.RawMessage(`{"type":"object"}`)},
+	server.AddTool(&mcp.Tool{Name: "whoami", Description: "Say who calls. Returns: the token.",
+		InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you sent " + r.Extra.Header.Get("Authorization")}}}, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you sent " +
+				r.Extra.Header.Get("Authorization")}}}, nil
 		})
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true})
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true})
 }
 
 // Set changes the behaviour.
@@ -151,14 +154,16 @@ func (s *Server) count(what string) {
 func (s *Server) resource(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	writeJSON(w, http.StatusOK, with(map[string]any{"resource": s.URL, "authorization_servers": []string{s.Issuer}}, s.Behaviour.Resource))
+	writeJSON(w, http.StatusOK,
+		with(map[string]any{"resource": s.URL, "authorization_servers": []string{s.Issuer}}, s.Behaviour.Resource))
 }
 
 func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	meta := map[string]any{
-		"issuer": s.Issuer, "authorization_endpoint": s.Issuer + "/authorize?tenant=1", "token_endpoint": s.Issuer + "/token",
+		"issuer": s.Issuer, "authorization_endpoint": s.Issuer + "/authorize?tenant=1",
+		"token_endpoint":      s.Issuer + "/token",
 		"revocation_endpoint": s.Issuer + "/revoke", "response_types_supported": []string{"code"},
 		"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
 		"scopes_supported": []string{"offline_access"},
@@ -199,7 +204,8 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	redirects, known := s.clients[query.Get("client_id")]
 	switch {
-	case query.Get("tenant") != "1", query.Get("response_type") != "code", query.Get("code_challenge_method") != "S256", query.Get("state") == "":
+	case query.Get("tenant") != "1", query.Get("response_type") != "code", query.Get("code_challenge_method") != "S256",
+		query.Get("state") == "":
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	case !known && query.Get("client_id") != "by-hand", known && redirects != "["+query.Get("redirect_uri")+"]":
@@ -242,9 +248,11 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		life = 3600
 	}
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
-	answer := map[string]any{"access_token": access, "token_type": "bearer", "expires_in": life, "scope": strings.Join(f.scopes, " ")}
+	answer := map[string]any{"access_token": access, "token_type": "bearer", "expires_in": life,
+		"scope": strings.Join(f.scopes, " ")}
 	s.access[access] = f
-	if grant := r.PostForm.Get("grant_type"); !s.NoRefresh && (grant == "authorization_code" || grant == "refresh_token") {
+	if grant := r.PostForm.Get("grant_type"); !s.NoRefresh &&
+		(grant == "authorization_code" || grant == "refresh_token") {
 		answer["refresh_token"] = refresh
 		s.refresh[refresh] = f
 	}
@@ -262,8 +270,10 @@ func (s *Server) grant(r *http.Request) (f *family, fault string) {
 		asked, ok := s.codes[form.Get("code")]
 		delete(s.codes, form.Get("code"))
 		sum := sha256.Sum256([]byte(form.Get("code_verifier")))
-		if !ok || asked.Get("client_id") != form.Get("client_id") || asked.Get("redirect_uri") != form.Get("redirect_uri") ||
-			asked.Get("resource") != form.Get("resource") || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		if !ok || asked.Get("client_id") != form.Get("client_id") ||
+			asked.Get("redirect_uri") != form.Get("redirect_uri") ||
+			asked.Get("resource") != form.Get("resource") ||
+			asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
 			return nil, "invalid_grant"
 		}
 		return &family{client: form.Get("client_id"), scopes: strings.Fields(asked.Get("scope"))}, ""
@@ -339,7 +349,8 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		case f == nil || f.dead:
 			w.Header().Set("WWW-Authenticate", challenge)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
-		case stubborn, slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(f.scopes, scope) }):
+		case stubborn,
+			slices.ContainsFunc(needed, func(scope string) bool { return !slices.Contains(f.scopes, scope) }):
 			w.Header().Set("WWW-Authenticate", challenge+`, error="insufficient_scope"`)
 			http.Error(w, "not you", http.StatusForbidden)
 		default:

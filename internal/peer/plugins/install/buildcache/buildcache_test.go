@@ -39,7 +39,8 @@ func TestWithTheGoCommand(t *testing.T) {
 	program := testneed.Program(t, "go")
 	dir, users, pipes, self := t.TempDir(), t.TempDir(), t.TempDir(), selfPath(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\n\ngo 1.21\n"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.go"), []byte("package main\n\nimport _ \"errors\"\n\nfunc main() {}\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.go"),
+		[]byte("package main\n\nimport _ \"errors\"\n\nfunc main() {}\n"), 0o644))
 	compiles := func(env ...string) []string {
 		cmd := exec.CommandContext(t.Context(), program, "build", "-x", "-o", os.DevNull, ".")
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -55,7 +56,8 @@ func TestWithTheGoCommand(t *testing.T) {
 		return packages
 	}
 	assert.Contains(t, compiles("GOCACHE="+users), "runtime", "a cache that is empty")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.go"), []byte("package main\n\nimport _ \"errors\"\n\nfunc main() { println() }\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.go"),
+		[]byte("package main\n\nimport _ \"errors\"\n\nfunc main() { println() }\n"), 0o644))
 	before := files(t, users)
 
 	done, err := buildcache.Lend(users, pipes)
@@ -130,10 +132,12 @@ func TestGetAndPut(t *testing.T) {
 	require.NoError(t, err)
 
 	put := []string{
-		`{"ID":5,"Command":"put","ActionID":"` + "BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" + `","BodySize":5}`, `"aGVsbG8="`,
+		`{"ID":5,"Command":"put","ActionID":"` + "BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" + `","BodySize":5}`,
+		`"aGVsbG8="`,
 		`{"ID":6,"Command":"close"}`, `{"ID":7,"Command":"never read"}`,
 	}
-	replies := serve(t, own, pipes, append([]string{get(1, one), get(2, empty), get(3, large), get(4, other)}, put...)...)
+	replies := serve(t, own, pipes,
+		append([]string{get(1, one), get(2, empty), get(3, large), get(4, other)}, put...)...)
 	require.Len(t, replies, 6)
 	for i, want := range []struct {
 		miss    bool

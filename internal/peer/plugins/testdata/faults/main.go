@@ -12,7 +12,12 @@ import (
 
 func main() {
 	faults := map[string]func(){
-		"none":            func() { serve(func(context.Context) (*sdk.Result, error) { return sdk.Text("fine"), nil }) },
+		"none": func() {
+			serve(func(context.Context) (*sdk.Result, error) {
+				return sdk.Text("fine"),
+					nil
+			})
+		},
 		"start_slow":      startSlow,
 		"start_exit":      startExit,
 		"start_noise":     startNoise,
@@ -48,7 +53,8 @@ type none struct{}
 // tool "ok", which does not.
 func serve(do func(context.Context) (*sdk.Result, error)) { serveWith(do, nil) }
 
-func serveWith(do func(context.Context) (*sdk.Result, error), call func(context.Context, *sdk.Call) (*sdk.Result, error)) {
+func serveWith(do func(context.Context) (*sdk.Result, error),
+	call func(context.Context, *sdk.Call) (*sdk.Result, error)) {
 	if call == nil {
 		call = func(ctx context.Context, _ *sdk.Call) (*sdk.Result, error) { return do(ctx) }
 	}
@@ -56,7 +62,8 @@ func serveWith(do func(context.Context) (*sdk.Result, error), call func(context.
 		return sdk.Definition{Name: name, Description: "Do it. Returns: text.", Risk: sdk.ReadOnly}
 	}
 	sdk.Serve(sdk.Plugin{Name: "fault", Version: "1.0.0", Services: []sdk.Service{sdk.ServiceState}, Tools: []sdk.Tool{
-		sdk.Func(definition("go"), func(ctx context.Context, c *sdk.Call, _ none) (*sdk.Result, error) { return call(ctx, c) }),
+		sdk.Func(definition("go"),
+			func(ctx context.Context, c *sdk.Call, _ none) (*sdk.Result, error) { return call(ctx, c) }),
 		sdk.Func(definition("ok"), func(context.Context, *sdk.Call, none) (string, error) { return "fine", nil }),
 	}})
 }

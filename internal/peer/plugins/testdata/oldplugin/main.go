@@ -21,7 +21,8 @@ import (
 
 func main() {
 	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: "TOOLHOST_PLUGIN", MagicCookieValue: "toolhost.plugin"},
+		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: "TOOLHOST_PLUGIN",
+			MagicCookieValue: "toolhost.plugin"},
 		VersionedPlugins: map[int]goplugin.PluginSet{1: {"toolhost": service{}}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.ForceServerCodec(codec{}))...)
@@ -93,7 +94,8 @@ func description() raw {
 	d := raw(nil).text(1, "old").text(2, "0.9.0").
 		field(4, tool("old_greet", "Greet as in the old days. Returns: the greeting.",
 			`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)).
-		field(4, tool("old_count", "Count the calls. Returns: how many there were.", `{"type":"object","additionalProperties":false}`))
+		field(4, tool("old_count", "Count the calls. Returns: how many there were.",
+			`{"type":"object","additionalProperties":false}`))
 	return raw(nil).field(1, d)
 }
 

@@ -190,9 +190,12 @@ func openAs(name string, flags int) error {
 // attributes are acts on what is known about files.
 func (s Scene) attributes() acts {
 	return acts{
-		"outside_chmod":  func() error { return unix.Chmod(s.out("chmod"), 0o777) },
-		"outside_chown":  func() error { return unix.Chown(s.out("chown"), os.Getuid(), os.Getgid()) },
-		"outside_utimes": func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, s.out("utimes"), make([]unix.Timespec, 2), 0) },
+		"outside_chmod": func() error { return unix.Chmod(s.out("chmod"), 0o777) },
+		"outside_chown": func() error { return unix.Chown(s.out("chown"), os.Getuid(), os.Getgid()) },
+		"outside_utimes": func() error {
+			return unix.UtimesNanoAt(unix.AT_FDCWD, s.out("utimes"),
+				make([]unix.Timespec, 2), 0)
+		},
 		"outside_setxattr": func() error {
 			return passed(unix.Setxattr(s.out("setxattr"), "user.probe", []byte("x"), 0), unix.EOPNOTSUPP)
 		},
@@ -200,7 +203,8 @@ func (s Scene) attributes() acts {
 			return s.withOpen("fchmod", func(fd int) error { return unix.Fchmod(fd, 0o777) })
 		},
 		"outside_proc_fd": func() error {
-			return s.withOpen("proc-fd", func(fd int) error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777) })
+			return s.withOpen("proc-fd",
+				func(fd int) error { return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o777) })
 		},
 		"outside_futimens": func() error {
 			return s.withOpen("futimens", func(fd int) error {

@@ -44,7 +44,8 @@ func kernel(s Scene) acts {
 			return passedOrFd(unix.SYS_BPF, 0, uintptr(unsafe.Pointer(&attr)), 48)
 		},
 		"perf": func() error {
-			attr := &unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}
+			attr := &unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
+				Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}
 			attr.Size = uint32(unsafe.Sizeof(*attr))
 			_, err := unix.PerfEventOpen(attr, 0, -1, -1, 0)
 			return passed(err)

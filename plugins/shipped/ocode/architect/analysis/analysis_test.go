@@ -108,7 +108,8 @@ func TestImportsAreResolved(t *testing.T) {
 			},
 			edges: []string{
 				"cli.js -> src/app.ts", "packages/ui/lib/main.js -> packages/ui/lib/x.jsx",
-				"src/app.ts -> src/lazy.js", "src/app.ts -> src/side.js", "src/app.ts -> src/types.ts", "src/app.ts -> src/util/index.ts",
+				"src/app.ts -> src/lazy.js", "src/app.ts -> src/side.js", "src/app.ts -> src/types.ts",
+				"src/app.ts -> src/util/index.ts",
 				"src/lazy.js -> packages/ui/lib/main.js",
 			},
 			external: []string{"@acme/ui", "react"},
@@ -121,7 +122,8 @@ func TestImportsAreResolved(t *testing.T) {
 				"src/main/java/com/acme/text/Words.java": "package com.acme.text;\n",
 			},
 			edges: []string{
-				"src/main/java/com/acme -> src/main/java/com/acme/model", "src/main/java/com/acme -> src/main/java/com/acme/text",
+				"src/main/java/com/acme -> src/main/java/com/acme/model",
+				"src/main/java/com/acme -> src/main/java/com/acme/text",
 				"src/main/java/com/acme/model -> src/main/java/com/acme/text",
 			},
 			external: []string{"org.slf4j"},
@@ -140,8 +142,10 @@ func TestImportsAreResolved(t *testing.T) {
 				"text/tests/wrap.rs": "use my_text::wrap;\n",
 			},
 			edges: []string{
-				"src/cart/item.rs -> src/price.rs", "src/cart/item.rs -> text/src/wrap.rs", "src/cart/mod.rs -> src/cart/item.rs",
-				"src/main.rs -> src/cart/item.rs", "src/main.rs -> src/cart/mod.rs", "text/src/wrap.rs -> text/src/lib.rs",
+				"src/cart/item.rs -> src/price.rs", "src/cart/item.rs -> text/src/wrap.rs",
+				"src/cart/mod.rs -> src/cart/item.rs",
+				"src/main.rs -> src/cart/item.rs", "src/main.rs -> src/cart/mod.rs",
+				"text/src/wrap.rs -> text/src/lib.rs",
 			},
 			external: []string{"serde"},
 		},
@@ -191,10 +195,12 @@ func TestCounts(t *testing.T) {
 
 func TestReportsOfEveryKindAndFormat(t *testing.T) {
 	p := read(t, map[string]string{
-		"go.mod": "module example.org/shop\n", "cmd/shop/main.go": "package main\n\nimport _ \"example.org/shop/cart\"\n\nfunc main() {}\n",
-		"cart/cart.go": "package cart\n", `we"ird <b>#x;/a.py`: "import os\n", "deep/er/than/three/x.js": "1\n",
+		"go.mod":           "module example.org/shop\n",
+		"cmd/shop/main.go": "package main\n\nimport _ \"example.org/shop/cart\"\n\nfunc main() {}\n",
+		"cart/cart.go":     "package cart\n", `we"ird <b>#x;/a.py`: "import os\n", "deep/er/than/three/x.js": "1\n",
 	})
-	for _, kind := range []architect.Kind{architect.Overview, architect.Structure, architect.Dependencies, architect.Metrics} {
+	for _, kind := range []architect.Kind{architect.Overview, architect.Structure, architect.Dependencies,
+		architect.Metrics} {
 		text, err := p.Report(kind, architect.Text, 3)
 		require.NoError(t, err)
 		assert.NotEmpty(t, text)
@@ -224,7 +230,8 @@ func TestUnknownKindAndFormat(t *testing.T) {
 
 func TestDepthJoinsComponents(t *testing.T) {
 	p := read(t, map[string]string{
-		"go.mod": "module m\n", "a/one/x.go": "package one\n\nimport _ \"m/b/two\"\n", "a/two/x.go": "package two\n\nimport _ \"m/b/two\"\nimport _ \"m/a/one\"\n", "b/two/x.go": "package two\n",
+		"go.mod": "module m\n", "a/one/x.go": "package one\n\nimport _ \"m/b/two\"\n",
+		"a/two/x.go": "package two\n\nimport _ \"m/b/two\"\nimport _ \"m/a/one\"\n", "b/two/x.go": "package two\n",
 	})
 	g := p.Graph.collapse(1)
 	assert.Equal(t, []Edge{{From: "a", To: "b", Imports: 2}}, g.Edges)

@@ -37,7 +37,8 @@ func (c *counter) count(name, language string, data []byte) Counts {
 	job := &processor.FileJob{Filename: path.Base(name), Language: c.language(path.Base(name), language), Content: data,
 		Bytes: int64(len(data))}
 	processor.CountStats(job)
-	return Counts{Lines: job.Lines, Code: job.Code, Comments: job.Comment, Blanks: job.Blank, Complexity: job.Complexity}
+	return Counts{Lines: job.Lines, Code: job.Code, Comments: job.Comment, Blanks: job.Blank,
+		Complexity: job.Complexity}
 }
 
 // language gives scc's name of a language: the same one where it has it, and

@@ -29,7 +29,8 @@ type measuredDir struct {
 }
 
 func (p *Project) metrics(depth int) *metrics {
-	m := &metrics{Name: p.Name, Totals: p.totals(), Languages: p.languages(), Warnings: append([]string{}, p.Warnings...)}
+	m := &metrics{Name: p.Name, Totals: p.totals(), Languages: p.languages(),
+		Warnings: append([]string{}, p.Warnings...)}
 	var own []File
 	dirs := make(map[string]*measuredDir)
 	var tests, code int64
@@ -72,7 +73,8 @@ func top(files []File, measure func(File) int64) []File {
 func (m *metrics) text(w *page) {
 	w.title("%s: %s (%d of code, %d of comments, %d blank), complexity %d", m.Name,
 		plural(m.Totals.Lines, "line", "lines"), m.Totals.Code, m.Totals.Comments, m.Totals.Blanks, m.Totals.Complexity)
-	w.line("Comments: %.1f%% of the lines that are not blank. Tests: %.1f%% of the code.", m.CommentPercent, m.TestPercent)
+	w.line("Comments: %.1f%% of the lines that are not blank. Tests: %.1f%% of the code.", m.CommentPercent,
+		m.TestPercent)
 	w.title("%-24s %8s %10s %10s %10s %10s", "Language", "Files", "Code", "Comments", "Blanks", "Complexity")
 	for _, l := range first(m.Languages, maxListed) {
 		w.line("%-24s %8d %10d %10d %10d %10d", l.Name, l.Files, l.Code, l.Comments, l.Blanks, l.Complexity)

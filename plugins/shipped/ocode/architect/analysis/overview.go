@@ -132,7 +132,8 @@ func (o *overview) text(w *page) {
 		if a.Path == "." {
 			name = "(top)"
 		}
-		w.line("  %s  %s, %s%s", name, plural(a.Files, "file", "files"), plural(a.Code, "line of code", "lines of code"),
+		w.line("  %s  %s, %s%s", name, plural(a.Files, "file", "files"),
+			plural(a.Code, "line of code", "lines of code"),
 			mostly(a.Language))
 	}
 	w.rest(len(o.Layout), maxListed)

@@ -11,7 +11,8 @@ type javaResolver struct{ dirs map[string][]string }
 func newJavaResolver(b *graphBuilder) *javaResolver {
 	r := &javaResolver{dirs: make(map[string][]string)}
 	for _, f := range b.files {
-		if f.source.family == javaFamily && f.source.unit != "" && !slices.Contains(r.dirs[f.source.unit], f.component()) {
+		if f.source.family == javaFamily && f.source.unit != "" &&
+			!slices.Contains(r.dirs[f.source.unit], f.component()) {
 			r.dirs[f.source.unit] = append(r.dirs[f.source.unit], f.component())
 		}
 	}

@@ -77,7 +77,8 @@ func (r *scriptResolver) inPackage(m Manifest, rest string) []string {
 	if rest != "" {
 		return r.module(path.Join(m.dir(), rest))
 	}
-	for _, entry := range append(slices.Clone(m.entries), path.Join(m.dir(), "index"), path.Join(m.dir(), "src/index")) {
+	for _, entry := range append(slices.Clone(m.entries), path.Join(m.dir(), "index"),
+		path.Join(m.dir(), "src/index")) {
 		if found := r.module(entry); found != nil {
 			return found
 		}
