@@ -16,7 +16,7 @@ import (
 
 // ownVariables say where toolhost keeps what the user has approved and its
 // caches, or approve for one run.
-var ownVariables = []string{"TOOLHOST_TRUST", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"}
+var ownVariables = []string{"TOOLHOST_TRUST", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
 // examined is the agent.hcl of the project in which a client is set up.
 type examined struct {

@@ -1,11 +1,17 @@
-// Package userdir says where toolhost keeps what the user has decided and what
-// nobody else may read: approvals, rules, logins and keys. It lies in the
-// user's own configuration, and is not used where tools could write or read it.
+// Package userdir says where toolhost keeps what the user has decided, what
+// nobody else may read, and what the host believes of a workspace: approvals,
+// rules, logins and keys in the user's own configuration; the record, undo,
+// todos and background tasks in the user's own state. Neither is used where
+// tools could write or read it.
 package userdir
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/realpath"
@@ -25,12 +31,97 @@ func Dir(what, name string) (string, error) {
 // Outside refuses a directory that lies in any tree that tools may use, wherever
 // symlinks lead.
 func Outside(what, dir string, trees ...string) error {
+	return outside(what, dir, "XDG_CONFIG_HOME", trees)
+}
+
+func outside(what, dir, variable string, trees []string) error {
 	for _, tree := range trees {
 		if realpath.Within(dir, tree) {
 			return tool.Errorf(tool.Unavailable, "%s cannot be kept in %s: it lies in %s, where tools could use it",
 				what, dir, tree).
-				Suggest("Set XDG_CONFIG_HOME to a directory outside the workspace and what workspace.allow names.")
+				Suggest("Set %s to a directory outside the workspace and what workspace.allow names.", variable)
 		}
 	}
 	return nil
+}
+
+// State is the directory of what the host believes of the workspace at root. It
+// need not exist, and [Make] makes it. One that lies in the workspace, or in one
+// of the further trees that tools may use, is refused.
+func State(root string, trees ...string) (string, error) {
+	const what = "the state of the workspace"
+	home, err := stateHome()
+	if err != nil {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
+			Suggest("Set HOME (or XDG_STATE_HOME).")
+	}
+	real, err := realpath.Of(root)
+	if err != nil {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
+			Suggest("Check the path of the workspace.")
+	}
+	return filepath.Join(home, workspaceID(real)), outside(what, home, "XDG_STATE_HOME", append([]string{root}, trees...))
+}
+
+// stateHome is toolhost's directory in the user's state.
+func stateHome() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if filepath.IsAbs(base) {
+		return filepath.Join(base, "toolhost"), nil
+	}
+	var err error
+	switch runtime.GOOS {
+	case "windows":
+		base, err = os.UserCacheDir() // which stays on the machine
+		return filepath.Join(base, "toolhost", "state"), err
+	case "darwin", "ios":
+		base, err = os.UserConfigDir()
+		return filepath.Join(base, "toolhost", "state"), err
+	}
+	base, err = os.UserHomeDir()
+	if err == nil && !filepath.IsAbs(base) {
+		err = os.ErrInvalid
+	}
+	return filepath.Join(base, ".local", "state", "toolhost"), err
+}
+
+// workspaceID names a workspace: by its name, for people, and a digest of where
+// it lies.
+func workspaceID(real string) string {
+	name := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(real)))
+	sum := sha256.Sum256([]byte(real))
+	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
+}
+
+// Make makes a directory that [State] gave, for the user alone, and refuses one
+// that others can write to.
+func Make(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return tool.Errorf(tool.Unavailable, "the directory %s cannot be made: %w", dir, err).
+			Suggest("Make it, or set XDG_STATE_HOME to a directory that you may write to.")
+	}
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if info, err := os.Lstat(d); err != nil || !info.IsDir() || othersWrite(info) {
+			return tool.Errorf(tool.Blocked, "%s is not a directory that only you may write to", d).
+				Suggest("Remove it, or give it to yourself with mode 0700.")
+		}
+	}
+	return nil
+}
+
+// Private are toolhost's directories in the user's configuration and state, of
+// all workspaces. No tool and no confined command may read or change them.
+func Private() (dirs []string) {
+	if dir, err := Dir("", ""); err == nil {
+		dirs = append(dirs, dir)
+	}
+	if dir, err := stateHome(); err == nil {
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }

@@ -3,6 +3,7 @@ package userdir_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,4 +38,65 @@ func TestDir(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join("toolhost", "rules"),
 		filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
+}
+
+func TestState(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(base, "kept"))
+	ws := filepath.Join(base, "My Project ü")
+	require.NoError(t, os.MkdirAll(ws, 0o755))
+	dir, err := userdir.State(ws)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(base, "kept", "toolhost"), filepath.Dir(dir))
+	assert.Regexp(t, `^my-project---[0-9a-f]{20}$`, filepath.Base(dir))
+	assert.NoDirExists(t, dir)
+	other, err := userdir.State(filepath.Join(base, "my project ü"))
+	require.NoError(t, err)
+	assert.NotEqual(t, dir, other)
+	if os.Symlink(ws, filepath.Join(base, "link")) == nil {
+		same, err := userdir.State(filepath.Join(base, "link"))
+		require.NoError(t, err)
+		assert.Equal(t, dir, same)
+	}
+	for _, tree := range []string{base, filepath.Join(base, "kept"), filepath.Dir(dir)} {
+		_, err = userdir.State(ws, tree)
+		assert.ErrorContains(t, err, "where tools could use it", tree)
+	}
+	_, err = userdir.State(base)
+	assert.ErrorContains(t, err, "where tools could use it", "a workspace that could bring it along")
+}
+
+func TestStateWithoutAHome(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"} {
+		t.Setenv(name, "")
+	}
+	_, err := userdir.State(t.TempDir())
+	assert.ErrorContains(t, err, "there is no place for")
+	t.Setenv("XDG_STATE_HOME", "relative") // which the specification has us pass over
+	_, err = userdir.State(t.TempDir())
+	assert.ErrorContains(t, err, "there is no place for")
+}
+
+func TestMake(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "toolhost", "ws-1")
+	require.NoError(t, userdir.Make(dir))
+	require.NoError(t, userdir.Make(dir))
+	if runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	for _, open := range []string{dir, filepath.Dir(dir)} {
+		require.NoError(t, os.Chmod(open, 0o777))
+		assert.ErrorContains(t, userdir.Make(dir), open+" is not a directory that only you may write to")
+		require.NoError(t, os.Chmod(open, 0o700))
+	}
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.Symlink(t.TempDir(), dir))
+	assert.ErrorContains(t, userdir.Make(dir), "is not a directory that only you may write to")
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	assert.Error(t, userdir.Make(dir))
 }

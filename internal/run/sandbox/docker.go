@@ -39,7 +39,7 @@ func applyDocker(cmd *exec.Cmd, p Policy) error {
 	env := variables(cmd.Env)
 	// The host's places mean nothing in the image.
 	env.drop("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "PWD", "GOROOT", "GOPATH", "GOCACHE", "GOMODCACHE",
-		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", statusName)
+		"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", statusName)
 	args := append([]string{"docker"}, dockerArgs(p, g, dir, env, "toolhost-"+strings.ToLower(rand.Text()))...)
 	cmd.Args = append(append(args, p.Image, filepath.Base(cmd.Path)), cmd.Args[1:]...)
 	cmd.Path = docker
@@ -65,6 +65,17 @@ func dockerArgs(p Policy, g grants, dir string, env variables, name string) []st
 	}
 	for _, path := range g.readOnly {
 		args = append(args, "--mount", "type=bind,source="+path+",target="+path+",readonly")
+	}
+	shown := slices.Concat(g.writable, g.readOnly)
+	for _, path := range g.secrets {
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil || !withinAny(path, shown) || slices.Contains(shown, path):
+		case info.IsDir(): // what is granted in it is mounted over it
+			args = append(args, "--tmpfs", path+":rw,nosuid,nodev,noexec,size=4096")
+		default:
+			args = append(args, "--mount", "type=bind,source=/dev/null,target="+path+",readonly")
+		}
 	}
 	args = append(args, p.Limits.dockerArgs()...)
 	for _, pair := range env {

@@ -56,6 +56,9 @@ func (p *Policy) grants() (g grants, err error) {
 		}
 		g.writable = append(g.writable, real)
 	}
+	if err := claim(g.writable); err != nil {
+		return g, err
+	}
 	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
 	g.readOnly = append(existing(p.ReadOnly), g.kept(p.Keep)...)
 	for _, root := range g.writable {

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
 // secretsInHome are files and directories that hold keys, tokens, passwords
@@ -63,8 +65,10 @@ func Secrets(home string) []string {
 			}
 		}
 	}
-	if own := ownSecrets(); own != "" && !s.holds(own) {
-		s.add(own)
+	for _, own := range userdir.Private() {
+		if !s.holds(own) {
+			s.add(own)
+		}
 	}
 	for _, path := range secretsInSystem {
 		if path != home {
@@ -86,9 +90,7 @@ func knownSecrets(home string) (all []string) {
 			all = append(all, filepath.Join(home, name))
 		}
 	}
-	if own := ownSecrets(); own != "" {
-		all = append(all, own)
-	}
+	all = append(all, userdir.Private()...)
 	for _, path := range secretsInSystem {
 		if path != home {
 			all = append(all, path)
@@ -143,14 +145,30 @@ func (s *secretPlaces) holds(path string) bool {
 	return false
 }
 
-// ownSecrets is where toolhost keeps what the user has approved and the logins
-// to MCP servers, wherever the user's configuration lies.
-func ownSecrets() string {
-	config, err := os.UserConfigDir()
-	if err != nil {
-		return ""
+// claim makes those of toolhost's own directories that a command could otherwise
+// make in their place, in a tree that it may change.
+func claim(writable []string) error {
+	for _, dir := range userdir.Private() {
+		if _, err := os.Lstat(dir); err == nil || !changeable(dir, writable) {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return tool.Errorf(tool.Unavailable, "the directory %s cannot be made before a command could make it: %w",
+				dir, err).Suggest("Make it, with mode 0700.")
+		}
 	}
-	return filepath.Join(config, "toolhost")
+	return nil
+}
+
+// changeable reports whether path, or a directory above it, lies in one of the
+// trees.
+func changeable(path string, trees []string) bool {
+	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
+		if slices.ContainsFunc(trees, func(tree string) bool { return realpath.Within(path, tree) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *secretPlaces) parent(dir string) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
 // Settings is how a program is told to confine the processes that it starts:
@@ -52,7 +53,7 @@ func (s Settings) Hidden(trees ...string) (hidden []string) {
 			places.add(path)
 		}
 	}
-	for _, path := range s.Mask {
+	for _, path := range append(userdir.Private(), s.Mask...) { // whether they exist yet or not
 		if real, err := realpath.Of(path); err == nil {
 			places.found = append(places.found, real)
 		}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package userdir
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// othersWrite reports whether somebody else may change what lies in a
+// directory. What belongs to a user is as good as root's own to root.
+func othersWrite(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	uid := os.Geteuid()
+	return info.Mode().Perm()&0o022 != 0 || !ok || uid != 0 && int(stat.Uid) != uid
+}

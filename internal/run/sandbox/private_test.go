@@ -1,0 +1,74 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// privateHome is a home directory with no directory of toolhost's yet.
+func privateHome(t *testing.T) (home string, own []string) {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "settings"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(home, "kept"))
+	return home, []string{filepath.Join(home, "settings", "toolhost"), filepath.Join(home, "kept", "toolhost")}
+}
+
+// What a command could make in the place of toolhost's own directories is made
+// before the command, and masked.
+func TestOwnDirectoriesAreClaimed(t *testing.T) {
+	home, own := privateHome(t)
+	g, err := (&Policy{ReadWrite: []string{home}, NoCache: true}).grants()
+	require.NoError(t, err)
+	for _, dir := range own {
+		assert.Contains(t, g.secrets, dir)
+		info, err := os.Lstat(dir)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), dir)
+	}
+}
+
+func TestOwnDirectoriesOutsideAreNotMade(t *testing.T) {
+	_, own := privateHome(t)
+	_, err := (&Policy{ReadWrite: []string{t.TempDir()}, NoCache: true}).grants()
+	require.NoError(t, err)
+	for _, dir := range own {
+		assert.NoDirExists(t, dir)
+	}
+}
+
+// A file where the directory should be is nothing that a command may replace.
+func TestOwnDirectoryThatCannotBeMade(t *testing.T) {
+	home, _ := privateHome(t)
+	require.NoError(t, os.WriteFile(filepath.Join(home, "kept"), nil, 0o600))
+	_, err := (&Policy{ReadWrite: []string{home}, NoCache: true}).grants()
+	assert.ErrorContains(t, err, "cannot be made before a command could make it")
+}
+
+func TestOwnDirectoriesAreHiddenFromFileTools(t *testing.T) {
+	home, own := privateHome(t)
+	assert.Subset(t, Settings{}.Hidden(home), own, "though they do not exist yet")
+	assert.Empty(t, Settings{}.Hidden(filepath.Join(home, "work")))
+}
+
+// An image gets what is masked in a granted tree no more than other levels do.
+func TestDockerMasks(t *testing.T) {
+	home, own := privateHome(t)
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".netrc"), nil, 0o600))
+	p := Policy{ReadWrite: []string{home}, NoCache: true}
+	g, err := p.grants()
+	require.NoError(t, err)
+	line := strings.Join(dockerArgs(p, g, home, nil, "x"), " ")
+	for _, dir := range own {
+		assert.Contains(t, line, "--tmpfs "+dir+":rw,")
+	}
+	assert.Contains(t, line, "source=/dev/null,target="+filepath.Join(home, ".netrc")+",readonly")
+	assert.NotContains(t, line, "/etc/shadow", "what the container does not see anyway")
+}
