@@ -14,6 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// emulator names the program that runs what is made for this architecture, where
+// the machine is of another: see .ci/arm64.
+const emulator = "TOOLHOST_EMULATOR"
+
+func emulate(cmd *exec.Cmd) {
+	if program := os.Getenv(emulator); program != "" {
+		cmd.Path, cmd.Args = program, []string{program, cmd.Path}
+	}
+}
+
 // execute runs a script as a launcher does, and gives what it printed and its
 // exit code.
 func execute(t *testing.T, s *script) (output string, code int) {
@@ -21,6 +31,7 @@ func execute(t *testing.T, s *script) (output string, code int) {
 	cmd := &exec.Cmd{Dir: t.TempDir()}
 	require.NoError(t, apply(cmd, s))
 	defer cmd.ExtraFiles[0].Close()
+	emulate(cmd)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil {
@@ -162,6 +173,7 @@ func TestLauncherOnDisk(t *testing.T) {
 	require.NoError(t, err)
 	defer file.Close()
 	cmd := exec.Cmd{Path: "/proc/self/fd/3", Args: []string{Name}, ExtraFiles: []*os.File{file}}
+	emulate(&cmd)
 	_ = cmd.Run()
 	assert.Equal(t, 9, cmd.ProcessState.ExitCode())
 	left, err := os.ReadDir(dir)
