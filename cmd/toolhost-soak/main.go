@@ -83,7 +83,7 @@ func (b bench) growth() error {
 	if err != nil {
 		return err
 	}
-	h, err := startHTTP(b.work, b.toolhost, "serve", "--http", "0")
+	h, err := startHTTP(b.work, b.toolhost, "serve", "--http", "0", "--no-token")
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (b bench) cost() error {
 			return err
 		}
 	}
-	ours, err := startHTTP(b.work, b.toolhost, "serve", "--http", "0")
+	ours, err := startHTTP(b.work, b.toolhost, "serve", "--http", "0", "--no-token")
 	if err != nil {
 		return err
 	}

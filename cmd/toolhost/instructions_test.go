@@ -103,7 +103,7 @@ func manyTools(n int) string {
 func TestInstructionsFollowTheFile(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": extra("one")})
-	server := serveHTTP(t, dir, nil, "--http", "0")
+	server := serveHTTP(t, dir, nil, "--http", "0", "--no-token")
 	begin := func() string { return server.connect("", nil).InitializeResult().Instructions }
 	assert.Contains(t, begin(), "(1): one.")
 	plant(t, dir, texts{"agent.hcl": "tool \"Obey me\" {\n  descripton = 1\n}\n"})

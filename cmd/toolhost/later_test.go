@@ -82,7 +82,7 @@ func TestThePromptThatComesLaterIsOfferedOverHTTP(t *testing.T) {
 		t.Run(revision, func(t *testing.T) {
 			dir := t.TempDir()
 			plant(t, dir, texts{"agent.hcl": extra("one"), "note.txt": "1"})
-			s := serveHTTP(t, dir, nil, "--http", "0")
+			s := serveHTTP(t, dir, nil, "--http", "0", "--no-token")
 			var told atomic.Int64
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 				PromptListChangedHandler: func(context.Context, *mcp.PromptListChangedRequest) { told.Add(1) },

@@ -42,7 +42,7 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 			rename + "}\n}\n"
 	}
 	plant(t, dir, texts{"agent.hcl": served("one", "")})
-	s := serveHTTP(t, dir, nil, "--http", "0", "--toolset", "served")
+	s := serveHTTP(t, dir, nil, "--http", "0", "--no-token", "--toolset", "served")
 	var told atomic.Int64
 	sessions := make([]*mcp.ClientSession, 5)
 	for i := range sessions {

@@ -36,8 +36,10 @@ one tool is offered, which tells the mistakes, until they are corrected. Over st
 input ends.
 
 Over HTTP other toolsets are at /mcp/NAME: those of agent.hcl, or where
---toolset is given those it names and no other. An address of another machine
-needs a token, in a file that only you can read or in TOOLHOST_HTTP_TOKEN.`,
+--toolset is given those it names and no other. Clients must send a token: one
+in a file that only you can read, or in TOOLHOST_HTTP_TOKEN, or else the one
+that is made for this run and printed. Addresses that other machines reach need
+one of the first two; a unix socket needs none, it is for its owner.`,
 		Example: `  toolhost serve
   toolhost serve --http 127.0.0.1:8123
   toolhost serve --http 0.0.0.0:8123 --token-file ~/.toolhost-token --tls-cert cert.pem --tls-key key.pem

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,7 @@ import (
 type httpFlags struct {
 	address        string
 	tokenFile      string
+	noToken        bool
 	cert, key      string
 	hosts, origins []string
 	sessions       int
@@ -39,7 +41,10 @@ func (f *httpFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "http", "",
 		"serve over HTTP at this address: PORT, HOST:PORT or unix:PATH; without a HOST only this machine")
 	flags.StringVar(&f.tokenFile, "token-file", "",
-		"a file with the token that clients must send, readable by you alone (or "+tokenVariable+")")
+		"a file with the token that clients must send, readable by you alone (or "+tokenVariable+
+			"; else one is made for this run)")
+	flags.BoolVar(&f.noToken, "no-token", false,
+		"let every program on this machine use the server; for addresses of this machine alone")
 	flags.StringVar(&f.cert, "tls-cert", "", "a file with the certificate, to serve HTTPS")
 	flags.StringVar(&f.key, "tls-key", "", "a file with the certificate's key")
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "a name under which clients reach the server (repeatable)")
@@ -52,8 +57,8 @@ func (f *httpFlags) register(flags *pflag.FlagSet) {
 
 // unused refuses flags that mean nothing without --http.
 func (f *httpFlags) unused() error {
-	for _, name := range []string{"token-file", "tls-cert", "tls-key", "allow-host", "allow-origin", "max-sessions",
-		"session-idle"} {
+	for _, name := range []string{"token-file", "no-token", "tls-cert", "tls-key", "allow-host", "allow-origin",
+		"max-sessions", "session-idle"} {
 		if f.flags.Changed(name) {
 			return usagef("Add --http ADDR, or leave it out.", "--%s is for a server over HTTP", name)
 		}
@@ -79,6 +84,11 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	if err := flags.http.allowed(listener.Addr(), token); err != nil {
 		return err
 	}
+	made := ""
+	if token == "" && !flags.http.noToken && listener.Addr().Network() != "unix" {
+		made = rand.Text()
+		token = made
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	first, err := a.offer(ctx, flags.search)
@@ -93,6 +103,14 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 		Sessions: flags.http.sessions, SessionIdle: flags.http.idle, Logger: a.logger,
 	})
 	fmt.Fprintf(a.err, "toolhost serves MCP at %s\n", endpoint(listener.Addr(), secure != nil))
+	if made != "" {
+		fmt.Fprintf(a.err, "Clients must send this header, made for this run (--token-file FILE for one that stays): "+
+			"Authorization: Bearer %s\n", made)
+	}
+	if token == "" && listener.Addr().Network() != "unix" {
+		a.logger.WarnContext(ctx,
+			"every program on this machine, of other users too, can use this server; leave --no-token out to have a token")
+	}
 	if token != "" && secure == nil && !isLocal(listener.Addr()) {
 		a.logger.WarnContext(ctx,
 			"the token and all that is sent can be read on the network; use --tls-cert and --tls-key, or a proxy that speaks TLS")
@@ -112,7 +130,7 @@ func endpoint(addr net.Addr, secure bool) string {
 	return scheme + "://" + addr.String() + "/mcp"
 }
 
-// token is the one that clients must send, "" for none.
+// token is the one that was given for clients to send, "" for none.
 func (f *httpFlags) token() (string, error) {
 	token, source := os.Getenv(tokenVariable), tokenVariable
 	if f.tokenFile != "" {
@@ -132,6 +150,9 @@ func (f *httpFlags) token() (string, error) {
 		token = string(data)
 	}
 	token = strings.TrimSpace(token)
+	if f.noToken && (token != "" || f.tokenFile != "") {
+		return "", usagef("Leave out --no-token, or the token.", "--no-token, but %s has a token", source)
+	}
 	if token == "" && f.tokenFile == "" {
 		return "", nil
 	}

@@ -86,6 +86,15 @@ func (s *httpServer) log() string {
 	return s.stderr.String()
 }
 
+// made is the token that the server made for its run, "" for none.
+func (s *httpServer) made() string {
+	bearer := regexp.MustCompile(`Authorization: Bearer (\S+)`)
+	var m []string
+	require.Eventually(s.t, func() bool { m = bearer.FindStringSubmatch(s.log()); return m != nil }, deadline,
+		10*time.Millisecond)
+	return m[1]
+}
+
 // connect opens a session with the SDK's client at a path below the URL.
 func (s *httpServer) connect(path string, o *mcp.ClientOptions) *mcp.ClientSession {
 	s.t.Helper()
@@ -131,7 +140,7 @@ const toolsets = "toolset \"small\" {\n  tools = [\"read_file\", \"todowrite\", 
 func TestServingOverHTTP(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": toolsets, "a.txt": "one\ntwo\n"})
-	s := serveHTTP(t, dir, nil, "--http", "0")
+	s := serveHTTP(t, dir, nil, "--http", "0", "--no-token")
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+/mcp$`, s.url)
 
 	main, small, found := s.connect("", nil), s.connect("/small", nil), s.connect("/found", nil)
@@ -159,7 +168,7 @@ func TestServingOverHTTP(t *testing.T) {
 func TestServingNamedToolsetsOverHTTP(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": toolsets, "a.txt": "one\n"})
-	s := serveHTTP(t, dir, nil, "--http", "0", "--toolset", "small", "--toolset", "cliagent")
+	s := serveHTTP(t, dir, nil, "--http", "0", "--no-token", "--toolset", "small", "--toolset", "cliagent")
 	assert.Contains(t, offeredTo(t, s.connect("", nil)), "todoread")
 	assert.Contains(t, offeredTo(t, s.connect("/small", nil)), "todoread")
 	assert.Contains(t, offeredTo(t, s.connect("/cliagent", nil)), "grep_search")
@@ -169,7 +178,7 @@ func TestServingNamedToolsetsOverHTTP(t *testing.T) {
 }
 
 func TestSessionsOverHTTPAreTheirOwn(t *testing.T) {
-	s := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--toolset", "agent")
+	s := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--no-token", "--toolset", "agent")
 	list := map[string]any{"todos_json": `[{"content":"x","status":"pending","priority":"high"}]`}
 	// The SDK's client speaks the revision without sessions first, so these
 	// two name theirs.
@@ -204,25 +213,53 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestTokenOfARun: who was given no token gets one that is made for the run, and
+// --no-token is told what it does.
+func TestTokenOfARun(t *testing.T) {
+	one, two := serveHTTP(t, t.TempDir(), nil, "--http", "0"), serveHTTP(t, t.TempDir(), nil, "--http", "0")
+	assert.GreaterOrEqual(t, len(one.made()), 26, "it cannot be guessed")
+	assert.NotEqual(t, one.made(), two.made())
+	for token, want := range map[string]int{"": 401, two.made(): 401, one.made(): 400} {
+		client := http.Client{Transport: withHeader{"Authorization", "Bearer " + token}}
+		response, err := client.Post(one.url, "application/json", strings.NewReader("{}"))
+		require.NoError(t, err)
+		response.Body.Close()
+		assert.Equal(t, want, response.StatusCode, token)
+	}
+	one.client = &http.Client{Transport: withHeader{"Authorization", "Bearer " + one.made()}}
+	assert.NotEmpty(t, offeredTo(t, one.connect("", nil)))
+
+	open := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--no-token")
+	assert.NotEmpty(t, offeredTo(t, open.connect("", nil)))
+	assert.NotContains(t, open.log(), "Bearer")
+	require.Eventually(t, func() bool { return strings.Contains(open.log(), "every program on this machine") },
+		deadline, 10*time.Millisecond)
+}
+
 func TestWrongUseOfServe(t *testing.T) {
 	dir := t.TempDir()
 	open, short := filepath.Join(dir, "open"), filepath.Join(dir, "short")
 	require.NoError(t, os.WriteFile(open, []byte("f00dfacef00dface"), 0o644))
+	require.NoError(t, os.WriteFile(open+"2", []byte("f00dfacef00dface"), 0o600))
 	require.NoError(t, os.WriteFile(short, []byte("secret"), 0o600))
 	for name, tt := range map[string]struct {
 		args []string
 		want string
 	}{
 		"other machines without a token": {[]string{"--http", "0.0.0.0:0"}, "needs a token"},
-		"a token that others can read":   {[]string{"--http", "0", "--token-file", open}, "chmod 600"},
-		"a token that can be guessed":    {[]string{"--http", "0", "--token-file", short}, "at least 16"},
-		"no token file":                  {[]string{"--http", "0", "--token-file", dir + "/none"}, "openssl rand"},
-		"half of TLS":                    {[]string{"--http", "0", "--tls-cert", open}, "belong together"},
-		"no certificate":                 {[]string{"--http", "0", "--tls-cert", open, "--tls-key", open}, "PEM"},
-		"no address":                     {[]string{"--http", "here"}, "HOST:PORT"},
-		"a flag for HTTP without it":     {[]string{"--token-file", short}, "--http ADDR"},
-		"two toolsets on stdio":          {[]string{"--toolset", "agent", "--toolset", "cliagent"}, "one toolset"},
-		"no such toolset":                {[]string{"--http", "0", "--toolset", "agnet"}, "agnet"},
+		"other machines, any client":     {[]string{"--http", "0.0.0.0:0", "--no-token"}, "needs a token"},
+		"a token and none": {[]string{"--http", "0", "--no-token", "--token-file", open + "2"},
+			"Leave out"},
+		"no token on stdio":            {[]string{"--no-token"}, "--http ADDR"},
+		"a token that others can read": {[]string{"--http", "0", "--token-file", open}, "chmod 600"},
+		"a token that can be guessed":  {[]string{"--http", "0", "--token-file", short}, "at least 16"},
+		"no token file":                {[]string{"--http", "0", "--token-file", dir + "/none"}, "openssl rand"},
+		"half of TLS":                  {[]string{"--http", "0", "--tls-cert", open}, "belong together"},
+		"no certificate":               {[]string{"--http", "0", "--tls-cert", open, "--tls-key", open}, "PEM"},
+		"no address":                   {[]string{"--http", "here"}, "HOST:PORT"},
+		"a flag for HTTP without it":   {[]string{"--token-file", short}, "--http ADDR"},
+		"two toolsets on stdio":        {[]string{"--toolset", "agent", "--toolset", "cliagent"}, "one toolset"},
+		"no such toolset":              {[]string{"--http", "0", "--toolset", "agnet"}, "agnet"},
 	} {
 		if runtime.GOOS == "windows" && name == "a token that others can read" {
 			continue
@@ -288,7 +325,7 @@ func certificate(t *testing.T) (cert, key string, client *http.Client) {
 
 func TestServingOverTLS(t *testing.T) {
 	cert, key, client := certificate(t)
-	s := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--tls-cert", cert, "--tls-key", key)
+	s := serveHTTP(t, t.TempDir(), nil, "--http", "0", "--no-token", "--tls-cert", cert, "--tls-key", key)
 	assert.True(t, strings.HasPrefix(s.url, "https://"), s.url)
 	s.client = client
 	assert.NotEmpty(t, offeredTo(t, s.connect("", nil)))
@@ -306,7 +343,9 @@ func TestCurlOfTheDocs(t *testing.T) {
 	s := serveHTTP(t, dir, nil, "--http", "0")
 	shown := string(block[1])
 	require.Contains(t, shown, "http://127.0.0.1:8123/mcp")
-	out, err := exec.Command("sh", "-c", strings.ReplaceAll(shown, "http://127.0.0.1:8123/mcp", s.url)).CombinedOutput()
+	curl := exec.Command("sh", "-c", strings.ReplaceAll(shown, "http://127.0.0.1:8123/mcp", s.url))
+	curl.Env = append(os.Environ(), "TOKEN="+s.made())
+	out, err := curl.CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), `"text":"[\"a.txt\",\"agent.hcl\"]"`)
 }
