@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
 
-.PHONY: all build plugins run test race probe attack attacks mutate lint fuzz bench soak cross clean
+.PHONY: all build plugins run test race probe attack attacks mutate long lint fuzz bench soak cross clean
 
 all: build
 
@@ -60,6 +60,11 @@ attack:
 attacks: probe
 	for level in full landlock; do for user in '' 65534; do \
 		$(MAKE) attack LEVEL=$$level AS=$$user || exit 1; done; done
+
+# long runs tests with their large numbers of repetitions.
+long:
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/toolhost ./cmd/toolhost/attack \
+		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // ocodeResult is the contract's result object.
@@ -84,10 +86,14 @@ func TestOcodeOverMCP(t *testing.T) {
 	assert.False(t, o.Success, "a connection is a session, and it has ended")
 }
 
-// TestOcodeMemoryLosesNothing has 8 hosts write 1,000 times each, at once: to
-// keys of their own, and all to one.
+// TestOcodeMemoryLosesNothing has 8 hosts write 100 times each, at once, and
+// 1,000 times with make long: to keys of their own, and all to one.
 func TestOcodeMemoryLosesNothing(t *testing.T) {
-	const hosts, writes, shared = 8, 1000, 50
+	const hosts, shared = 8, 50
+	writes := 100
+	if testneed.Long() {
+		writes = 1000
+	}
 	dir := t.TempDir()
 	servers := make([]*rpcServer, hosts)
 	for i := range servers {

@@ -62,3 +62,7 @@ func VisibleDir(t testing.TB) string {
 	Missing(t, "there is no place outside of /tmp where the test may make a directory")
 	return ""
 }
+
+// Long reports whether tests run with their large numbers of repetitions, as
+// make long has them.
+func Long() bool { return os.Getenv("TOOLHOST_TEST_LONG") == "1" }
