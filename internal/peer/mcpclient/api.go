@@ -114,9 +114,9 @@ func (c *Client) Tools(ctx context.Context, name string) (defs []*tool.Definitio
 // admitted gives what the server says of itself, and why tools of it are not to
 // be used.
 func (s *server) admitted() (*listing, map[string]*tool.Error) {
-	s.mu.Lock()
+	s.Lock()
 	found := s.listing
-	s.mu.Unlock()
+	s.Unlock()
 	store, refused := s.client.options.Pins, make(map[string]*tool.Error)
 	if store == nil {
 		return found, refused
@@ -213,7 +213,7 @@ func (c *Client) ReadResource(ctx context.Context, name, uri string) ([]tool.Con
 	if err != nil {
 		return nil, l.callError(ctx, "the resource "+uri, err)
 	}
-	l.server.succeeded()
+	l.server.Succeeded()
 	parts := []tool.Content{}
 	for _, part := range result.Contents {
 		parts = append(parts, resource(part))
@@ -252,7 +252,7 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	if err != nil {
 		return nil, l.callError(ctx, fmt.Sprintf("the prompt %q", prompt), err)
 	}
-	l.server.succeeded()
+	l.server.Succeeded()
 	messages := []PromptMessage{}
 	for _, m := range result.Messages {
 		c := content(m.Content)

@@ -252,8 +252,8 @@ func (c *Client) Close() error {
 // Listed are all tools that the server is known to have, as it describes them,
 // by its own names, whatever include and exclude say.
 func (s *Source) Listed() map[string]any {
-	s.server.mu.Lock()
-	defer s.server.mu.Unlock()
+	s.server.Lock()
+	defer s.server.Unlock()
 	all := make(map[string]any)
 	if found := s.server.listing; found != nil {
 		for i := range found.Tools {

@@ -57,8 +57,23 @@ func newLink(s *server) *link {
 	return l
 }
 
-// Ready implements backoff.Attempt.
+// Ready implements life.Attempt, like Failure and Gone.
 func (l *link) Ready() <-chan struct{} { return l.ready }
+
+// Failure is why it could not be opened.
+func (l *link) Failure() *tool.Error { return l.failure }
+
+// Gone reports whether the connection has ended.
+func (l *link) Gone() bool { return isClosed(l.gone) }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
 
 // open connects and lists the tools. A server that does not cope with the
 // newest protocol's first question, by ending, hanging or refusing everything
@@ -104,8 +119,8 @@ func (l *link) negotiate(ctx context.Context, timeout time.Duration) (*listing, 
 
 // pinned is the protocol version to speak, "" to negotiate.
 func (s *server) pinned() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	switch {
 	case s.spec.Protocol != "":
 		return s.spec.Protocol
@@ -202,15 +217,6 @@ func rootsOf(dirs []string) []*mcp.Root {
 func (l *link) watch() {
 	_ = l.session.Wait()
 	close(l.gone)
-}
-
-func (l *link) isGone() bool {
-	select {
-	case <-l.gone:
-		return true
-	default:
-		return false
-	}
 }
 
 // exited reports whether the process has ended, waiting a little for it.

@@ -128,7 +128,7 @@ func (l *link) listAgain() {
 	case <-l.ready:
 	case <-l.ctx.Done():
 	}
-	if l.failure != nil || l.isGone() || l.ctx.Err() != nil {
+	if l.failure != nil || l.Gone() || l.ctx.Err() != nil {
 		return
 	}
 	l.relisting.Lock()
@@ -136,7 +136,7 @@ func (l *link) listAgain() {
 	ctx, cancel := context.WithTimeout(l.ctx, DefaultStartTimeout)
 	defer cancel()
 	found, err := l.list(ctx)
-	if l.stopping.Load() || l.ctx.Err() != nil || l.isGone() {
+	if l.stopping.Load() || l.ctx.Err() != nil || l.Gone() {
 		return
 	}
 	if err != nil {
@@ -144,11 +144,11 @@ func (l *link) listAgain() {
 			l.server.spec.Name, "error", err)
 		return
 	}
-	l.server.mu.Lock()
+	l.server.Lock()
 	if known := l.server.listing; known != nil {
 		found.Pinned = known.Pinned
 	}
-	l.server.mu.Unlock()
+	l.server.Unlock()
 	l.server.learn(found)
 }
 
@@ -158,9 +158,9 @@ func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 	if !ok {
 		var err error
 		if err = s.load(ctx); err == nil || found == nil {
-			s.mu.Lock()
+			s.Lock()
 			found = s.listing
-			s.mu.Unlock()
+			s.Unlock()
 		}
 		if found == nil {
 			s.offer("none")
@@ -173,8 +173,8 @@ func (s *server) tools(ctx context.Context) ([]tool.Tool, error) {
 
 // offer notes what was given out.
 func (s *server) offer(digest string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	s.offered = digest
 }
 
@@ -185,10 +185,10 @@ func (s *server) load(ctx context.Context) error {
 	if patience < 0 {
 		return s.whyUnknown()
 	}
-	s.mu.Lock()
+	s.Lock()
 	recent := s.recent
 	s.recent = nil
-	s.mu.Unlock()
+	s.Unlock()
 	if recent != nil {
 		if patience > 0 {
 			go func() { _, _ = s.acquire(context.WithoutCancel(ctx)) }()
@@ -210,13 +210,13 @@ func (s *server) load(ctx context.Context) error {
 
 // whyUnknown is why there are no tools, without a try to get them.
 func (s *server) whyUnknown() *tool.Error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	switch {
-	case s.current != nil:
+	case s.Current != nil:
 		return s.unknown("it is still starting")
-	case s.lastError != nil:
-		return s.lastError
+	case s.LastError != nil:
+		return s.LastError
 	}
 	return s.unknown("its tools are not known yet")
 }

@@ -2,11 +2,10 @@ package mcpclient
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/backoff"
+	"github.com/toolhost/toolhost/internal/peer/life"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 )
 
@@ -35,38 +34,32 @@ type server struct {
 	chatter chatter
 	oauth   *oauth.Server // nil where no login is made
 
-	mu        sync.Mutex
-	current   *link   // being opened or open
-	launched  []stamp // of the program when it was started last
-	listing   *listing
-	offered   string // digest of the tools that were given out last
-	loaded    bool   // from the cache, or tried
-	fresh     bool   // listing is of this very program
-	breaker   backoff.Breaker
-	lastError *tool.Error
-	recent    *tool.Error // of another process, so lately that it still holds
-	closed    bool
-	starts    int
-	losses    int
-	startTook time.Duration
+	life.Life[*link] // guards what follows
+
+	launched []stamp // of the program when it was started last
+	listing  *listing
+	offered  string      // digest of the tools that were given out last
+	loaded   bool        // from the cache, or tried
+	fresh    bool        // listing is of this very program
+	recent   *tool.Error // of another process, so lately that it still holds
 }
 
 func newServer(c *Client, spec Spec) *server {
-	return &server{
-		client: c, spec: spec, calls: newFlights(),
-		breaker: backoff.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest},
-	}
+	s := &server{client: c, spec: spec, calls: newFlights()}
+	s.Breaker = life.Breaker{Free: freeFailures, First: firstRest, Longest: longestRest}
+	s.Patience = longestWait
+	return s
 }
 
 // known gives what is known of the server without connecting: ok is true when
 // it holds for the server as it is now.
 func (s *server) known() (l *listing, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if !s.loaded {
 		s.loaded = true
 		if entry, fresh := s.client.cache.load(s.spec, s.client.options.Dir); entry != nil {
-			s.listing, s.fresh, s.lastError = entry.Listing, fresh, entry.Failure
+			s.listing, s.fresh, s.LastError = entry.Listing, fresh, entry.Failure
 			if fresh && entry.Failure != nil && time.Since(entry.At) < failureKept {
 				s.recent = entry.Failure
 			}
@@ -75,46 +68,26 @@ func (s *server) known() (l *listing, ok bool) {
 	return s.listing, s.listing != nil && s.fresh
 }
 
-// acquire gives the open connection, opening one if need be. Callers that come
-// meanwhile wait for the same one.
+// acquire gives the open connection, opening one if need be.
 func (s *server) acquire(ctx context.Context) (*link, error) {
 	s.known()
-	for {
-		l, err := backoff.Await(ctx, s.pick)
-		if err != nil {
-			return nil, err
-		}
-		if l.failure != nil {
-			return nil, l.failure
-		}
-		if !l.isGone() {
-			return l, nil
-		}
-		s.ended(l, "ended")
-	}
+	return s.Acquire(ctx, s)
 }
 
-// pick gives the current connection, or begins one, or says how long to wait
-// before one may be begun.
-func (s *server) pick() (*link, time.Duration, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return nil, 0, closedError(s.spec.Name)
-	case s.current != nil:
-		return s.current, 0, nil
+// Admit implements life.Peer.
+func (s *server) Admit() error {
+	if s.IsClosed {
+		return closedError(s.spec.Name)
 	}
-	if rest := s.breaker.Rest(time.Now()); rest > longestWait {
-		return nil, 0, s.resting(rest)
-	} else if rest > 0 {
-		return nil, rest, nil
-	}
+	return nil
+}
+
+// Begin implements life.Peer.
+func (s *server) Begin(context.Context) *link {
 	l := newLink(s)
-	s.current, s.launched = l, s.program()
-	s.starts++
+	s.launched = s.program()
 	go s.run(l)
-	return l, 0, nil
+	return l
 }
 
 // run opens the connection, watches it and notes its end.
@@ -122,53 +95,34 @@ func (s *server) run(l *link) {
 	began := time.Now()
 	found, err := l.open()
 	l.failure = err
-	s.mu.Lock()
-	s.startTook = time.Since(began)
+	s.Lock()
+	s.StartTook = time.Since(began)
 	if err != nil {
-		s.failed(l, err)
-		s.mu.Unlock()
+		_, login := err.Details["login"]
+		s.Fail(l, err, !login) // which is over as soon as there is one
+		s.Unlock()
 		s.keepFailure(err)
 		close(l.ready)
 		return
 	}
-	s.mu.Unlock()
+	s.Unlock()
 	s.learn(found)
 	close(l.ready)
 	s.client.logger.Debug("MCP server connected", "server", s.spec.Name, "protocol", found.Protocol, "took",
 		time.Since(began))
 	l.watch()
-	s.ended(l, "ended")
+	s.Lost(l)
 }
 
-// failed notes that l cannot be used. The lock is held.
-func (s *server) failed(l *link, err *tool.Error) {
-	if s.current == l {
-		s.current = nil
-	}
-	if !s.closed {
-		s.lastError = err
-		if _, login := err.Details["login"]; !login { // which is over as soon as there is one
-			s.breaker.Fail(time.Now())
-		}
-	}
-}
+// Lost implements life.Peer. The first to see it, be it a call or the watch,
+// notes it.
+func (s *server) Lost(l *link) { s.ended(l, "ended") }
 
-// ended notes the end of a connection that was open. The first to see it does
-// so, be it a call or the watch.
+// ended notes the end of a connection that was open, at a time that when names.
 func (s *server) ended(l *link, when string) {
 	l.endOnce.Do(func() {
 		err := l.endError(when)
-		s.mu.Lock()
-		expected := s.closed || l.stopping.Load()
-		if expected && s.current == l {
-			s.current = nil
-		}
-		if !expected {
-			s.losses++
-			s.failed(l, err)
-		}
-		s.mu.Unlock()
-		if !expected {
+		if !s.Lose(l, l.stopping.Load(), err) {
 			s.client.logger.Warn("MCP server ended unexpectedly", "server", s.spec.Name, "error", err.Message)
 		}
 		go l.release()
@@ -178,37 +132,14 @@ func (s *server) ended(l *link, when string) {
 // abandon takes l out of use and ends it. Its other calls fail with it.
 func (s *server) abandon(l *link, err *tool.Error) {
 	l.stopping.Store(true)
-	s.mu.Lock()
-	if s.current == l {
-		s.losses++
-		s.failed(l, err)
-	}
-	s.mu.Unlock()
+	s.Abandon(l, err)
 	s.client.logger.Warn("MCP server ended because it does not answer", "server", s.spec.Name)
 	l.release()
 }
 
-func (s *server) succeeded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.breaker.Reset()
-	s.lastError = nil
-}
-
-// Used reports whether the server was ever connected to.
-func (s *server) Used() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.starts > 0
-}
-
 // Close ends the connection, if there is one, and the process behind it.
 func (s *server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	l := s.current
-	s.current = nil
-	s.mu.Unlock()
+	l := s.Shut()
 	s.calls.abort()
 	if l != nil {
 		l.stop()
@@ -216,18 +147,18 @@ func (s *server) Close() {
 }
 
 func (s *server) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
+	s.Lock()
+	defer s.Unlock()
+	return s.IsClosed
 }
 
 // learn keeps what a connection told about the tools, and tells who was given
 // others.
 func (s *server) learn(found *listing) {
-	s.mu.Lock()
-	s.listing, s.fresh, s.lastError, s.recent = found, true, nil, nil
+	s.Lock()
+	s.listing, s.fresh, s.LastError, s.recent = found, true, nil, nil
 	changed := s.offered != "" && s.offered != found.digest()
-	s.mu.Unlock()
+	s.Unlock()
 	if err := s.client.cache.store(s.spec, s.client.options.Dir, found, nil); err != nil {
 		s.client.logger.Debug("the tools of an MCP server were not cached", "server", s.spec.Name, "error", err)
 	}
@@ -242,9 +173,9 @@ func (s *server) keepFailure(err *tool.Error) {
 	if s.isClosed() {
 		return
 	}
-	s.mu.Lock()
+	s.Lock()
 	known := s.listing
-	s.mu.Unlock()
+	s.Unlock()
 	if known != nil {
 		unpinned := *known
 		unpinned.Pinned = ""

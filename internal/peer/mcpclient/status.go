@@ -4,21 +4,20 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/peer/life"
 )
 
-// State is what a server is doing.
-type State string
+// State is what a server is doing. Failed ones could not be reached, or were
+// lost, the last time.
+type State = life.State
 
 // The states of a server.
 const (
-	// Idle servers have not been connected to yet, or are to be again by the
-	// next call.
-	Idle     State = "idle"
-	Starting State = "starting"
-	Running  State = "running"
-	// Failed servers could not be reached, or were lost, the last time.
-	Failed State = "failed"
-	Closed State = "closed"
+	Idle     = life.Idle
+	Starting = life.Starting
+	Running  = life.Running
+	Failed   = life.Failed
+	Closed   = life.Closed
 )
 
 // Status is how a server is.
@@ -60,44 +59,19 @@ func (c *Client) Status() []Status {
 }
 
 func (s *server) status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	out := Status{
-		Name: s.spec.Name, State: s.state(), StartTook: s.startTook, Starts: s.starts, Losses: s.losses,
-		LastError: s.lastError,
+		Name: s.spec.Name, State: s.State(), StartTook: s.StartTook, Starts: s.Starts, Losses: s.Losses,
+		LastError: s.LastError,
 	}
 	if l := s.listing; l != nil {
 		out.Server, out.Version, out.Protocol, out.Pinned, out.Tools = l.Server, l.Version, l.Protocol, l.Pinned != "",
 			len(l.Tools)
 	}
-	if rest := s.breaker.Rest(time.Now()); rest > 0 {
-		out.RetryAt = time.Now().Add(rest)
-	}
-	if out.State == Running && s.current.process != nil {
-		out.PID = s.current.process.PID()
+	out.RetryAt = s.RetryAt()
+	if out.State == Running && s.Current.process != nil {
+		out.PID = s.Current.process.PID()
 	}
 	return out
-}
-
-func (s *server) state() State {
-	switch {
-	case s.closed:
-		return Closed
-	case s.current != nil && isClosed(s.current.ready):
-		return Running
-	case s.current != nil:
-		return Starting
-	case s.lastError != nil:
-		return Failed
-	}
-	return Idle
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

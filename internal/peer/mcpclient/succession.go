@@ -41,9 +41,9 @@ func (c *Client) HandOver(next *Client) (left []string) {
 // last. One that never was is looked at when it is.
 func (s *server) programUnchanged() bool {
 	now := s.program()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.starts == 0 || slices.Equal(s.launched, now)
+	s.Lock()
+	defer s.Unlock()
+	return s.Starts == 0 || slices.Equal(s.launched, now)
 }
 
 // program stamps the program, and the script where it is an interpreter:

@@ -39,9 +39,9 @@ func (t *remoteTool) Definition() *tool.Definition { return t.definition }
 // Unavailable gives the reason why a call would fail now, nil when none is
 // known.
 func (t *remoteTool) Unavailable() *tool.Error {
-	t.server.mu.Lock()
-	defer t.server.mu.Unlock()
-	return t.server.lastError
+	t.server.Lock()
+	defer t.server.Unlock()
+	return t.server.LastError
 }
 
 // Call implements tool.Tool. It connects if need be.
@@ -59,8 +59,8 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 
 // saysElse reports whether the server now describes the tool in other words.
 func (s *server) saysElse(then *upstreamTool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if s.listing == nil {
 		return false
 	}
@@ -113,7 +113,7 @@ func (f *flight) roundTrip(ctx context.Context) (*tool.Result, error) {
 	case large:
 		return nil, f.link.tooLarge()
 	case err == nil:
-		f.link.server.succeeded()
+		f.link.server.Succeeded()
 		return f.link.result(f.tool, result, raw), nil
 	}
 	return nil, f.link.callError(ctx, f.tool, err)
@@ -131,7 +131,7 @@ func (l *link) callError(ctx context.Context, what string, err error) error {
 		return l.hidden(own)
 	}
 	if answered := l.answered(what, err); answered != nil {
-		l.server.succeeded()
+		l.server.Succeeded()
 		return answered
 	}
 	if l.server.isClosed() {
@@ -162,7 +162,7 @@ func (l *link) endsSoon() bool {
 // checkAlive ends a server that does not even answer a ping: the next call
 // gets a fresh one.
 func (l *link) checkAlive() {
-	if l.isGone() || l.stopping.Load() {
+	if l.Gone() || l.stopping.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(l.ctx, pingWait)

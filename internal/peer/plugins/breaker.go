@@ -38,8 +38,8 @@ func (p *plugin) recallFailures() {
 		h.FailedConfig != p.configDigest() {
 		return
 	}
-	p.breaker.Recall(h.FailuresInRow, h.LastErrorAt, costFactor*h.FailureTook)
-	p.lastError = h.LastError
+	p.Breaker.Recall(h.FailuresInRow, h.LastErrorAt, costFactor*h.FailureTook)
+	p.LastError = h.LastError
 }
 
 // programIdentity tells one state of the plugin's program from another; it is
@@ -62,10 +62,10 @@ func (p *plugin) configDigest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// tripped is the error of a call that comes too early. The lock is held.
-func (p *plugin) tripped(wait time.Duration) *tool.Error {
+// Resting is the error of a call that comes too early. The lock is held.
+func (p *plugin) Resting(wait time.Duration) *tool.Error {
 	e := tool.Errorf(tool.Unavailable,
 		"plugin %s failed %d times in a row and rests for another %s; the last failure: %s",
-		p.spec.Name, p.breaker.Failures(), wait.Round(100*time.Millisecond), p.lastError.Message)
+		p.spec.Name, p.Breaker.Failures(), wait.Round(100*time.Millisecond), p.LastError.Message)
 	return e.Suggest("Fix the plugin, or call again later.").With("retry_after_ms", wait.Milliseconds())
 }

@@ -130,13 +130,13 @@ func validName(name string) bool {
 // learn notes what a started plugin offers, keeps it for next time, and tells
 // when it differs from what was listed.
 func (p *plugin) learn(d *pluginclient.Description, b *binary) {
-	p.mu.Lock()
+	p.Lock()
 	old := p.description
 	p.description = d
 	if b != nil {
 		p.sha256 = b.sha256
 	}
-	p.mu.Unlock()
+	p.Unlock()
 	if !p.spec.Shipped && b != nil {
 		if err := p.manager.cache.store(&p.spec, b, d); err != nil {
 			p.manager.logger.Warn("the plugin's tools were not cached", "plugin", p.spec.Name, "error", err)

@@ -33,9 +33,9 @@ func (p *plugin) ownTool(ctx context.Context, name string) (tool.Tool, error) {
 	defer p.own.mu.Unlock()
 	if p.own.tools == nil {
 		tools, err := p.configureHere(ctx)
-		p.mu.Lock()
-		p.lastError = err
-		p.mu.Unlock()
+		p.Lock()
+		p.LastError = err
+		p.Unlock()
 		if err != nil {
 			return nil, err
 		}

@@ -45,8 +45,11 @@ func newInstance(ctx context.Context, p *plugin) *instance {
 	return &instance{plugin: p, life: p.lifeLog(ctx), ready: make(chan struct{}), runner: newRunner(p)}
 }
 
-// Ready implements backoff.Attempt.
+// Ready implements life.Attempt, like Failure and Gone.
 func (in *instance) Ready() <-chan struct{} { return in.ready }
+
+// Failure is why the start failed.
+func (in *instance) Failure() *tool.Error { return in.failure }
 
 func (in *instance) isReady() bool {
 	select {
@@ -57,7 +60,8 @@ func (in *instance) isReady() bool {
 	}
 }
 
-func (in *instance) dead() bool {
+// Gone reports whether the process has ended.
+func (in *instance) Gone() bool {
 	select {
 	case <-in.runner.exited:
 		return true
@@ -313,7 +317,7 @@ func (in *instance) release() {
 }
 
 func (p *plugin) isClosed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closed
+	p.Lock()
+	defer p.Unlock()
+	return p.IsClosed
 }

@@ -48,9 +48,9 @@ func (in *instance) reportStart(took time.Duration) {
 		in.life.event(LifeFailed, map[string]any{"error": in.failure.Message})
 		return
 	}
-	in.plugin.mu.Lock()
+	in.plugin.Lock()
 	version := in.plugin.description.Version
-	in.plugin.mu.Unlock()
+	in.plugin.Unlock()
 	in.life.event(LifeStarted,
 		map[string]any{"pid": in.runner.pid(), "version": version, "took_ms": took.Milliseconds()})
 }

@@ -6,11 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/peer/backoff"
+	"github.com/toolhost/toolhost/internal/peer/life"
 	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -23,31 +22,23 @@ type plugin struct {
 	shipped *sdk.Plugin
 	own     ownTools // of a plugin without a process
 
-	mu          sync.Mutex
-	current     *instance // being started or running
-	launched    identity  // of the program when it was started last
+	life.Life[*instance] // guards what follows
+
+	launched    identity // of the program when it was started last
 	description *pluginclient.Description
 	sha256      string
-	closed      bool
-	breaker     backoff.Breaker
 	recalled    bool // whether earlier hosts' failures are in the breaker
-	lastError   *tool.Error
-	startTook   time.Duration
-	starts      int
-	crashes     int
 	calls       int
-	active      int         // uses of current that go on
-	idle        *time.Timer // ends current; nil while it is in use
 	tally       *tally
 	// unconfigured plugins are only asked what they are.
 	unconfigured bool
-	ending       sync.WaitGroup // idle processes being ended
 }
 
 func newPlugin(m *Manager, spec Spec) (*plugin, error) {
 	p := &plugin{manager: m, spec: spec}
-	p.breaker = backoff.Breaker{Free: freeFailures, First: firstBackoff,
+	p.Breaker = life.Breaker{Free: freeFailures, First: firstBackoff,
 		Longest: cmp.Or(m.options.MaxBackoff, maxBackoff)}
+	p.Patience, p.IdleTimeout = maxBackoffWait, spec.IdleTimeout
 	p.tally = &tally{file: &historyFile{dir: m.options.HistoryDir, workspace: m.options.Workspace.Root,
 		name: spec.Name}}
 	switch {
@@ -96,98 +87,37 @@ func isObject(data json.RawMessage) bool {
 	return json.Unmarshal(data, &m) == nil && m != nil
 }
 
-// acquire gives the running process, starting it if need be. Callers that
-// come while it starts wait for the same start. It stays until it is released.
-func (p *plugin) acquire(ctx context.Context) (*instance, error) {
-	for {
-		in, err := backoff.Await(ctx, func() (*instance, time.Duration, error) { return p.pick(ctx) })
-		if err != nil {
-			return nil, err
-		}
-		if in.failure != nil {
-			return nil, in.failure
-		}
-		if in.dead() {
-			p.ended(in)
-		} else if p.hold(in) {
-			return in, nil
-		}
-	}
-}
+// acquire gives the running process, starting it if need be. It stays until done.
+func (p *plugin) acquire(ctx context.Context) (*instance, error) { return p.Acquire(ctx, p) }
 
-// hold keeps in from being ended for being idle. It fails when in is no longer
-// in use.
-func (p *plugin) hold(in *instance) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.current != in {
-		return false
-	}
-	p.active++
-	if p.idle != nil {
-		p.idle.Stop()
-		p.idle = nil
-	}
-	return true
-}
-
-// done is the end of a use that acquire began. After the last, the process is
-// ended when nobody uses it for the idle timeout.
+// done is the end of a use that acquire began.
 func (p *plugin) done(in *instance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.current != in {
-		return // its successor counts anew
-	}
-	if p.active--; p.active == 0 && p.spec.IdleTimeout > 0 {
-		p.idle = time.AfterFunc(p.spec.IdleTimeout, func() { p.endIdle(in) })
-	}
-}
-
-// endIdle ends a process that nobody uses.
-func (p *plugin) endIdle(in *instance) {
-	p.mu.Lock()
-	unused := p.current == in && p.active == 0 && !p.closed
-	if unused {
-		p.current, p.idle = nil, nil
-		p.ending.Add(1)
-	}
-	p.mu.Unlock()
-	if unused {
+	p.Release(in, func() {
 		p.manager.logger.Debug("plugin ended because nobody uses it", "plugin", p.spec.Name, "pid", in.runner.pid())
 		in.stop()
 		in.life.event(LifeStopped, map[string]any{"idle": true})
-		p.ending.Done()
-	}
+	})
 }
 
-// pick gives the current process, or starts one, or says how long to wait
-// before one may be started.
-func (p *plugin) pick(ctx context.Context) (*instance, time.Duration, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, 0, closedError(p.spec.Name)
-	}
-	if p.current != nil {
-		return p.current, 0, nil
+// Admit implements life.Peer.
+func (p *plugin) Admit() error {
+	if p.IsClosed {
+		return closedError(p.spec.Name)
 	}
 	if _, attached := p.attachment(); p.spec.Problem != nil && !attached {
-		p.lastError = p.spec.Problem
-		return nil, 0, p.spec.Problem
+		p.LastError = p.spec.Problem
+		return p.spec.Problem
 	}
 	p.recallFailures()
-	if wait := p.breaker.Rest(time.Now()); wait > maxBackoffWait {
-		return nil, 0, p.tripped(wait)
-	} else if wait > 0 {
-		return nil, wait, nil
-	}
+	return nil
+}
+
+// Begin implements life.Peer.
+func (p *plugin) Begin(ctx context.Context) *instance {
 	in := newInstance(ctx, p)
 	p.launched = p.programIdentity()
-	p.current, p.active, p.idle = in, 0, nil
-	p.starts++
 	go p.run(in)
-	return in, 0, nil
+	return in
 }
 
 // run starts the process, watches it and notes its end.
@@ -195,12 +125,12 @@ func (p *plugin) run(in *instance) {
 	began := time.Now()
 	in.failure = in.start()
 	in.reportStart(time.Since(began))
-	p.mu.Lock()
-	p.startTook = time.Since(began)
+	p.Lock()
+	p.StartTook = time.Since(began)
 	if in.failure != nil {
-		p.failed(in, in.failure)
-		counts := !p.closed
-		p.mu.Unlock()
+		p.Fail(in, in.failure, true)
+		counts := !p.IsClosed
+		p.Unlock()
 		if counts {
 			p.tally.failedStart(in.failure, time.Since(began), p.programIdentity(), p.configDigest())
 		}
@@ -209,39 +139,21 @@ func (p *plugin) run(in *instance) {
 	}
 	p.tally.started(in.runner.pid(), in.readyAt, time.Since(began))
 	close(in.ready)
-	p.mu.Unlock()
+	p.Unlock()
 	p.manager.logger.Debug("plugin started", "plugin", p.spec.Name, "pid", in.runner.pid(), "took", time.Since(began))
 	<-in.runner.exited
-	p.ended(in)
+	p.Lost(in)
 }
 
-// failed notes that in cannot be used. The lock is held.
-func (p *plugin) failed(in *instance, err *tool.Error) {
-	if p.current == in {
-		p.current = nil
-	}
-	if !p.closed {
-		p.lastError = err
-		p.breaker.Fail(time.Now())
-	}
-}
-
-// ended notes the end of a process that had started. The first to see it does
-// so, be it a call or the watch.
-func (p *plugin) ended(in *instance) {
+// Lost implements life.Peer. The first to see it, be it a call or the watch,
+// notes it.
+func (p *plugin) Lost(in *instance) {
 	in.endOnce.Do(func() {
-		p.mu.Lock()
-		expected := p.closed || in.stopping.Load()
-		if expected && p.current == in {
-			p.current = nil
+		crash := in.crashError("ended")
+		expected := p.Lose(in, in.stopping.Load(), crash)
+		if expected {
+			crash = nil
 		}
-		var crash *tool.Error
-		if !expected {
-			crash = in.crashError("ended")
-			p.crashes++
-			p.failed(in, crash)
-		}
-		p.mu.Unlock()
 		p.tally.ended(in.runner.pid(), in.runner.peakMemory(), crash)
 		if !expected {
 			in.life.event(LifeCrashed, map[string]any{"status": in.runner.exitStatus()})
@@ -251,16 +163,9 @@ func (p *plugin) ended(in *instance) {
 	})
 }
 
-func (p *plugin) succeeded() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.breaker.Reset()
-	p.lastError = nil
-}
-
 func (p *plugin) countCall() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	p.calls++
 }
 
@@ -279,47 +184,30 @@ func (p *plugin) missing(d *tool.Definition) []tool.Permission {
 	return out
 }
 
-// Used reports whether the plugin was ever started.
-func (p *plugin) Used() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.starts > 0
-}
-
 // Close ends the process, if there is one, and returns when it has ended.
 func (p *plugin) Close() {
-	p.mu.Lock()
-	p.closed = true
-	in := p.current
-	p.current = nil
-	if p.idle != nil {
-		p.idle.Stop()
-	}
-	p.mu.Unlock()
-	if in != nil {
-		ran := in.isReady() && !in.dead()
+	if in := p.Shut(); in != nil {
+		ran := in.isReady() && !in.Gone()
 		in.stop()
 		if in.failure == nil {
-			p.ended(in)
+			p.Lost(in)
 		}
 		if ran {
 			in.life.event(LifeStopped, nil)
 		}
 	}
-	p.ending.Wait()
+	p.Wait()
 	p.tally.close()
 }
 
 func (p *plugin) status() Status {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	s := Status{
 		Name: p.spec.Name, Path: p.path(), Shipped: p.spec.Shipped, SHA256: p.sha256, State: p.state(),
-		StartTook: p.startTook, Starts: p.starts, Crashes: p.crashes, Calls: p.calls, LastError: p.lastError,
+		StartTook: p.StartTook, Starts: p.Starts, Crashes: p.Losses, Calls: p.calls, LastError: p.LastError,
 	}
-	if wait := p.breaker.Rest(time.Now()); wait > 0 {
-		s.RetryAt = time.Now().Add(wait)
-	}
+	s.RetryAt = p.RetryAt()
 	switch {
 	case p.description != nil:
 		s.Version, s.Tools = p.description.Version, len(p.description.Tools)
@@ -327,7 +215,7 @@ func (p *plugin) status() Status {
 		s.Version, s.Tools = p.shipped.Version, len(p.shipped.Tools)
 	}
 	if s.State == Running {
-		s.PID, s.StartedAt, s.Protocol = p.current.runner.pid(), p.current.readyAt, p.current.client.Version()
+		s.PID, s.StartedAt, s.Protocol = p.Current.runner.pid(), p.Current.readyAt, p.Current.client.Version()
 		if at, ok := p.attachment(); ok {
 			s.PID = at.PID
 		}
@@ -336,19 +224,10 @@ func (p *plugin) status() Status {
 }
 
 func (p *plugin) state() State {
-	switch {
-	case p.closed:
-		return Closed
-	case p.current != nil && p.current.isReady():
-		return Running
-	case p.current != nil:
-		return Starting
-	case p.lastError != nil:
-		return Failed
-	case p.inProcess():
-		return InProcess
+	if s := p.State(); s != Idle || !p.inProcess() {
+		return s
 	}
-	return Idle
+	return InProcess
 }
 
 func (p *plugin) path() string {

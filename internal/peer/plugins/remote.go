@@ -53,9 +53,9 @@ func (p *plugin) remotes(d *pluginclient.Description) []tool.Tool {
 // known gives the description of the running process, or else what the cache
 // has of the program as it is now.
 func (p *plugin) known() (*pluginclient.Description, bool) {
-	p.mu.Lock()
-	running, description := p.current != nil && p.current.isReady(), p.description
-	p.mu.Unlock()
+	p.Lock()
+	running, description := p.Current != nil && p.Current.isReady(), p.description
+	p.Unlock()
 	if running {
 		return description, true
 	}
@@ -88,8 +88,8 @@ func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, 
 	if err == nil {
 		p.done(in)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	switch {
 	case err == nil || p.description != nil:
 		return p.description, nil
@@ -101,8 +101,8 @@ func (p *plugin) describeTools(ctx context.Context) (*pluginclient.Description, 
 }
 
 func (p *plugin) recall(e *cacheEntry) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.Lock()
+	defer p.Unlock()
 	p.description, p.sha256 = e.Description, e.SHA256
 }
 
@@ -147,9 +147,9 @@ func (t *remoteTool) Unavailable() *tool.Error {
 	if e := t.refusal(); e != nil {
 		return e
 	}
-	t.plugin.mu.Lock()
-	defer t.plugin.mu.Unlock()
-	return t.plugin.lastError
+	t.plugin.Lock()
+	defer t.plugin.Unlock()
+	return t.plugin.LastError
 }
 
 // refusal is the error of a tool that asks for what its plugin was not
@@ -187,7 +187,7 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	if lost {
 		return nil, t.plugin.lost(ctx, in, err)
 	}
-	t.plugin.succeeded()
+	t.plugin.Succeeded()
 	return result, err
 }
 
@@ -223,8 +223,8 @@ func (p *plugin) lost(ctx context.Context, in *instance, err error) *tool.Error 
 	if p.isClosed() {
 		return closedError(p.spec.Name)
 	}
-	if in.dead() {
-		p.ended(in)
+	if in.Gone() {
+		p.Lost(in)
 		return in.crashError("died during the call")
 	}
 	p.abandon(in,
@@ -247,14 +247,7 @@ func (p *plugin) hung(ctx context.Context, in *instance) *tool.Error {
 // abandon takes in out of use and ends it. Its other calls fail with it.
 func (p *plugin) abandon(in *instance, err *tool.Error) {
 	in.stopping.Store(true)
-	p.mu.Lock()
-	current := p.current == in
-	if current {
-		p.crashes++
-		p.failed(in, err)
-	}
-	p.mu.Unlock()
-	if current {
+	if p.Abandon(in, err) {
 		p.tally.ended(in.runner.pid(), residentMemory(in.runner.pid()), err)
 	}
 	in.life.event(LifeEnded, map[string]any{"pid": in.runner.pid(), "error": err.Message})

@@ -5,23 +5,22 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/peer/life"
 )
 
-// State is what a plugin is doing.
-type State string
+// State is what a plugin is doing. Failed ones could not be started, or
+// crashed, the last time.
+type State = life.State
 
 // The states of a plugin.
 const (
-	// Idle plugins have not been started yet, or have ended and will be
-	// started by the next call.
-	Idle     State = "idle"
-	Starting State = "starting"
-	Running  State = "running"
+	Idle     = life.Idle
+	Starting = life.Starting
+	Running  = life.Running
+	Failed   = life.Failed
+	Closed   = life.Closed
 	// InProcess plugins have no process: the host calls their tools itself.
 	InProcess State = "in_process"
-	// Failed plugins could not be started, or crashed, the last time.
-	Failed State = "failed"
-	Closed State = "closed"
 )
 
 // Status is how a plugin is.

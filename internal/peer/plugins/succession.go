@@ -55,16 +55,16 @@ func (p *plugin) programUnchanged() bool {
 		return true
 	}
 	now := p.programIdentity()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.starts == 0 || p.launched == now && now != (identity{})
+	p.Lock()
+	defer p.Unlock()
+	return p.Starts == 0 || p.launched == now && now != (identity{})
 }
 
 // runs reports whether the process is there.
 func (p *plugin) runs() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.current != nil && p.current.isReady()
+	p.Lock()
+	defer p.Unlock()
+	return p.Current != nil && p.Current.isReady()
 }
 
 // start has the process run.

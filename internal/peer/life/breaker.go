@@ -1,11 +1,6 @@
-// Package backoff spaces out the attempts to start something that keeps
-// failing, and lets its users wait for one attempt together.
-package backoff
+package life
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Breaker counts failures in a row, and after some asks for a rest before the
 // next attempt, so that what is broken costs nothing but its own calls. It is
@@ -52,45 +47,4 @@ func (b *Breaker) Rest(now time.Time) time.Duration {
 		rest *= 2
 	}
 	return max(0, b.last.Add(min(b.Longest, max(rest, b.least))).Sub(now))
-}
-
-// Attempt is something that is being started, or has been.
-type Attempt interface {
-	// Ready is closed when the start has succeeded or failed.
-	Ready() <-chan struct{}
-}
-
-// Await gives the attempt that pick names when it is ready. Where pick asks
-// for a rest instead, it is called again after that.
-func Await[T Attempt](ctx context.Context, pick func() (attempt T, rest time.Duration, err error)) (T, error) {
-	var none T
-	for {
-		attempt, rest, err := pick()
-		if err != nil {
-			return none, err
-		}
-		if rest > 0 {
-			if err := sleep(ctx, rest); err != nil {
-				return none, err
-			}
-			continue
-		}
-		select {
-		case <-attempt.Ready():
-			return attempt, nil
-		case <-ctx.Done():
-			return none, ctx.Err()
-		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
