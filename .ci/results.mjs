@@ -19,6 +19,9 @@ const wants = {
   array: { text: '[1, 2.50]', structured: [1, 2.5] },
   scalar: { text: '7.5', structured: 7.5 },
   empty_array: { text: '[]', structured: [] },
+  nothing: { text: 'null', structured: null },
+  json_nul: { text: '["a\\u0000b"]', structured: ['a\0b'] },
+  ten_mb_array: { text: `["${'x'.repeat(10_000_000)}"]` }, // not twice: SDK 1 ends a session at 10 MiB
   object: { text: '{"name":"x"}', structured: { name: 'x' } },
   json_not_utf8: { text: '{"a":"caf\ufffd"}', structured: { a: 'caf\ufffd' } },
   empty: { text: '' },
@@ -45,7 +48,7 @@ async function check(what, client, transport, revision) {
     const result = await client.callTool({ name, arguments: {} });
     assert.ok(!result.isError, `${what}: ${name}: ${JSON.stringify(result).slice(0, 500)}`);
     assert.ok(result.content[0].text === want.text, `${what}: ${name}: another text`);
-    const isObject = typeof want.structured === 'object' && !Array.isArray(want.structured);
+    const isObject = want.structured !== null && typeof want.structured === 'object' && !Array.isArray(want.structured);
     const structured = want.structured === undefined || isObject || revision === newest ? want.structured : { result: want.structured };
     assert.deepEqual(result.structuredContent, structured, `${what}: ${name}`);
   }

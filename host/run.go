@@ -13,8 +13,9 @@ import (
 
 // run calls the tool itself, under its time limit.
 func (c *call) run(ctx context.Context) (err error) {
-	timeout := c.entry.Tool.Definition().Timeout
-	if timeout <= 0 {
+	def := c.entry.Tool.Definition()
+	timeout := def.Timeout + def.Grace
+	if def.Timeout <= 0 {
 		timeout = time.Duration(c.host.timeout.Load())
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -26,7 +27,7 @@ func (c *call) run(ctx context.Context) (err error) {
 	defer release()
 	ctx, done := c.trace(ctx, TraceRun)
 	defer done()
-	harmless := c.entry.Tool.Definition().Risk == tool.ReadOnly && !c.entry.foreign
+	harmless := def.Risk == tool.ReadOnly && !c.entry.foreign
 	if around := c.host.options.Around; around != nil && !harmless {
 		after := around(c.entry.Source)
 		defer func() { err = c.leftBehind(ctx, after, err) }()

@@ -21,6 +21,27 @@ tool "empty_array" {
   output { type = "json" }
 }
 
+tool "nothing" {
+  description = "Give null. Returns: it."
+  risk        = "read_only"
+  command { argv = ["printf", "null"] }
+  output { type = "json" }
+}
+
+tool "json_nul" {
+  description = "Give a string with a NUL. Returns: it."
+  risk        = "read_only"
+  command { argv = ["printf", "%s", "[\"a\\u0000b\"]"] }
+  output { type = "json" }
+}
+
+tool "ten_mb_array" {
+  description = "Give an array of 10 MB. Returns: it."
+  risk        = "read_only"
+  command { argv = ["sh", "-c", "printf '[\"'; head -c 10000000 /dev/zero | tr '\\0' x; printf '\"]'"] }
+  output { type = "json" }
+}
+
 tool "object" {
   description = "Give what its schema says. Returns: a name."
   risk        = "read_only"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,6 +68,17 @@ func (a *app) describeBlock(name string) error {
 	return err
 }
 
+// asWritten is a duration as people write it: 2m, where Go says 2m0s.
+func asWritten(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if cut := strings.TrimSuffix(text, zero); strings.HasSuffix(cut, "m") || strings.HasSuffix(cut, "h") {
+			text = cut
+		}
+	}
+	return text
+}
+
 // describe shows a definition to a person.
 func (a *app) describe(e *host.Entry) {
 	def := e.Definition()
@@ -76,7 +88,7 @@ func (a *app) describe(e *host.Entry) {
 		fmt.Fprintf(a.out, "\nNeeds: %s\n", joinPermissions(def.Permissions))
 	}
 	if def.Timeout > 0 {
-		fmt.Fprintf(a.out, "\nTimeout: %s\n", def.Timeout)
+		fmt.Fprintf(a.out, "\nTimeout: %s\n", asWritten(def.Timeout))
 	}
 	a.describeParameters(def.Parameters)
 	if len(def.Returns) > 0 {

@@ -213,12 +213,12 @@ func TestPythonProject(t *testing.T) {
 // repository they belong to toolhost's module; a copy elsewhere gets one.
 func TestGoProject(t *testing.T) {
 	installed(t, "go")
-	var own struct{ GOCACHE, GOMODCACHE, GOPROXY, GOSUMDB string }
+	var own struct{ GOCACHE, GOMODCACHE, GOPROXY, GOSUMDB, GOFLAGS, CGO_ENABLED string }
 	out, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(out, &own))
 	p := copyExample(t, "go-monorepo", "GOCACHE="+own.GOCACHE, "GOMODCACHE="+own.GOMODCACHE, "GOPROXY="+own.GOPROXY,
-		"GOSUMDB="+own.GOSUMDB)
+		"GOSUMDB="+own.GOSUMDB, "GOFLAGS="+own.GOFLAGS, "CGO_ENABLED="+own.CGO_ENABLED)
 	commands := p.commands()
 	require.Len(t, commands, 2)
 	p.build(commands[0])
@@ -269,7 +269,7 @@ func (p *exampleProject) build(command string) {
 		require.NoError(p.t, err)
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), data, 0o644))
 	}
-	p.shell("export GOFLAGS=-mod=mod\n" +
+	p.shell("export GOFLAGS=\"${GOFLAGS-} -mod=mod\"\n" + // as make has them: what is built already is taken
 		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 -replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
 	require.NoError(p.t,
 		errors.Join(os.Remove(filepath.Join(p.dir, "go.mod")), os.Remove(filepath.Join(p.dir, "go.sum"))))

@@ -60,6 +60,9 @@ type Definition struct {
 	Permissions []Permission `json:"permissions,omitempty"`
 	// Timeout bounds one call. Zero means the host's default.
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// Grace is how much longer the host waits for a tool that ends by itself at
+	// Timeout, so that what it has by then is kept.
+	Grace time.Duration `json:"-"`
 	// Idempotent is true when a repeated identical call changes nothing more.
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Examples are calls that work, shown by describe.

@@ -45,11 +45,13 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *i
 // result turns an outcome into a revision's form.
 func (s *Server) result(link *link, outcome *host.Outcome, revision string) *mcp.CallToolResult {
 	r := outcome.Result
-	return &mcp.CallToolResult{
+	result := &mcp.CallToolResult{
 		IsError:           outcome.Err != nil,
 		Content:           append(contents(r.Contents), s.runLinks(link, outcome)...),
 		StructuredContent: structured(revision, outcome.Definition, r.Structured),
 	}
+	once(result, outcome.Definition, r.Structured)
+	return result
 }
 
 func errorResult(err *tool.Error) *mcp.CallToolResult {

@@ -76,7 +76,8 @@ func (c *command) define() *tool.Definition {
 		Returns:     c.spec.Returns,
 		Risk:        c.spec.Risk,
 		Permissions: c.spec.Permissions,
-		Timeout:     c.timeout() + 10*time.Second, // the process ends first, and its output is kept
+		Timeout:     c.timeout(),
+		Grace:       10 * time.Second,
 	}
 	if !def.Risk.Valid() {
 		def.Risk = tool.Dangerous
