@@ -16,7 +16,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/internal/toolset"
 )
@@ -29,16 +29,15 @@ type app struct {
 	flags     globalFlags
 	painter   painter
 	logger    *slog.Logger
-	telemetry *telemetry.Relay                 // nil for none
-	redactor  *atomic.Pointer[redact.Redactor] // of the log
-	patience  time.Duration                    // how long tools of MCP servers are waited for; zero starts none
+	telemetry *telemetry.Relay // nil for none
+	secrets   *project.LogSecrets
+	patience  time.Duration // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
-	firstList time.Duration       // how long the first list of serve waits for them; zero is servePatience
+	firstList time.Duration       // how long the first list of serve waits for them; zero is the usual
 	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
-	serving     bool // it is a server that runs
-	serveBroken bool // an agent.hcl with mistakes does not keep a server from starting
+	serving bool // it is a server that runs
 }
 
 // globalFlags are the flags that every subcommand has.
@@ -156,7 +155,7 @@ func (a *app) setUp() error {
 	if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
 		return usagef("Use debug, info, warn or error.", "unknown log level %q", a.flags.logLevel)
 	}
-	a.redactor = new(atomic.Pointer[redact.Redactor])
+	a.secrets = new(project.LogSecrets)
 	a.standing = new(atomic.Pointer[agentfile.Standing])
 	switch a.flags.color {
 	case "auto":
@@ -176,9 +175,9 @@ func (a *app) setUp() error {
 // and every other command's to the person who runs it.
 func (a *app) log(level slog.Level) slog.Handler {
 	if a.serving {
-		return slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.redactAttr})
+		return slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: a.secrets.Attr})
 	}
-	return &plainLog{mu: new(sync.Mutex), out: a.err, level: level, painter: a.painter, redact: a.redactAttr}
+	return &plainLog{mu: new(sync.Mutex), out: a.err, level: level, painter: a.painter, redact: a.secrets.Attr}
 }
 
 // artifactsFlag adds --artifacts to a command that keeps or reads a record.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,33 +15,6 @@ import (
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 )
-
-// howToApprove tells an agent what its user is to do about a call that waits.
-func (a *app) howToApprove(pending approval.Pending, root string) string {
-	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
-		a.again("approve "+pending.ID), show.Word(root), spoken(approval.PendingTime))
-}
-
-// spoken is a duration of whole minutes as people say it.
-func spoken(d time.Duration) string {
-	if d%time.Hour == 0 {
-		return counted(int(d/time.Hour), "hour")
-	}
-	return counted(int(d/time.Minute), "minute")
-}
-
-// again is a command line of toolhost with the flags of this one that choose
-// the project.
-func (a *app) again(command string) string {
-	line := "toolhost " + command
-	for _, flag := range []struct{ name, path string }{{"--config", a.flags.config},
-		{"--workspace", a.flags.workspace}} {
-		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
-			line += " " + flag.name + " " + show.Word(absolute)
-		}
-	}
-	return line
-}
 
 func (a *app) approveCommand() *cobra.Command {
 	var asJSON, deny bool
@@ -56,7 +28,7 @@ Without an ID the calls that wait are listed. With one the call is shown, with
 what it would change, and you are asked. An approval is for exactly that call in
 this workspace and toolset (and in its session, where that has a name of its
 own), once, within %s; "always" adds a rule that allows it for good.
-It works on a terminal only; --deny works anywhere.`, spoken(approval.GrantTime)),
+It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.GrantTime)),
 		Example: `  toolhost approve
   toolhost approve k3f9
   toolhost approve k3f9 --deny --reason "not on a Friday"`,
@@ -162,7 +134,7 @@ func (a *app) deny(ctx context.Context, id, reason string) error {
 		return err
 	}
 	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n",
-		show.Line(pending.Tool), spoken(approval.GrantTime))
+		show.Line(pending.Tool), approval.Spoken(approval.GrantTime))
 	return nil
 }
 
@@ -215,6 +187,6 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 	if err := store.Approve(ctx, pending); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", spoken(approval.GrantTime))
+	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", approval.Spoken(approval.GrantTime))
 	return nil
 }

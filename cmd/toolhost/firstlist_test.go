@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // gatedHCL declares an MCP server that does not speak before the file open is
@@ -177,7 +179,7 @@ func TestOnlyTheFirstListWaits(t *testing.T) {
 
 // TestTheFirstListWaitsNoLonger has a server that never speaks.
 func TestTheFirstListWaitsNoLonger(t *testing.T) {
-	assert.Equal(t, 10*time.Second, servePatience)
+	assert.Equal(t, 10*time.Second, project.FirstList)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": fmt.Sprintf(gatedHCL, "never")})
 	log := new(locked)

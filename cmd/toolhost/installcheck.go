@@ -60,7 +60,7 @@ func (e *examined) warn(a *app, client *clientconfig.Client) {
 	switch {
 	case e.mistakes.HasErrors():
 		say(fmt.Sprintf("%s has mistakes (%s), so the server offers only a tool that tells them.",
-			filepath.Base(e.path), summarize(&mistakesError{mistakes: e.mistakes})),
+			filepath.Base(e.path), project.Summarize(&project.MistakesError{Found: e.mistakes})),
 			"toolhost validate shows them. The tools come once the file is corrected.")
 	case e.err != nil:
 		failed := tool.AsError(e.err)

@@ -12,6 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 const laterOffers = `prompt "greet" {
@@ -65,7 +67,7 @@ func TestThePromptThatComesLaterIsOffered(t *testing.T) {
 	const updated = "notifications/resources/updated"
 	for n := 1; s.noted(updated) == 0 && n < 100; n++ { // the first change may come before the file was looked at
 		plant(t, dir, texts{"note.txt": strings.Repeat("more", n)})
-		time.Sleep(2 * watchInterval)
+		time.Sleep(2 * project.WatchInterval)
 	}
 	require.NotZero(t, s.noted(updated))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // endsWithin bounds how long a signal has the program end in good order: some
@@ -21,7 +23,7 @@ func main() {
 // parts of its work; those entries come first, because they must not pay for
 // anything else.
 func run(args []string) int {
-	if code, ok := runInternal(args); ok {
+	if code, ok := project.Anew(args); ok {
 		return code
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -48,9 +49,9 @@ func (a *app) tellsJSON(ran *cobra.Command, args []string) bool {
 // printJSONError writes the error of a command for programs, unless the command
 // has written its result, which says all.
 func (a *app) printJSONError(err error) bool {
-	if mistakes, ok := errors.AsType[*mistakesError](err); ok {
+	if mistakes, ok := errors.AsType[*project.MistakesError](err); ok {
 		err = tool.Errorf(tool.InvalidArgument, "agent.hcl has mistakes").
-			Suggest("Correct them; toolhost validate shows them all.").With("diagnostics", mistakes.mistakes)
+			Suggest("Correct them; toolhost validate shows them all.").With("diagnostics", mistakes.Found)
 	} else if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 		return false
 	}

@@ -9,16 +9,14 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // httpFlags say how toolhost serve --http listens, and to whom.
@@ -91,15 +89,15 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	first, err := a.offer(ctx, flags.search)
+	serving := project.Serving{Search: flags.search, FirstList: a.firstList}
+	first, err := a.offer(ctx, serving)
 	if err != nil {
 		return err
 	}
-	offers := &offers{ctx: ctx, app: a, first: first, named: flags.toolsets, search: flags.search,
-		more: make(map[string]*offer)}
-	defer offers.close()
-	handler := mcpserve.NewHTTP(first.server, mcpserve.HTTPOptions{
-		Toolset: offers.get, Token: token, Hosts: flags.http.hosts, Origins: flags.http.origins,
+	offers := first.Further(ctx, serving, flags.toolsets...)
+	defer offers.Close()
+	handler := mcpserve.NewHTTP(first.Server, mcpserve.HTTPOptions{
+		Toolset: offers.Get, Token: token, Hosts: flags.http.hosts, Origins: flags.http.origins,
 		Sessions: flags.http.sessions, SessionIdle: flags.http.idle, Logger: a.logger,
 	})
 	fmt.Fprintf(a.err, "toolhost serves MCP at %s\n", endpoint(listener.Addr(), secure != nil))
@@ -111,7 +109,7 @@ func (a *app) serveHTTP(ctx context.Context, flags serveFlags) error {
 		a.logger.WarnContext(ctx,
 			"every program on this machine, of other users too, can use this server; leave --no-token out to have a token")
 	}
-	if token != "" && secure == nil && !isLocal(listener.Addr()) {
+	if token != "" && secure == nil && !mcpserve.IsLocal(listener.Addr()) {
 		a.logger.WarnContext(ctx,
 			"the token and all that is sent can be read on the network; use --tls-cert and --tls-key, or a proxy that speaks TLS")
 	}
@@ -156,15 +154,12 @@ func (f *httpFlags) token() (string, error) {
 	if token == "" && f.tokenFile == "" {
 		return "", nil
 	}
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !mcpserve.IsToken(token) {
 		return "", usagef("Make one with openssl rand -hex 32.",
-			"the token in %s must be one word of at least %d plain characters", source, minToken)
+			"the token in %s must be one word of at least %d plain characters", source, mcpserve.MinToken)
 	}
 	return token, nil
 }
-
-// minToken is the least length of a token, in characters.
-const minToken = 16
 
 func (f *httpFlags) tls() (*tls.Config, error) {
 	if f.cert == "" && f.key == "" {
@@ -229,80 +224,12 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// isLocal reports whether only this machine can reach an address.
-func isLocal(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return !ok || tcp.IP.IsLoopback()
-}
-
 // allowed refuses to listen to other machines without a token.
 func (f *httpFlags) allowed(addr net.Addr, token string) error {
-	if token != "" || isLocal(addr) {
+	if token != "" || mcpserve.IsLocal(addr) {
 		return nil
 	}
 	return usagef("Give one with --token-file FILE (umask 077; openssl rand -hex 32 > FILE) or in "+tokenVariable+
 		", or listen on 127.0.0.1.",
 		"--http %s: other machines reach this address, so it needs a token", f.address)
-}
-
-// offers are the toolsets that a server offers at paths of their own. Each is
-// a project of its own, opened at its first use.
-type offers struct {
-	ctx   context.Context
-	app   *app
-	first *offer
-	named []string // by --toolset; none: those of agent.hcl
-
-	search bool
-
-	mu   sync.Mutex
-	more map[string]*offer
-}
-
-// get gives the server of a toolset.
-func (o *offers) get(_ context.Context, name string) (*mcpserve.Server, error) {
-	known := o.known()
-	if !slices.Contains(known, name) {
-		next := "MCP is at /mcp."
-		if len(known) > 0 {
-			next = "These are: " + strings.Join(known, ", ") + "."
-		}
-		return nil, tool.Errorf(tool.NotFound, "the toolset %q is not offered", name).Suggest("%s", next)
-	}
-	if len(o.named) > 0 && name == o.named[0] {
-		return o.first.server, nil
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if open := o.more[name]; open != nil {
-		return open.server, nil
-	}
-	other := *o.app
-	other.flags.toolset = name
-	open, err := other.offer(o.ctx, o.search)
-	if err != nil {
-		return nil, err
-	}
-	o.more[name] = open
-	return open.server, nil
-}
-
-func (o *offers) known() []string {
-	if len(o.named) > 0 {
-		return o.named
-	}
-	var names []string
-	for _, set := range o.first.project.Config().Toolsets {
-		names = append(names, set.Name)
-	}
-	return names
-}
-
-func (o *offers) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, open := range o.more {
-		open.project.Close()
-	}
-	o.first.project.Close()
 }

@@ -1,22 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/files/realpath"
 	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/internal/trust"
 )
@@ -176,83 +173,26 @@ func (a *app) revoke(path string) error {
 	return nil
 }
 
-// trustStore is where approvals lie. One that tools could write approves
-// nothing.
+// trustStore is where approvals lie.
 func (a *app) trustStore(cfg *config.Config) (*trust.Store, error) {
-	dir, err := trust.Dir()
-	if err != nil {
-		return nil, err
-	}
-	for _, tree := range append([]string{cmp.Or(a.flags.workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
-		if realpath.Within(dir, tree) {
-			return nil, usagef("Use --trust for one run, or work in a directory below your home.",
-				"approvals are kept in %s, which lies in %s, where tools could write them", dir, tree)
-		}
-	}
-	return trust.Open(dir), nil
+	store, err := project.Place{Workspace: a.flags.workspace}.TrustStore(cfg)
+	return store, a.asUsage(err)
 }
 
-// standing finds the agent.hcl that is meant, and how far it counts. Mistakes
-// in it are shown.
+// findStanding finds the agent.hcl that is meant, and how far it counts.
+// Mistakes in it are shown.
 func (a *app) findStanding() (*agentfile.Standing, error) {
-	vars, err := a.variables()
+	opening, err := a.opening(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.configPath(); err != nil {
-		return nil, err
-	}
-	options := agentfile.Options{
-		Dir: a.flags.workspace, File: a.flags.config, All: a.flags.trust || os.Getenv("TOOLHOST_TRUST") == "1",
-		Vars: vars,
-		Usable: func(cfg *config.Config) bool {
-			_, err := a.trustStore(cfg)
-			return err == nil
-		},
-	}
-	if dir, err := trust.Dir(); err == nil {
-		options.Store = trust.Open(dir)
-	}
-	standing, diags := agentfile.Find(options)
-	if diags.HasErrors() {
-		return nil, a.report(diags)
-	}
-	return standing, nil
+	return opening.Find()
 }
 
-// note keeps how agent.hcl stands, for what is said of it, and reports one that
-// does not count wholly.
+// noteStanding reports an agent.hcl that does not count wholly.
 func (a *app) noteStanding(s *agentfile.Standing) {
-	a.standing.Store(s)
 	if text, next := s.Explain(); text != "" {
 		fmt.Fprintf(a.err, "%s %s\n  %s\n", a.painter.yellow("!"), noted(a.err, show.Line(text), 2),
 			noted(a.err, next, 4))
 	}
-}
-
-// absent says what to do about a tool that there is not, where an agent.hcl
-// that is not approved declares it.
-func (a *app) absent(name string) string {
-	s := a.standing.Load()
-	if s == nil || s.Declared == nil {
-		return ""
-	}
-	for i := range s.Declared.Tools {
-		if host.PortableName(s.Declared.Tools[i].Name) == name {
-			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust --show, and approve it with toolhost trust."
-		}
-	}
-	var from []string
-	for _, p := range s.Declared.Plugins {
-		from = append(from, "plugin "+p.Name)
-	}
-	for _, m := range s.Declared.Servers {
-		from = append(from, "mcp server "+m.Name)
-	}
-	if len(from) == 0 {
-		return ""
-	}
-	slices.Sort(from)
-	return s.Path + " is not approved, and declares " + strings.Join(from, ", ") +
-		", which may have it. The user can see what the file does with toolhost trust --show, and approve it with toolhost trust."
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/testneed"
 )
 
@@ -118,7 +119,7 @@ func TestUpstreamReferenceServers(t *testing.T) {
 		return result
 	}
 	require.Contains(t, text(call("head", map[string]any{"args": "-n 1 note.txt"})), "first")
-	require.Less(t, time.Since(began), servePatience+20*time.Second,
+	require.Less(t, time.Since(began), project.FirstList+20*time.Second,
 		"the server that hangs delays the first answer for no longer")
 
 	for names := ""; !strings.Contains(names, " fi_read_text_file ") ||

@@ -176,3 +176,19 @@ func (g *guard) checkToken(r *http.Request) *refusal {
 	no.header = map[string]string{"WWW-Authenticate": `Bearer realm="toolhost"`}
 	return no
 }
+
+// MinToken is the least length of a token, in characters.
+const MinToken = 16
+
+// IsToken reports whether a text can be the token of a server: one word of plain
+// characters that is long enough.
+func IsToken(text string) bool {
+	return len(text) >= MinToken && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// IsLocal reports whether only this machine can reach an address. A server
+// without a token listens at no other.
+func IsLocal(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}

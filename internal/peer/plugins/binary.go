@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/reexec"
 )
 
 // binary is a plugin's program, open, so that what is verified is what runs.
@@ -51,6 +52,9 @@ func (p *plugin) openBinary() (*binary, error) {
 func (p *plugin) hostBinary() (*binary, error) {
 	if path := p.manager.options.HostBinary; path != "" {
 		return &binary{path: path}, nil
+	}
+	if err := reexec.Check(); err != nil {
+		return nil, err
 	}
 	path, err := os.Executable()
 	if err != nil {

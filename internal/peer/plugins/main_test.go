@@ -6,12 +6,14 @@ import (
 	"os"
 	"testing"
 
+	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
 // TestMain lets the test binary be a plugin, so that the tests have a real
 // process on the other side without building one.
 func TestMain(m *testing.M) {
+	reexec.Answers()
 	if len(os.Args) == 4 && os.Args[1] == "internal" && os.Args[2] == "plugin" {
 		sdk.Serve(faultyPlugin())
 		return

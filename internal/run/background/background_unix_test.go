@@ -27,6 +27,7 @@ const patience = time.Minute
 // TestMain is also the program of another process: one that starts a task and
 // ends, and one that owns a session until it is killed.
 func TestMain(m *testing.M) {
+	Main()
 	root := os.Getenv("BACKGROUND_TEST_ROOT")
 	switch os.Getenv("BACKGROUND_TEST_AS") {
 	case "starter":

@@ -19,6 +19,9 @@ func unsupported() *tool.Error {
 		Suggest("Run the command in the foreground.")
 }
 
+// Main has nothing to do: there are no supervisors.
+func Main() {}
+
 // Start fails as unsupported.
 func (s *Store) Start(context.Context, Spec) (*Task, error) { return nil, unsupported() }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
@@ -122,6 +123,9 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 
 // supervisor starts the supervisor and waits for it to say how that went.
 func supervisor(ctx context.Context, lock *os.File, o order) error {
+	if err := reexec.Check(); err != nil {
+		return err
+	}
 	program, err := self()
 	if err != nil {
 		return unmade(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 )
 
@@ -34,9 +35,11 @@ const (
 // known.
 const taskMark = "TOOLHOST_TASK"
 
-// The program starts itself anew for a supervisor, which has to come before
-// all else that a program does, and work in test binaries too.
-func init() {
+// Main is the supervisor of a task in a process that was started for one; it
+// returns in any other. The main function of a program that starts tasks calls
+// it before all else.
+func Main() {
+	reexec.Answers()
 	if len(os.Args) > 0 && os.Args[0] == supervisorName {
 		os.Exit(supervise())
 	}

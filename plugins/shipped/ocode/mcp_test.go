@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
@@ -18,6 +19,7 @@ import (
 const serverEnv = "TEST_OCODE_MCP_SERVER"
 
 func TestMain(m *testing.M) {
+	background.Main()
 	if os.Getenv(serverEnv) != "" {
 		_ = server().Run(context.Background(), &mcp.StdioTransport{})
 		return

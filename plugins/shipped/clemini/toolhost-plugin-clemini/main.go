@@ -3,8 +3,12 @@
 package main
 
 import (
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 
-func main() { sdk.Serve(clemini.Plugin()) }
+func main() {
+	background.Main()
+	sdk.Serve(clemini.Plugin())
+}

@@ -3,8 +3,12 @@
 package main
 
 import (
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/plugins/sdk"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
-func main() { sdk.Serve(ocode.Plugin()) }
+func main() {
+	background.Main()
+	sdk.Serve(ocode.Plugin())
+}

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/project"
 )
 
 // standing is how the agent.hcl of a server stands: what clients are told about
@@ -54,7 +53,7 @@ func (s *standing) say(file string) string {
 	switch {
 	case s.broken:
 		return fmt.Sprintf("%s has mistakes (%s), so that no tool is offered but %s, which tells them. Tell the user; the tools come back once the file is corrected.",
-			file, s.refused, project.BrokenTool)
+			file, s.refused, BrokenTool)
 	case s.refused != "":
 		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; toolhost validate tells more.", file, s.refused)
 	}
@@ -68,14 +67,14 @@ func (s *standing) say(file string) string {
 }
 
 // instructions are what a client's model is told about the project.
-func (a *app) instructions(p *project.Project, s *standing) func(context.Context) string {
+func instructions(p *Project, s *standing) func(context.Context) string {
 	return func(ctx context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()
 		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and run things in %.200q, and the user can take back what they did to files (toolhost undo).",
 			filepath.Base(root), root)}
 		if !catalog.Toolset().Envelope {
-			lines = append(lines, named("Tools of this project alone", ownTools(p, cfg)),
+			lines = append(lines, named("Tools of this project alone", toolsOfProject(p, cfg)),
 				named("Commands of its Taskfile, for run_command", taskCommands(ctx, p)))
 		}
 		file := ""
@@ -88,8 +87,8 @@ func (a *app) instructions(p *project.Project, s *standing) func(context.Context
 	}
 }
 
-// ownTools are the tools that come from agent.hcl, by their names here.
-func ownTools(p *project.Project, cfg *config.Config) (names []string) {
+// toolsOfProject are the tools that come from agent.hcl, by their names here.
+func toolsOfProject(p *Project, cfg *config.Config) (names []string) {
 	for _, e := range p.Host.Catalog().Entries() {
 		declared := slices.ContainsFunc(cfg.Tools, func(t argv.Spec) bool { return t.Name == e.Tool.Definition().Name })
 		foreign := (strings.HasPrefix(e.Source, "plugin ") && e.Source != "plugin files") ||
@@ -110,7 +109,7 @@ const commandPatience = 2 * time.Second
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,48}$`)
 
 // taskCommands are the Taskfile's, as far as run_command is offered.
-func taskCommands(ctx context.Context, p *project.Project) []string {
+func taskCommands(ctx context.Context, p *Project) []string {
 	if _, err := p.Host.Catalog().Lookup("run_command"); err != nil {
 		return nil
 	}
@@ -137,15 +136,15 @@ func named(heading string, names []string) string {
 // mostMistakes bounds the mistakes of a file that are named.
 const mostMistakes = 3
 
-// summarize names what is wrong with a file: place and kind of its first
+// Summarize names what is wrong with a file: place and kind of its first
 // mistakes, nothing that the file itself could say to a model.
-func summarize(err error) string {
-	wrong, ok := errors.AsType[*mistakesError](err)
+func Summarize(err error) string {
+	wrong, ok := errors.AsType[*MistakesError](err)
 	if !ok {
 		return tool.AsError(err).Message
 	}
 	var all []string
-	for _, m := range wrong.mistakes {
+	for _, m := range wrong.Found {
 		if m.Severity == "error" {
 			all = append(all, fmt.Sprintf("line %d: %s", m.Line, m.Summary))
 		}

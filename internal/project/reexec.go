@@ -1,20 +1,25 @@
-package main
+package project
 
 import (
 	"fmt"
 	"os"
 
 	"github.com/toolhost/toolhost/internal/peer/plugins/install/buildcache"
+	"github.com/toolhost/toolhost/internal/run/background"
+	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
-// runInternal runs the parts of the program that it starts itself:
+// Anew runs the parts of the program that it starts itself:
 //
 //	toolhost internal plugin NAME      a shipped plugin, for the plugin manager
 //	toolhost internal go-cache DIR     the cache of a go command that runs confined
 //
-// They are no part of the interface. ok is false for any other arguments.
-func runInternal(args []string) (code int, ok bool) {
+// and the supervisors of background tasks, which end the process. They are no
+// part of the interface. ok is false for any other start.
+func Anew(args []string) (code int, ok bool) {
+	reexec.Answers()
+	background.Main()
 	if len(args) < 3 || args[0] != "internal" {
 		return 0, false
 	}
@@ -29,7 +34,7 @@ func runInternal(args []string) (code int, ok bool) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "toolhost:", err)
-		return exitUsage, true
+		return 2, true
 	}
-	return exitOK, true
+	return 0, true
 }

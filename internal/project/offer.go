@@ -1,0 +1,122 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/mcpserve"
+)
+
+// FirstList bounds how long the first list of a server waits. Clients are
+// told when more come, and many heed only the first list.
+const FirstList = 10 * time.Second
+
+// Serving says how a toolset is served.
+type Serving struct {
+	// Search offers three tools in place of the list, see mcpserve.Options.
+	Search bool
+	// FirstList is how long the first list waits for the tools of MCP servers.
+	// Zero means the constant FirstList.
+	FirstList time.Duration
+	// Broken has an agent.hcl with mistakes not keep the server from starting.
+	Broken bool
+	// Name is the server's for clients. Empty is "toolhost".
+	Name string
+}
+
+// Offer is a toolset that is served.
+type Offer struct {
+	Project *Project
+	Server  *mcpserve.Server
+	// Settled is closed when no further tools are about to come.
+	Settled <-chan struct{}
+
+	opening   *Opening
+	firstList time.Duration
+	stands    *standing
+}
+
+// Offer opens the project for its toolset and follows its changes until ctx
+// ends.
+func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
+	stands := new(standing)
+	p, err := o.Open(ctx)
+	stands.found(o.Standing.Load())
+	if wrong, ok := errors.AsType[*MistakesError](err); ok && serving.Broken {
+		stands.begin(Summarize(wrong))
+		p, err = o.openBroken(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.OwnSessions()
+	settled := make(chan struct{})
+	server := mcpserve.New(p.Host, mcpserve.Options{
+		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
+		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
+	})
+	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
+		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}
+	go func() {
+		defer close(settled)
+		offer.connectServers(ctx)
+	}()
+	go p.KeepTidy(ctx)
+	watch(ctx, p.ConfigFiles, func() { offer.reload(ctx) })
+	watch(ctx, p.TaskFiles, func() { offer.tasksChanged(ctx) })
+	go p.FollowServers(ctx, server.Refresh)
+	go watch(ctx, p.LoginFiles, func() { offer.connectServers(ctx) })
+	go server.WatchResources(ctx, WatchInterval)
+	return offer, nil
+}
+
+// connectServers starts the MCP servers whose tools are not known yet, and logs
+// which sources give no tools and which tools are left out, for the operator of
+// a server. Other commands say it where it matters to them.
+func (o *Offer) connectServers(ctx context.Context) {
+	p, logger := o.Project, o.opening.Logger
+	loaded := p.LoadServers(ctx, o.firstList)
+	for _, problem := range p.Host.Catalog().Problems() {
+		logger.WarnContext(ctx, "a source gives no tools", "source", problem.Source, "error", problem.Err)
+	}
+	if loaded { // what is left out was logged with it
+		o.Server.Refresh()
+		return
+	}
+	for _, left := range p.Host.Catalog().LeftOut() {
+		logger.WarnContext(ctx, "not offered", "name", left.Name, "source", left.Source, "error", left.Err)
+	}
+}
+
+// reload takes over a changed agent.hcl. A broken one changes nothing.
+func (o *Offer) reload(ctx context.Context) {
+	logger, stands := o.opening.Logger, o.stands
+	err := o.Project.Reload(ctx)
+	kept, isKept := errors.AsType[*KeptError](err)
+	switch {
+	case errors.Is(err, ErrClosed):
+	case isKept:
+		logger.WarnContext(ctx, kept.Reason, "next", kept.Next)
+		stands.found(o.opening.Standing.Load())
+	case err != nil:
+		logger.ErrorContext(ctx, "what has changed is not used; the tools stay as they were", "error", err)
+		stands.refuse(Summarize(err))
+	default:
+		stands.found(o.opening.Standing.Load())
+		o.Server.Refresh()
+		go o.connectServers(ctx)
+		logger.InfoContext(ctx, "agent.hcl was read again")
+	}
+}
+
+// tasksChanged takes note of a changed Taskfile, which is read afresh whenever
+// it is used.
+func (o *Offer) tasksChanged(ctx context.Context) {
+	if err := o.Project.CheckTasks(ctx); err != nil {
+		o.opening.Logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed", "error",
+			err)
+	}
+	o.Server.Announce()
+}

@@ -1,0 +1,80 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/mcpserve"
+)
+
+// Offers are the toolsets that a server offers at paths of their own. Each is
+// a project of its own, opened at its first use.
+type Offers struct {
+	ctx     context.Context
+	opening *Opening
+	serving Serving
+	first   *Offer
+	named   []string // by the operator; none: those of agent.hcl
+
+	mu   sync.Mutex
+	more map[string]*Offer
+}
+
+// Further gives the toolsets beside this one: those that are named, or else
+// those of agent.hcl. They are served until ctx ends. Close the Offers instead
+// of the Offer then.
+func (o *Offer) Further(ctx context.Context, serving Serving, named ...string) *Offers {
+	return &Offers{ctx: ctx, opening: o.opening, serving: serving, first: o, named: named, more: make(map[string]*Offer)}
+}
+
+// Get gives the server of a toolset.
+func (o *Offers) Get(_ context.Context, name string) (*mcpserve.Server, error) {
+	known := o.known()
+	if !slices.Contains(known, name) {
+		next := "MCP is at /mcp."
+		if len(known) > 0 {
+			next = "These are: " + strings.Join(known, ", ") + "."
+		}
+		return nil, tool.Errorf(tool.NotFound, "the toolset %q is not offered", name).Suggest("%s", next)
+	}
+	if len(o.named) > 0 && name == o.named[0] {
+		return o.first.Server, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if open := o.more[name]; open != nil {
+		return open.Server, nil
+	}
+	other := *o.opening
+	other.Toolset = name
+	open, err := other.Offer(o.ctx, o.serving)
+	if err != nil {
+		return nil, err
+	}
+	o.more[name] = open
+	return open.Server, nil
+}
+
+func (o *Offers) known() []string {
+	if len(o.named) > 0 {
+		return o.named
+	}
+	var names []string
+	for _, set := range o.first.Project.Config().Toolsets {
+		names = append(names, set.Name)
+	}
+	return names
+}
+
+// Close ends all that is offered.
+func (o *Offers) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, open := range o.more {
+		open.Project.Close()
+	}
+	o.first.Project.Close()
+}

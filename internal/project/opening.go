@@ -1,0 +1,188 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/telemetry"
+	"github.com/toolhost/toolhost/internal/trust"
+)
+
+// Opening opens the project of a Place as far as its agent.hcl is approved, and
+// follows the file. Logger and Standing are needed. The other fields are those
+// of [Options].
+type Opening struct {
+	Place
+	Toolset, Artifacts, Version string
+	Patience                    time.Duration
+	Anew                        bool
+	Logger                      *slog.Logger
+	// LogSecrets are kept out of the log. It may be nil.
+	LogSecrets *LogSecrets
+	// Standing is how the agent.hcl stands, once it has been found.
+	Standing *atomic.Pointer[agentfile.Standing]
+	// Report shows mistakes, and returns the error that ends what was to be done
+	// because of them, a *MistakesError among what it wraps. Nil shows nothing.
+	Report func(config.Diagnostics) error
+	// Note shows how an agent.hcl stands that was found. It may be nil.
+	Note func(*agentfile.Standing)
+	// Telemetry is StartTelemetry, for whoever closes what it starts.
+	Telemetry func(root string) *telemetry.Relay
+}
+
+// MistakesError are mistakes in agent.hcl.
+type MistakesError struct{ Found config.Diagnostics }
+
+// Error shows the mistakes with their lines of source.
+func (e *MistakesError) Error() string {
+	var text strings.Builder
+	if err := e.Found.Write(&text, false); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(text.String())
+}
+
+func (o *Opening) report(diags config.Diagnostics) error {
+	if o.Report == nil {
+		return &MistakesError{diags}
+	}
+	return o.Report(diags)
+}
+
+// Find finds the agent.hcl that is meant, and reports its mistakes.
+func (o *Opening) Find() (*agentfile.Standing, error) {
+	standing, diags := o.Place.Find()
+	if diags.HasErrors() {
+		return nil, o.report(diags)
+	}
+	return standing, nil
+}
+
+// Load is Find for what can be a project, and notes how the file stands.
+func (o *Opening) Load() (*agentfile.Standing, error) {
+	standing, err := o.Find()
+	if err == nil {
+		err = o.usable(standing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.note(standing)
+	return standing, nil
+}
+
+func (o *Opening) note(standing *agentfile.Standing) {
+	o.Standing.Store(standing)
+	if o.Note != nil {
+		o.Note(standing)
+	}
+}
+
+// Open reads the agent.hcl that is meant and builds the host. Nothing is
+// started.
+func (o *Opening) Open(ctx context.Context) (*Project, error) {
+	standing, err := o.Load()
+	if err != nil {
+		return nil, err
+	}
+	return o.open(ctx, standing, false)
+}
+
+// openBroken is Open for a server whose agent.hcl has mistakes.
+func (o *Opening) openBroken(ctx context.Context) (*Project, error) {
+	path := o.Path()
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	cfg := &config.Config{Path: path, Dir: dir, Workspace: config.Workspace{Root: dir}}
+	return o.open(ctx, &agentfile.Standing{Config: cfg, Watch: []string{path}}, true)
+}
+
+func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken bool) (*Project, error) {
+	cfg := standing.Config
+	o.LogSecrets.keep(cfg.Secrets)
+	if trees := cfg.CheckTrees(); o.Workspace == "" && trees.HasErrors() {
+		return nil, o.report(trees)
+	}
+	held := &inForce{opening: o, standing: standing}
+	return Open(ctx, Options{
+		Config: cfg, Reread: held.again, ConfigFiles: held.files, Report: o.report, Broken: broken,
+		Absent:    func(name string) string { return absent(o.Standing.Load(), name) },
+		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience, Anew: o.Anew,
+		Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
+		HowToApprove: o.howToApprove,
+	})
+}
+
+// StartTelemetry has traces and metrics sent, when the environment names a
+// collector. Without one it does nothing at all, and returns nil.
+func StartTelemetry(ctx context.Context, workspace string, logger *slog.Logger) *telemetry.Relay {
+	if !telemetry.Asked() {
+		return nil
+	}
+	var relay *telemetry.Relay
+	binary, err := proc.LookSibling(telemetry.Program, workspace)
+	if err == nil {
+		relay, err = telemetry.Start(telemetry.Options{Binary: binary, Logger: logger})
+	}
+	if err != nil {
+		logger.WarnContext(ctx, "there is no telemetry", "error", err)
+	}
+	return relay
+}
+
+// inForce is the agent.hcl that a running project has.
+type inForce struct {
+	opening  *Opening
+	mu       sync.Mutex
+	standing *agentfile.Standing
+}
+
+// files are those whose change may change what is in force.
+func (f *inForce) files() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.standing.Watch
+}
+
+// again reads the configuration again; mistakes come back as a *MistakesError.
+// What the user has approved stays in force as long as nothing else is approved,
+// and the approval is not taken back.
+func (f *inForce) again() (*config.Config, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next, err := f.opening.Find()
+	if wrong, ok := errors.AsType[*MistakesError](err); ok {
+		return nil, wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	if next.State != agentfile.Approved && f.stillApproved() {
+		kept := *next
+		kept.Kept = true
+		f.opening.Standing.Store(&kept)
+		text, hint := kept.Explain()
+		return nil, &KeptError{Reason: text, Next: hint}
+	}
+	f.standing = next
+	f.opening.note(next)
+	return next.Config, nil
+}
+
+// stillApproved reports whether what is in force was approved, and that was not
+// taken back.
+func (f *inForce) stillApproved() bool {
+	dir, err := trust.Dir()
+	return err == nil && f.standing.State == agentfile.Approved && agentfile.Holds(trust.Open(dir), f.standing.Config)
+}

@@ -1,0 +1,139 @@
+package project
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/trust"
+)
+
+// Place says which agent.hcl is meant, and what its user has said of it.
+type Place struct {
+	// Workspace is the workspace's directory in place of the one that agent.hcl
+	// names; the search begins there. Empty begins in the working directory.
+	Workspace string
+	// File is the agent.hcl to use. A file that is named counts as approved.
+	File string
+	// Trust has a file that is found count as approved, for one run.
+	Trust bool
+	// Vars are values of the variables of agent.hcl.
+	Vars map[string]string
+}
+
+// trustVariable is the environment variable by which the user approves a file
+// for one run.
+const trustVariable = "TOOLHOST_TRUST"
+
+// Find finds the agent.hcl and how far it counts.
+func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
+	options := agentfile.Options{
+		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
+		Usable: func(cfg *config.Config) bool {
+			_, err := p.TrustStore(cfg)
+			return err == nil
+		},
+	}
+	if dir, err := trust.Dir(); err == nil {
+		options.Store = trust.Open(dir)
+	}
+	return agentfile.Find(options)
+}
+
+// TrustStore is where approvals lie. One that tools could write approves
+// nothing.
+func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
+	dir, err := trust.Dir()
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range append([]string{cmp.Or(p.Workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
+		if realpath.Within(dir, tree) {
+			return nil, usage(tool.Errorf(tool.InvalidArgument,
+				"approvals are kept in %s, which lies in %s, where tools could write them", dir, tree).
+				Suggest("Use --trust for one run, or work in a directory below your home."))
+		}
+	}
+	return trust.Open(dir), nil
+}
+
+// usable refuses what must not be a workspace, and variables without a file.
+func (p Place) usable(s *agentfile.Standing) error {
+	if names := slices.Sorted(maps.Keys(p.Vars)); s.Path == "" && len(names) > 0 {
+		return usage(tool.Errorf(tool.InvalidArgument,
+			"--var %s=%s sets a variable of agent.hcl, and there is none here", names[0], p.Vars[names[0]]).
+			Suggest("Name the file with --config, or leave --var out."))
+	}
+	root := s.Config.Workspace.Root
+	if s.State == agentfile.Approved || p.Workspace != "" {
+		return nil
+	}
+	if why := agentfile.NoProject(root); why != "" {
+		return usage(tool.Errorf(tool.InvalidArgument, "%s is not taken as the workspace: %s", root, why).
+			Suggest("Start it in a project, name the directory with --workspace DIR, or approve an agent.hcl there: toolhost init --workspace DIR writes one."))
+	}
+	return nil
+}
+
+// Path is the agent.hcl that is meant, "" where there is none.
+func (p Place) Path() string {
+	if p.File != "" {
+		return p.File
+	}
+	path, _ := config.Find(cmp.Or(p.Workspace, "."))
+	return path
+}
+
+// absent says what to do about a tool that there is not, where an agent.hcl
+// that is not approved declares it.
+func absent(s *agentfile.Standing, name string) string {
+	if s == nil || s.Declared == nil {
+		return ""
+	}
+	for i := range s.Declared.Tools {
+		if host.PortableName(s.Declared.Tools[i].Name) == name {
+			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust --show, and approve it with toolhost trust."
+		}
+	}
+	var from []string
+	for _, p := range s.Declared.Plugins {
+		from = append(from, "plugin "+p.Name)
+	}
+	for _, m := range s.Declared.Servers {
+		from = append(from, "mcp server "+m.Name)
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	slices.Sort(from)
+	return s.Path + " is not approved, and declares " + strings.Join(from, ", ") +
+		", which may have it. The user can see what the file does with toolhost trust --show, and approve it with toolhost trust."
+}
+
+// howToApprove tells an agent what its user is to do about a call that waits.
+func (p Place) howToApprove(pending approval.Pending, root string) string {
+	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
+		p.Again("approve "+pending.ID), show.Word(root), approval.Spoken(approval.PendingTime))
+}
+
+// Again is a command line of toolhost with the flags that choose this place.
+func (p Place) Again(command string) string {
+	line := "toolhost " + command
+	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
+		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
+			line += " " + flag.name + " " + show.Word(absolute)
+		}
+	}
+	return line
+}
