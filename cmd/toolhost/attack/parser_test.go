@@ -67,7 +67,7 @@ func TestParsersOfConfiguration(t *testing.T) {
 }
 
 // survives runs the program and says what was wrong with how it ended: with
-// too much work, or by breaking down.
+// too much work, or by failing.
 func (a *arena) survives(args ...string) []violation {
 	cmd := a.program(nil, args...)
 	var out bytes.Buffer
