@@ -74,7 +74,7 @@ type rpcServer struct {
 func environment(home string, more ...string) []string {
 	env := []string{
 		"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
-		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + stateHome(),
 		"PATH=" + os.Getenv("PATH"), "TOOLHOST_TRUST=1", "TMPDIR=" + os.TempDir(),
 		"SYSTEMROOT=" + os.Getenv("SYSTEMROOT"),
 	}

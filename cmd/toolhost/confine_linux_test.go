@@ -218,17 +218,18 @@ func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
 		out, err := exec.Command("git", "init", "-q", p.root).CombinedOutput()
 		require.NoError(t, err, string(out))
 		require.NoError(t, os.MkdirAll(filepath.Join(p.root, ".git", "hooks"), 0o755))
-		plant(t, p.root, map[string]string{".agent/state.db": ""})
 		if p == off {
 			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, ".git", "hooks", "pre-commit"))
 			assert.Contains(t, came, "did it: ", "with the sandbox off nothing holds it")
 			continue
 		}
-		for _, name := range []string{"agent.hcl", ".agent/Taskfile.yml", ".agent/state.db", ".git/hooks/pre-commit",
+		for _, name := range []string{"agent.hcl", ".agent/Taskfile.yml", ".git/hooks/pre-commit",
 			".git/config"} {
 			came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(p.root, filepath.FromSlash(name)))
 			assert.Contains(t, came, "refused: ", name)
 		}
+		came, _ := p.attempt(t, "run_in_terminal", "write", filepath.Join(stateOf(t, p.root), "state.db"))
+		assert.Contains(t, came, "refused: ")
 	}
 	cmd := program(t, confined.root, "call", "--yes", "--toolset", "cliagent", "run_in_terminal",
 		"command=git add agent.hcl && git -c user.name=n -c user.email=e commit -qm one && git log --format=%s")

@@ -204,7 +204,7 @@ func TestOcodeThinks(t *testing.T) {
 // intact checks the state file with SQLite's own means.
 func intact(t *testing.T, dir string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, ".agent", "state.db"))
+	db, err := sql.Open("sqlite", filepath.Join(stateOf(t, dir), "state.db"))
 	require.NoError(t, err)
 	defer db.Close()
 	var verdict string

@@ -93,6 +93,7 @@ type Project struct {
 
 	options   Options
 	identity  string           // of the workspace's directory, which was opened once
+	stateDir  string           // of what the host believes of the workspace; "" for none
 	telemetry *telemetry.Relay // nil for none
 	store     *state.Store
 	owners    *owners // nil where tasks outlive the process
@@ -149,6 +150,7 @@ func (p *Project) openWorkspace() error {
 	if err != nil {
 		return err
 	}
+	p.findState(root)
 	if p.Undo, err = p.openUndo(root); err != nil {
 		return usage(err)
 	}
@@ -234,8 +236,7 @@ func (p *Project) openHost(ctx context.Context) error {
 	if p.Recorder, err = p.openRecord(); err != nil {
 		return err
 	}
-	p.store, err = state.Open(filepath.Join(p.Workspace.Root(), ".agent", "state.db"))
-	if err != nil {
+	if err := p.openState(); err != nil {
 		return err
 	}
 	rules, err := p.openPolicy(p.config)

@@ -51,13 +51,11 @@ func protectedGlobs(root string, cfg *config.Config) []string {
 
 // ownFiles are what a confined command may not change although it lies in the
 // workspace: what decides what agents may do, and toolhost's own account of what
-// they did. With the state, for one, go the commands that a user was asked
-// about. What git heeds is protected by package sandbox.
+// they did. What git heeds is protected by package sandbox.
 func (p *Project) ownFiles(cfg *config.Config) []string {
 	root := p.Workspace.Root()
 	files := []string{p.Tasks().Path()}
-	for _, name := range append(workspace.Deciding(), ".agent/undo", ".agent/state.db", ".agent/state.db-wal",
-		".agent/state.db-shm") {
+	for _, name := range append(workspace.Deciding(), ".agent/undo") {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
 	for _, glob := range deciding(root, cfg) {

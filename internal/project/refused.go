@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
 // Refusal is a change that a running server did not take over.
@@ -49,10 +50,11 @@ func (p *Project) forgetRefused(ctx context.Context) {
 // Refusals lists the changes that running servers of the workspace at root did
 // not take over: their tools are those from before.
 func Refusals(ctx context.Context, root string) (all []Refusal) {
-	path, err := filepath.Abs(filepath.Join(root, ".agent", "state.db"))
+	dir, err := userdir.State(root)
 	if err != nil {
 		return nil
 	}
+	path := filepath.Join(dir, stateFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil // and opening it would make it
 	}

@@ -33,9 +33,6 @@ func (s *Store) failure(doing string, err error) error {
 		return refused.err
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, errLayout):
-		return tool.Errorf(tool.Blocked, "the state file %s is not one that toolhost made: %w", s.path, err).
-			Suggest("Find out who put it there. Move the file away, with the -wal, -shm and -journal files beside it, to start with empty state.")
 	case errors.Is(err, context.Canceled):
 		return tool.Errorf(tool.Cancelled, "cannot %s the state file %s: %w", doing, s.path, err).
 			Suggest("The call was cancelled; call again.")

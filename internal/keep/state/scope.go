@@ -43,7 +43,7 @@ func (e *entries) Get(ctx context.Context, key string) (value []byte, ok bool, e
 	if !e.store.inUse() {
 		return nil, false, ctx.Err()
 	}
-	err = e.store.read(ctx, func(tx *sql.Tx) (err error) {
+	err = e.store.transact(ctx, true, func(tx *sql.Tx) (err error) {
 		value, ok, err = e.get(ctx, tx, key)
 		return err
 	})
@@ -95,16 +95,11 @@ func (e *entries) update(ctx context.Context, db *sql.DB, key string, change fun
 }
 
 func (e *entries) get(ctx context.Context, q querier, key string) (value []byte, ok bool, err error) {
-	row := q.QueryRowContext(ctx,
-		"SELECT length(value), iif(length(value) <= ?, value, NULL) FROM entries WHERE source = ? AND scope = ? AND session = ? AND key = ?",
-		MaxValue, e.source, e.scope, e.session, key)
-	var size int64
-	err = row.Scan(&size, &value)
+	row := q.QueryRowContext(ctx, "SELECT value FROM entries WHERE source = ? AND scope = ? AND session = ? AND key = ?",
+		e.source, e.scope, e.session, key)
+	err = row.Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
-	}
-	if err == nil && size > MaxValue {
-		return nil, false, foreignLayout("a value of %d bytes", size)
 	}
 	if err == nil && value == nil {
 		value = []byte{}
@@ -135,7 +130,7 @@ func (e *entries) Keys(ctx context.Context, prefix string) (keys []string, err e
 	if !e.store.inUse() {
 		return []string{}, ctx.Err()
 	}
-	err = e.store.read(ctx, func(tx *sql.Tx) (err error) {
+	err = e.store.transact(ctx, true, func(tx *sql.Tx) (err error) {
 		keys, err = e.keys(ctx, tx, prefix)
 		return err
 	})

@@ -3,9 +3,7 @@ package state
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
 // schemaVersion is the layout of the file that this program reads and writes.
@@ -38,19 +35,22 @@ type Store struct {
 	closed bool
 }
 
-// Open names the state file at path, which must be absolute. It touches
-// nothing: the file, and the directory it lies in, are made by the first write,
-// so errors of the file come from there, and from reading one that is there.
-// Close the store at the end.
+// Open names the state file at path, which must be absolute and lie where only
+// the user may write. It touches nothing: the file, and the directory it lies in,
+// are made by the first write, so errors of the file come from there, and from
+// reading one that is there. Close the store at the end.
 func Open(path string) (*Store, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, tool.Errorf(tool.InvalidArgument, "the state file needs an absolute path, not %q", path).
-			Suggest("Give the path of a file inside the workspace's .agent directory.")
+			Suggest("Give the path of a file in the user's own state.")
 	}
 	return &Store{path: filepath.Clean(path)}, nil
 }
 
-// Path is the state file's path.
+// InMemory is a store that ends with the process, for where nothing can be kept.
+func InMemory() *Store { return &Store{} }
+
+// Path is the state file's path, "" in memory.
 func (s *Store) Path() string { return s.path }
 
 // Close releases the file. Later accesses fail as unavailable. A store that
@@ -79,15 +79,17 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 	if s.db != nil {
 		return s.db, nil
 	}
-	if err := s.prepareFile(); err != nil {
+	source, conns := dataSource(s.path), 4
+	if s.path == "" {
+		source, conns = ":memory:", 1 // which goes with its only connection
+	} else if err := s.prepareFile(); err != nil {
 		return nil, err
 	}
-	refuseSuperJournals()
-	db, err := sql.Open("sqlite", dataSource(s.path))
+	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return nil, s.failure("open", err)
 	}
-	db.SetMaxOpenConns(4)
+	db.SetMaxOpenConns(conns)
 	if err := retryBusy(ctx, func() error { return migrate(ctx, db) }); err != nil {
 		db.Close()
 		return nil, s.failure("open", err)
@@ -97,54 +99,21 @@ func (s *Store) open(ctx context.Context) (*sql.DB, error) {
 }
 
 // prepareFile makes the file readable by its owner alone before SQLite opens
-// it, and refuses links and special files that a workspace may have brought along.
+// it.
 func (s *Store) prepareFile() error {
-	dir := filepath.Dir(s.path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return s.failure("make the directory of", err)
 	}
-	if err := s.refuseSpecial(dir); err != nil {
-		return err
+	info, err := os.Lstat(s.path)
+	if err == nil && info.IsDir() {
+		return tool.Errorf(tool.IsDirectory, "%s is a directory; the state file belongs there", s.path).
+			Suggest("Move the directory away; the next call makes the file.")
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := s.refuseSpecial(s.path + suffix); err != nil {
-			return err
-		}
-	}
-	dirRoot, err := plainfile.Root(dir)
-	if err != nil {
-		return s.failure("open the directory of", err)
-	}
-	defer dirRoot.Close()
-	file, err := plainfile.OpenIn(dirRoot, filepath.Base(s.path), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return s.failure("open", err)
 	}
 	return file.Close()
-}
-
-func (s *Store) refuseSpecial(path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return s.failure("look at", err)
-	case info.Mode()&fs.ModeSymlink != 0:
-		return tool.Errorf(tool.PathOutsideWorkspace, "%s is a symbolic link; state is kept in a regular file only",
-			path).
-			Suggest("Remove the link; the next call makes the file.")
-	case path == filepath.Dir(s.path):
-		return nil // what it is shows when the file is made in it
-	case info.IsDir():
-		return tool.Errorf(tool.IsDirectory, "%s is a directory; the state file belongs there", path).
-			Suggest("Move the directory away; the next call makes the file.")
-	case !info.Mode().IsRegular():
-		return tool.Errorf(tool.Blocked,
-			"%s is a pipe, a device or another special file; state is kept in a regular file only", path).
-			Suggest("Remove it; the next call makes the file.")
-	}
-	return nil
 }
 
 // dataSource sets up every connection: a wait for locks, a write-ahead log
@@ -160,7 +129,6 @@ func dataSource(path string) string {
 			fmt.Sprintf("busy_timeout(%d)", sqliteLockWait.Milliseconds()),
 			"journal_mode(WAL)",
 			"synchronous(NORMAL)",
-			"trusted_schema(OFF)",
 		},
 		"_txlock": {"immediate"},
 	}
@@ -181,10 +149,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, strings.Replace(createEntries, "TABLE", "TABLE IF NOT EXISTS", 1)); err != nil {
-		return err
-	}
-	if err := checkLayout(ctx, tx); err != nil {
+	if _, err := tx.ExecContext(ctx, createEntries); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion)); err != nil {
@@ -193,7 +158,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-const createEntries = `CREATE TABLE entries (
+const createEntries = `CREATE TABLE IF NOT EXISTS entries (
 	source  TEXT NOT NULL,
 	scope   TEXT NOT NULL,
 	session TEXT NOT NULL,
@@ -208,13 +173,42 @@ func userVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, err
 }
 
+// begin takes the lock and begins a transaction.
+func begin(ctx context.Context, db *sql.DB, readOnly bool) (tx *sql.Tx, err error) {
+	err = retryBusy(ctx, func() error {
+		tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: readOnly})
+		return err
+	})
+	return tx, err
+}
+
+// transact runs do on one state of the file and commits what it changed. It may
+// be run again where another process held the file.
+func (s *Store) transact(ctx context.Context, readOnly bool, do func(*sql.Tx) error) error {
+	db, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	return retryBusy(ctx, func() error {
+		tx, err := begin(ctx, db, readOnly)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := do(tx); err != nil || readOnly {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
 // EndSession drops everything that session stored in the session scope, for
 // every source. A session that stored nothing is no error.
 func (s *Store) EndSession(ctx context.Context, session string) error {
 	if !s.inUse() {
 		return nil
 	}
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, false, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM entries WHERE scope = ? AND session = ?",
 			string(tool.SessionScope), session)
 		return err
@@ -230,7 +224,7 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (int64, error) 
 		return 0, nil
 	}
 	var dropped int64
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, false, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM entries WHERE scope = ?1 AND session IN (
 			SELECT session FROM entries WHERE scope = ?1 GROUP BY session HAVING max(changed) < ?2)`,
 			string(tool.SessionScope), before.UnixMilli())
@@ -243,13 +237,16 @@ func (s *Store) DropOlder(ctx context.Context, before time.Time) (int64, error) 
 }
 
 // inUse reports whether there can be anything to read or to drop, so that
-// neither makes the file: the workspace may be read-only.
+// neither makes the file.
 func (s *Store) inUse() bool {
 	s.mu.Lock()
 	opened := s.db != nil || s.closed
 	s.mu.Unlock()
 	if opened {
 		return true
+	}
+	if s.path == "" {
+		return false
 	}
 	info, err := os.Lstat(s.path)
 	return err == nil && info.Size() > 0

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // othersWrite reports whether somebody else may change what lies in a
@@ -14,4 +16,12 @@ func othersWrite(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	uid := os.Geteuid()
 	return info.Mode().Perm()&0o022 != 0 || !ok || uid != 0 && int(stat.Uid) != uid
+}
+
+// writable reports why nothing can be made in a directory.
+func writable(dir string) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return syscall.ENOTDIR
+	}
+	return unix.Access(dir, unix.W_OK|unix.X_OK)
 }

@@ -46,8 +46,9 @@ func outside(what, dir, variable string, trees []string) error {
 }
 
 // State is the directory of what the host believes of the workspace at root. It
-// need not exist, and [Make] makes it. One that lies in the workspace, or in one
-// of the further trees that tools may use, is refused.
+// need not exist: who writes there makes it, for the user alone. One that lies in
+// the workspace or in one of the further trees that tools may use, that others
+// can write to, or that cannot be made is refused.
 func State(root string, trees ...string) (string, error) {
 	const what = "the state of the workspace"
 	home, err := stateHome()
@@ -60,7 +61,35 @@ func State(root string, trees ...string) (string, error) {
 		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
 			Suggest("Check the path of the workspace.")
 	}
-	return filepath.Join(home, workspaceID(real)), outside(what, home, "XDG_STATE_HOME", append([]string{root}, trees...))
+	dir := filepath.Join(home, workspaceID(real))
+	if err := outside(what, home, "XDG_STATE_HOME", append([]string{root}, trees...)); err != nil {
+		return "", err
+	}
+	return dir, usable(home, dir)
+}
+
+// usable refuses directories that somebody else can change, and those that the
+// user cannot write to or make.
+func usable(home, dir string) error {
+	for _, d := range []string{home, dir} {
+		info, err := os.Lstat(d)
+		if err == nil && (!info.IsDir() || othersWrite(info)) {
+			return tool.Errorf(tool.Blocked, "%s is not a directory that only you may write to", d).
+				Suggest("Remove it, or give it to yourself with mode 0700.")
+		}
+	}
+	nearest := dir
+	for {
+		if _, err := os.Stat(nearest); err == nil || nearest == filepath.Dir(nearest) {
+			break
+		}
+		nearest = filepath.Dir(nearest)
+	}
+	if err := writable(nearest); err != nil {
+		return tool.Errorf(tool.Unavailable, "%s cannot be written: %w", nearest, err).
+			Suggest("Make it writable, or set XDG_STATE_HOME to a directory that you may write to.")
+	}
+	return nil
 }
 
 // stateHome is toolhost's directory in the user's state.
@@ -96,22 +125,6 @@ func workspaceID(real string) string {
 	}, strings.ToLower(filepath.Base(real)))
 	sum := sha256.Sum256([]byte(real))
 	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
-}
-
-// Make makes a directory that [State] gave, for the user alone, and refuses one
-// that others can write to.
-func Make(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return tool.Errorf(tool.Unavailable, "the directory %s cannot be made: %w", dir, err).
-			Suggest("Make it, or set XDG_STATE_HOME to a directory that you may write to.")
-	}
-	for _, d := range []string{filepath.Dir(dir), dir} {
-		if info, err := os.Lstat(d); err != nil || !info.IsDir() || othersWrite(info) {
-			return tool.Errorf(tool.Blocked, "%s is not a directory that only you may write to", d).
-				Suggest("Remove it, or give it to yourself with mode 0700.")
-		}
-	}
-	return nil
 }
 
 // Private are toolhost's directories in the user's configuration and state, of

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestOutside(t *testing.T) {
@@ -78,25 +79,37 @@ func TestStateWithoutAHome(t *testing.T) {
 	assert.ErrorContains(t, err, "there is no place for")
 }
 
-func TestMake(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "toolhost", "ws-1")
-	require.NoError(t, userdir.Make(dir))
-	require.NoError(t, userdir.Make(dir))
+func TestStateThatIsNotUsable(t *testing.T) {
+	base := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", base)
+	ws := t.TempDir()
+	dir, err := userdir.State(ws)
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(dir, 0o700))
 	if runtime.GOOS == "windows" {
 		return
 	}
-	info, err := os.Stat(dir)
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	for _, open := range []string{dir, filepath.Dir(dir)} {
 		require.NoError(t, os.Chmod(open, 0o777))
-		assert.ErrorContains(t, userdir.Make(dir), open+" is not a directory that only you may write to")
+		_, err = userdir.State(ws)
+		assert.ErrorContains(t, err, open+" is not a directory that only you may write to")
 		require.NoError(t, os.Chmod(open, 0o700))
 	}
 	require.NoError(t, os.Remove(dir))
 	require.NoError(t, os.Symlink(t.TempDir(), dir))
-	assert.ErrorContains(t, userdir.Make(dir), "is not a directory that only you may write to")
+	_, err = userdir.State(ws)
+	assert.ErrorContains(t, err, "is not a directory that only you may write to")
 	require.NoError(t, os.Remove(dir))
 	require.NoError(t, os.WriteFile(dir, nil, 0o600))
-	assert.Error(t, userdir.Make(dir))
+	_, err = userdir.State(ws)
+	assert.Error(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(base, "file"), nil, 0o600))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(base, "file"))
+	_, err = userdir.State(ws)
+	assert.ErrorContains(t, err, "cannot be written")
+	t.Setenv("XDG_STATE_HOME", "/proc/nothing")
+	if runtime.GOOS == "linux" && !testneed.Superuser() {
+		_, err = userdir.State(ws)
+		assert.ErrorContains(t, err, "cannot be written")
+	}
 }

@@ -1,0 +1,61 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
+)
+
+// stateFile is the name of the database in the state directory.
+const stateFile = "state.db"
+
+// findState looks for the directory of what the host believes of the workspace.
+// Without one, what can do without it lasts as long as the process.
+func (p *Project) findState(root string) {
+	dir, err := userdir.State(root, p.config.Workspace.Allow...)
+	if err != nil {
+		e := tool.AsError(err)
+		p.options.Logger.Warn("todos, memories and what waits for approval are kept for this process alone",
+			"error", e.Message, "help", e.Suggestion)
+		dir = ""
+	}
+	p.stateDir = dir
+	p.tellFormer(root)
+}
+
+// openState names the store of what tools keep.
+func (p *Project) openState() (err error) {
+	if p.stateDir == "" {
+		p.store = state.InMemory()
+		return nil
+	}
+	p.store, err = state.Open(filepath.Join(p.stateDir, stateFile))
+	return err
+}
+
+// former are the names in .agent of a workspace under which earlier versions
+// kept what they believed.
+var former = []string{"state.db"}
+
+var toldFormer sync.Once
+
+// tellFormer says once that what lies there is not used. It is not opened.
+func (p *Project) tellFormer(root string) {
+	var found []string
+	for _, name := range former {
+		if _, err := os.Lstat(filepath.Join(root, ".agent", name)); err == nil {
+			found = append(found, ".agent/"+name)
+		}
+	}
+	if len(found) > 0 {
+		toldFormer.Do(func() {
+			p.options.Logger.Warn("what earlier versions of toolhost kept in the workspace is no longer used and can be deleted",
+				"found", strings.Join(found, ", "))
+		})
+	}
+}
