@@ -211,7 +211,7 @@ func TestEmbed(t *testing.T) {
 	assert.Less(t, strings.Count(string(program), "\n"), 40)
 
 	binary := filepath.Join(t.TempDir(), "embed")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, ".")
 	build.Dir = "examples/embed"
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
