@@ -54,7 +54,7 @@ type Config struct {
 	Keep []string
 
 	// Digests are the hashes of the files that blocks with a grant name, as they
-	// were when this configuration was approved; see VerifyFiles. Nil is for one
+	// were when this configuration was approved; see ApprovedFiles. Nil is for one
 	// that was not approved for good.
 	Digests map[string]string
 

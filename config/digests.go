@@ -1,17 +1,8 @@
 package config
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"io"
-	"io/fs"
-	"maps"
-	"os"
-	"slices"
-
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/digest"
 )
 
 // FileDigests gives the hashes of the files that blocks with a grant name, for
@@ -21,36 +12,38 @@ func (c *Config) FileDigests() map[string]string {
 	digests := make(map[string]string)
 	for _, block := range c.Granting(realRoot(c.Workspace.Root)) {
 		for _, file := range block.Files {
-			digests[file] = digest(file)
+			digests[file] = digest.Of(file)
 		}
 	}
 	return digests
 }
 
-// VerifyFiles refuses the words of a command line that name a file below root
-// which is not as it was when the configuration was approved.
-func (c *Config) VerifyFiles(root string, words []string) error {
+// ApprovedFiles gives the files below root that the words of a command line name
+// and that were approved with the configuration, as they were then.
+func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil
 	}
+	files := make(digest.Files)
 	for _, file := range filesNamed(realRoot(root), words) {
-		if was, known := c.Digests[file]; known && digest(file) != was {
-			return tool.Errorf(tool.PermissionDenied,
-				"%s is not what it was when agent.hcl was approved, and would run with a grant", file).
-				Suggest("The user can look at the file and approve it with toolhost trust.").With("path", file)
+		if was, known := c.Digests[file]; known {
+			files[file] = was
 		}
 	}
-	return nil
+	return files
 }
 
-// ChangedFiles lists the files that are not as they were in an approval.
-func ChangedFiles(approved map[string]string) (changed []string) {
-	for _, file := range slices.Sorted(maps.Keys(approved)) {
-		if digest(file) != approved[file] {
-			changed = append(changed, file)
-		}
+// ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: one
+// that it includes now, and did not then, must not be there.
+func (c *Config) ApprovedTasks(root string) digest.Files {
+	if c.Digests == nil || !c.taskfileGrants() {
+		return nil
 	}
-	return changed
+	files := make(digest.Files)
+	for _, file := range c.taskfiles(realRoot(root)) {
+		files[file] = c.Digests[file]
+	}
+	return files
 }
 
 func realRoot(root string) string {
@@ -58,26 +51,4 @@ func realRoot(root string) string {
 		return real
 	}
 	return root
-}
-
-// digest is the hash of a file, "" for one that is not there. What cannot be read
-// is like nothing else.
-func digest(path string) string {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ""
-	case err != nil || !info.Mode().IsRegular():
-		return "?"
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "?"
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "?"
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

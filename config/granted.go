@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/taskfile"
 )
 
 // Granting is a block whose processes may do what other confined ones may not,
@@ -53,6 +54,9 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 	for _, p := range c.Plugins {
 		add("plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...))
 	}
+	if c.taskfileGrants() {
+		blocks = append(blocks, Granting{"taskfile", c.Taskfile.Pos, c.taskfiles(root)})
+	}
 	return blocks
 }
 
@@ -84,8 +88,24 @@ func (c *Config) grants(a Access, env map[string]string) bool {
 	return false
 }
 
-// TaskfileGrants reports whether the taskfile block has a grant of its own.
-func (c *Config) TaskfileGrants() bool { return c.Taskfile != nil && c.grants(c.Taskfile.Access, nil) }
+// taskfileGrants reports whether the taskfile block has a grant of its own.
+func (c *Config) taskfileGrants() bool { return c.Taskfile != nil && c.grants(c.Taskfile.Access, nil) }
+
+// taskfiles are the paths below root of the Taskfile and all that it includes.
+func (c *Config) taskfiles(root string) (files []string) {
+	name := taskfile.DefaultPath
+	if c.Taskfile != nil && c.Taskfile.Path != "" {
+		name = c.Taskfile.Path
+	}
+	for _, source := range taskfile.Sources(root, name) {
+		if path := filepath.Join(root, filepath.FromSlash(source)); !strings.ContainsRune(source, '*') {
+			files = append(files, path)
+		} else if found, err := filepath.Glob(path); err == nil {
+			files = append(files, found...)
+		}
+	}
+	return files
+}
 
 func literalWords(s *argv.Spec) (words []string) {
 	switch {

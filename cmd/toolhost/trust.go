@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/files/textedit"
+	"github.com/toolhost/toolhost/internal/keep/digest"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/internal/trust"
@@ -145,7 +146,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 		return "What you approved before was not kept, so that the change cannot be shown.\n"
 	}
 	var files strings.Builder
-	for _, file := range config.ChangedFiles(before.Files) {
+	for _, file := range digest.Files(before.Files).Changed() {
 		files.WriteString(a.lineText("changed since you approved it, and run with a grant: " + file))
 	}
 	diff := textedit.Diff(name, name, before.Content, content, 3)

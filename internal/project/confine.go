@@ -77,11 +77,11 @@ func verified(cfg *config.Config, access argv.Access) error {
 }
 
 // verifiedTasks is verified for the commands of the Taskfile.
-func verifiedTasks(cfg *config.Config) error {
+func verifiedTasks(cfg *config.Config, root string) error {
 	if cfg.Taskfile == nil {
 		return verified(cfg, argv.Access{})
 	}
-	return verified(cfg, cfg.Taskfile.Access)
+	return errors.Join(verified(cfg, cfg.Taskfile.Access), cfg.ApprovedTasks(root).Verify())
 }
 
 // sandboxLevel is the level that was chosen, unless the operator's environment
@@ -153,7 +153,7 @@ func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
 		return policy
 	}
 	return func(cmd *exec.Cmd, access argv.Access) (map[string]any, error) {
-			if err := errors.Join(verified(cfg, access), cfg.VerifyFiles(root, cmd.Args)); err != nil {
+			if err := errors.Join(verified(cfg, access), cfg.ApprovedFiles(root, cmd.Args).Verify()); err != nil {
 				return nil, err
 			}
 			return policyFor(access).ConfineTelling(cmd)
@@ -208,7 +208,8 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 		policy.UnixSockets = true
 		policy.ReadOnly = append(policy.ReadOnly, pluginFiles(l.Spec.Path)...)
 		words := append([]string{l.Spec.Path}, l.Spec.Args...)
-		if err := errors.Join(verified(cfg, access[l.Plugin]), cfg.VerifyFiles(p.Workspace.Root(), words)); err != nil {
+		if err := errors.Join(verified(cfg, access[l.Plugin]),
+			cfg.ApprovedFiles(p.Workspace.Root(), words).Verify()); err != nil {
 			return err
 		}
 		return policy.Confine(l.Cmd)

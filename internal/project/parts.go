@@ -368,7 +368,7 @@ func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {
 	policy := p.taskPolicy(cfg)
 	options := taskfile.Options{OutputCap: int(cfg.Limits.Output),
 		Prepare: func(cmd *exec.Cmd) (map[string]any, error) {
-			if err := verifiedTasks(cfg); err != nil {
+			if err := verifiedTasks(cfg, p.Workspace.Root()); err != nil {
 				return nil, err
 			}
 			return policy.ConfineTelling(cmd)

@@ -10,13 +10,14 @@ import (
 )
 
 // agentSettings are the agent blocks for the plugins that delegate.
-func agentSettings(cfg *config.Config) subagent.Agents {
+func agentSettings(cfg *config.Config, root string) subagent.Agents {
 	agents := subagent.Agents{}
 	for _, a := range cfg.Agents {
 		agents = append(agents, subagent.Agent{
 			Role: a.Role, Description: a.Description, Command: a.Command, Prompt: a.Prompt, Env: a.Env,
 			Timeout: a.Timeout,
 			Network: a.Access.Network, Read: a.Access.Read, Write: a.Access.Write,
+			Files: cfg.ApprovedFiles(root, a.Command),
 		})
 	}
 	return agents
@@ -64,7 +65,7 @@ func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok
 	case "confine":
 		return p.confineSettings(cfg), true
 	case "agents":
-		return agentSettings(cfg), true
+		return agentSettings(cfg, p.Workspace.Root()), true
 	case "web":
 		return webSettings(cfg), true
 	case "web_allow":

@@ -73,6 +73,7 @@ func (p *Project) upstreamSpecs(cfg *config.Config) []mcpclient.Spec {
 			Prefix: s.Prefix, Include: s.Include, Exclude: s.Exclude, Risk: s.Risk, Protocol: s.Protocol,
 			StartTimeout: s.StartTimeout, CallTimeout: s.Timeout, Roots: s.Roots, OAuth: oauthConfig(s.OAuth),
 			Network: s.Access.Network, Read: s.Access.Read, Write: s.Access.Write,
+			Files: cfg.ApprovedFiles(p.Workspace.Root(), s.Command),
 		})
 	}
 	return specs
@@ -146,7 +147,7 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	policyFor := func(access argv.Access) sandbox.Policy { return granting(settings, access).Policy(root, trees...) }
 	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
-		if err := errors.Join(verified(cfg, access), cfg.VerifyFiles(root, spec.Command)); err != nil {
+		if err := verified(cfg, access); err != nil {
 			return err
 		}
 		return policyFor(access).Confine(cmd)

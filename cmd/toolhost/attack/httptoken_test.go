@@ -33,7 +33,7 @@ func TestOtherProgramsHaveNoToken(t *testing.T) {
 		if m := address.FindString(lines.Text()); m != "" {
 			url = m
 			status, answer := readOverHTTP(url, "")
-			assert.Equal(t, http.StatusUnauthorized, status, answer)
+			require.Equal(t, http.StatusUnauthorized, status, answer)
 			assert.NotContains(t, answer, "words of the workspace")
 		}
 		if m := bearer.FindStringSubmatch(lines.Text()); m != nil {

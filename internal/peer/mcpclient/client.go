@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/digest"
 	"github.com/toolhost/toolhost/internal/keep/pins"
 	"github.com/toolhost/toolhost/internal/keep/redact"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
@@ -114,6 +115,9 @@ type Spec struct {
 	Network bool     `json:"network,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
+	// Files are those that Command names, as the user approved them: where one
+	// is not as it was, the program does not start.
+	Files digest.Files `json:"files,omitempty"`
 	// Confinement stands for what Options.Prepare does to the program, in any
 	// form. When it differs from that of the client before, the server gets a
 	// new process; see Client.Succeed.

@@ -46,6 +46,9 @@ func (l *link) transport() (mcp.Transport, error) {
 
 // start starts the program.
 func (l *link) start(spec Spec, options Options) error {
+	if err := spec.Files.Verify(); err != nil {
+		return err
+	}
 	path, err := proc.LookPath(spec.Command[0], "")
 	if err != nil {
 		return err

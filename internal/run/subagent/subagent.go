@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/digest"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -47,6 +48,9 @@ type Agent struct {
 	Network bool     `json:"network,omitempty"`
 	Read    []string `json:"read,omitempty"`
 	Write   []string `json:"write,omitempty"`
+	// Files are those that Command names, as the user approved them: where one
+	// is not as it was, the agent does not run.
+	Files digest.Files `json:"files,omitempty"`
 }
 
 // Schema is the JSON Schema of a list of agents, for the configuration of a
@@ -55,7 +59,8 @@ const Schema = `{"type":"array","description":"The programs that work on delegat
 	`"role":{"type":"string"},"description":{"type":"string"},"command":{"type":"array","items":{"type":"string"},"minItems":1},` +
 	`"prompt":{"type":"string","enum":["stdin","argument"]},"env":{"type":"object","additionalProperties":{"type":"string"}},` +
 	`"timeout":{"type":"integer"},"network":{"type":"boolean"},"read":{"type":"array","items":{"type":"string"}},` +
-	`"write":{"type":"array","items":{"type":"string"}}},"required":["command"],"additionalProperties":false}}`
+	`"write":{"type":"array","items":{"type":"string"}},` +
+	`"files":{"type":"object","additionalProperties":{"type":"string"}}},"required":["command"],"additionalProperties":false}}`
 
 // Agents are those that are configured.
 type Agents []Agent
@@ -103,6 +108,9 @@ type Place struct {
 // when the program is not installed, or lies in the workspace, and too_large
 // for a task that is too long for an argument.
 func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
+	if err := a.Files.Verify(); err != nil {
+		return background.Spec{}, err
+	}
 	program, err := proc.LookPath(a.Command[0], at.Root)
 	if err != nil {
 		return background.Spec{}, err

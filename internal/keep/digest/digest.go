@@ -1,0 +1,61 @@
+// Package digest compares files with what they were when the user approved
+// them.
+package digest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Files are the hashes of files by their absolute paths, as [Of] gives them.
+type Files map[string]string
+
+// Changed lists the files that are not as they were.
+func (f Files) Changed() (changed []string) {
+	for _, path := range slices.Sorted(maps.Keys(f)) {
+		if Of(path) != f[path] {
+			changed = append(changed, path)
+		}
+	}
+	return changed
+}
+
+// Verify refuses to run the files when one is not as it was.
+func (f Files) Verify() error {
+	for _, path := range f.Changed() {
+		return tool.Errorf(tool.PermissionDenied,
+			"%s is not what it was when agent.hcl was approved, and would run with a grant", path).
+			Suggest("The user can look at the file and approve it with toolhost trust.").With("path", path)
+	}
+	return nil
+}
+
+// Of is the hash of a file, "" for one that is not there. What cannot be read is
+// like nothing else.
+func Of(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil || !info.Mode().IsRegular():
+		return "?"
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "?"
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "?"
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
