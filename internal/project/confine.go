@@ -103,11 +103,12 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 	return policy.Confine(l.Cmd)
 }
 
-// ConfineBuild confines the go command that tests and builds a plugin: it and
-// what it runs may change what is below write, and a cache that is of that
-// module alone.
-func ConfineBuild(cmd *exec.Cmd, write string, read ...string) error {
-	policy := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: read}.Policy(write)
+// ConfineBuild confines the go command that tests and builds a plugin, and what it
+// runs, to the room that it has; a cache that is of that module alone comes with
+// it.
+func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
+	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: room.Read, Mask: room.Hide}
+	policy := settings.Policy(room.Write)
 	if dir := cacheDir("builds"); dir != "" {
 		sum := sha256.Sum256([]byte(cmd.Dir))
 		policy.CacheDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))

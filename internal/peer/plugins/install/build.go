@@ -65,9 +65,10 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 			"a Go module is built confined, and nothing confines it here").Suggest("Set Installer.Confine.")
 	}
 	read := slices.Concat(goEnv(ctx, work, "GOMODCACHE"), replacements(dir), []string{repositoryAt(dir)})
-	done, lent := in.lend(ctx, cmd, work)
+	caches := goEnv(ctx, work, "GOCACHE")
+	done, lent := in.lend(cmd, caches, work)
 	defer done()
-	if err := in.Confine(cmd, work, append(read, lent...)...); err != nil {
+	if err := in.Confine(cmd, Room{Write: work, Read: append(read, lent...), Hide: caches}); err != nil {
 		return err
 	}
 	var output bytes.Buffer
@@ -93,12 +94,12 @@ func (in *Installer) goCommand(ctx context.Context, dir, work string, args ...st
 // lend has the go command take from the user's build cache, until done is
 // called, and gives what it has to read for that. Where it cannot be done, the
 // build takes longer.
-func (in *Installer) lend(ctx context.Context, cmd *exec.Cmd, work string) (done func(), read []string) {
+func (in *Installer) lend(cmd *exec.Cmd, caches []string, work string) (done func(), read []string) {
 	none := func() {}
 	if in.CacheProgram == "" || strings.Contains(in.CacheProgram+work, "'") {
 		return none, nil
 	}
-	for _, cache := range goEnv(ctx, work, "GOCACHE") {
+	for _, cache := range caches {
 		if done, err := buildcache.Lend(cache, work); err == nil {
 			cmd.Env = append(cmd.Env, fmt.Sprintf("GOCACHEPROG='%s' internal go-cache '%s'", in.CacheProgram, work))
 			return done, []string{in.CacheProgram}

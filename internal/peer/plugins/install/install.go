@@ -17,6 +17,14 @@ import (
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
+// Room is what the build of a plugin has of the file system besides what every
+// program may read: it may change what is below Write, may read what is below
+// Read, and does not see what is below Hide.
+type Room struct {
+	Write      string
+	Read, Hide []string
+}
+
 // Installer installs plugins into a store.
 type Installer struct {
 	Store *Store
@@ -24,9 +32,9 @@ type Installer struct {
 	Client *netguard.Client
 	// Inspect starts the program of a plugin and gives what it says of itself.
 	Inspect func(ctx context.Context, program string) (*plugins.Description, error)
-	// Confine has a command change nothing but what is below write, and reach no
-	// network; it may read what is below read. Modules are built with it only.
-	Confine func(cmd *exec.Cmd, write string, read ...string) error
+	// Confine has a command stay in a room, and reach no network. Modules are built
+	// with it only.
+	Confine func(cmd *exec.Cmd, room Room) error
 	// CacheProgram is the toolhost program, which a build starts to take from the
 	// user's build cache. Without, a build compiles everything anew.
 	CacheProgram string
