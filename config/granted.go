@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/internal/files/realpath"
-	"github.com/toolhost/toolhost/taskfile"
+	"github.com/toolhost/toolhost/internal/taskincludes"
 )
 
 // Granting is a block whose processes may do what other confined ones may not,
@@ -93,11 +93,11 @@ func (c *Config) taskfileGrants() bool { return c.Taskfile != nil && c.grants(c.
 
 // taskfiles are the paths below root of the Taskfile and all that it includes.
 func (c *Config) taskfiles(root string) (files []string) {
-	name := taskfile.DefaultPath
+	name := taskincludes.DefaultPath
 	if c.Taskfile != nil && c.Taskfile.Path != "" {
 		name = c.Taskfile.Path
 	}
-	for _, source := range taskfile.Sources(root, name) {
+	for _, source := range taskincludes.Sources(root, name) {
 		if path := filepath.Join(root, filepath.FromSlash(source)); !strings.ContainsRune(source, '*') {
 			files = append(files, path)
 		} else if found, err := filepath.Glob(path); err == nil {

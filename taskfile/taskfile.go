@@ -9,11 +9,12 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/taskincludes"
 )
 
 // Defaults of Options.
 const (
-	DefaultPath    = ".agent/Taskfile.yml"
+	DefaultPath    = taskincludes.DefaultPath
 	DefaultTimeout = 5 * time.Minute
 )
 

@@ -17,8 +17,8 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/taskincludes"
 	"github.com/toolhost/toolhost/internal/trust"
-	"github.com/toolhost/toolhost/taskfile"
 )
 
 // Options say where to look, and what to believe.
@@ -229,7 +229,7 @@ func keeps(cfg *config.Config) []string {
 	if cfg.Taskfile == nil {
 		return files
 	}
-	for _, glob := range append(taskfile.Sources(root, cfg.Taskfile.Path), cfg.Taskfile.Path) {
+	for _, glob := range append(taskincludes.Sources(root, cfg.Taskfile.Path), cfg.Taskfile.Path) {
 		path := filepath.Join(root, filepath.FromSlash(glob))
 		found, _ := filepath.Glob(path)
 		files = append(append(files, path), found...)

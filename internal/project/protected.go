@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/taskfile"
+	"github.com/toolhost/toolhost/internal/taskincludes"
 )
 
 // deciding lists the slash globs, relative to root, of the files in a workspace
@@ -16,11 +16,11 @@ import (
 // it includes, and what blocks with a grant name as program or argument. Who
 // could change one of them could run anything, with that grant.
 func deciding(root string, cfg *config.Config) []string {
-	tasks := taskfile.DefaultPath
+	tasks := taskincludes.DefaultPath
 	if cfg.Taskfile != nil && cfg.Taskfile.Path != "" {
 		tasks = cfg.Taskfile.Path
 	}
-	globs := taskfile.Sources(root, tasks)
+	globs := taskincludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
 			globs[i] = literalGlob.Replace(glob) // a name, whatever is in it

@@ -1,4 +1,6 @@
-package taskfile
+// Package taskincludes finds the files that the commands of a Taskfile come from,
+// and runs nothing.
+package taskincludes
 
 import (
 	"errors"
@@ -14,6 +16,9 @@ import (
 
 	"go.yaml.in/yaml/v4"
 )
+
+// DefaultPath is the Taskfile where agent.hcl names none.
+const DefaultPath = ".agent/Taskfile.yml"
 
 // Bounds on what is read to find includes.
 const (
