@@ -17,7 +17,7 @@ func runIn(t *testing.T, dir string, args ...string) (stdout, stderr string, cod
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "TOOLHOST_TRUST=1", "HOME="+t.TempDir(), "XDG_STATE_HOME="+stateHome())
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
