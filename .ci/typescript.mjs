@@ -49,7 +49,11 @@ function workspace() {
   return dir;
 }
 
-const environment = (dir) => ({ ...process.env, HOME: dir, XDG_CONFIG_HOME: path.join(os.tmpdir(), 'none'), TOOLHOST_TRUST: '1', TOOLHOST_HTTP_TOKEN: token });
+// Not in the workspace, which HOME is here: what waits for approval is kept there.
+const state = fs.mkdtempSync(path.join(os.tmpdir(), 'state-'));
+process.on('exit', () => fs.rmSync(state, { recursive: true, force: true }));
+
+const environment = (dir) => ({ ...process.env, HOME: dir, XDG_CONFIG_HOME: path.join(os.tmpdir(), 'none'), XDG_STATE_HOME: state, TOOLHOST_TRUST: '1', TOOLHOST_HTTP_TOKEN: token });
 
 // The two ways to a server: each gives a transport and what ends the server.
 const ways = {
