@@ -64,18 +64,20 @@ func Refused(name, reason string) *tool.Error {
 // wait ends a call that nobody has decided on. It waits for a person to approve
 // it in a terminal, where that is possible.
 func (c *call) wait(ctx context.Context, answer, why string) error {
-	how := c.request.HowToApprove
+	how, reason := c.request.HowToApprove, c.outcome.Decision.Reason
 	if how == "" {
 		how = "Ask the operator to allow it with a policy rule in agent.hcl."
 	}
 	if said, err := c.file(ctx); err != nil {
 		c.host.logger.WarnContext(ctx, "the call cannot wait for approval", "tool", c.entry.Name, "error", err)
+		e := tool.AsError(err)
+		reason += "; nor can it wait for toolhost approve: " + e.Message
+		how += " So that calls can wait: " + e.Suggestion
 	} else if said != "" {
 		how = said
 	}
 	c.decided(ctx, answer)
-	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why,
-		c.outcome.Decision.Reason).
+	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why, reason).
 		Suggest("%s", how).With("rule", c.outcome.Decision.Rule)
 }
 

@@ -12,9 +12,8 @@ import (
 // Approvals is the store of calls that wait for approval in this workspace.
 func (p *Project) Approvals() (*approval.Store, error) {
 	if p.stateDir == "" {
-		return nil, tool.Errorf(tool.Unavailable,
-			"calls cannot wait for approval: there is no place for the state of the workspace").
-			Suggest("Set XDG_STATE_HOME to a directory outside the workspace and what workspace.allow names.")
+		return nil, tool.Errorf(tool.Unavailable, "calls cannot wait for approval: %s", p.stateless.Message).
+			Suggest("%s", p.stateless.Suggestion)
 	}
 	dir, err := approval.Dir()
 	if err != nil {

@@ -94,6 +94,7 @@ type Project struct {
 	options   Options
 	identity  string           // of the workspace's directory, which was opened once
 	stateDir  string           // of what the host believes of the workspace; "" for none
+	stateless *tool.Error      // why there is none
 	telemetry *telemetry.Relay // nil for none
 	store     *state.Store
 	owners    *owners // nil where tasks outlive the process

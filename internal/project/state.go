@@ -22,7 +22,7 @@ func (p *Project) findState(root string) {
 		e := tool.AsError(err)
 		p.options.Logger.Warn("todos, memories and what waits for approval are kept for this process alone",
 			"error", e.Message, "help", e.Suggestion)
-		dir = ""
+		dir, p.stateless = "", e
 	}
 	p.stateDir = dir
 	p.tellFormer(root)
