@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
 	"github.com/toolhost/toolhost/internal/peer/plugins/install"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -109,7 +110,7 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: room.Read, Mask: room.Hide}
 	policy := settings.Policy(room.Write)
-	if dir := cacheDir("builds"); dir != "" {
+	if dir := userdir.Cache("builds"); dir != "" {
 		sum := sha256.Sum256([]byte(cmd.Dir))
 		policy.CacheDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))
 		if err := os.MkdirAll(policy.CacheDir, 0o700); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/pins"
 	"github.com/toolhost/toolhost/internal/keep/seal"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/model"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
@@ -281,8 +282,8 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 	options := plugins.Options{
 		Attach:     attach,
 		Logger:     p.options.Logger,
-		CacheDir:   cacheDir("plugins"),
-		HistoryDir: cacheDir("history"),
+		CacheDir:   userdir.Cache("plugins"),
+		HistoryDir: userdir.Cache("history"),
 		Workspace: sdk.Workspace{Root: p.Workspace.Root(), Allow: cfg.Workspace.Allow,
 			Protect: protectedGlobs(p.Workspace.Root(), cfg)},
 		HostVersion: p.options.Version,
@@ -353,15 +354,6 @@ func (p *Project) ConfigMistakes(source string) config.Diagnostics {
 	found, _ := p.configMistakes.Load(source)
 	mistakes, _ := found.(config.Diagnostics)
 	return mistakes
-}
-
-// cacheDir is a directory of the user's cache, "" where the user has none.
-func cacheDir(name string) string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "toolhost", name)
 }
 
 func (p *Project) newTaskfile(m *parts, cfg *config.Config) *taskfile.Taskfile {

@@ -7,6 +7,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/pins"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/internal/pluginlock"
 )
@@ -15,7 +16,7 @@ import (
 // for the user, beginning with what agent.lock.hcl says. That file comes with
 // the repository, so a change of it approves nothing.
 func (p *Project) pinsPlace(cfg *config.Config) pins.Place {
-	place := pins.Place{Texts: cacheDir("definitions"), Seed: make(map[string]map[string]string)}
+	place := pins.Place{Texts: userdir.Cache("definitions"), Seed: make(map[string]map[string]string)}
 	if dir, err := pins.Dir(cfg.Path, append([]string{p.Workspace.Root()}, cfg.Workspace.Allow...)...); err == nil {
 		place.Dir = dir
 	}

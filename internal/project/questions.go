@@ -7,6 +7,8 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
+	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -16,13 +18,13 @@ const questionTime = 24 * time.Hour
 // KeepQuestion stores a question for approval in the user's own cache and gives
 // the file. It is refused where tools may write there.
 func (p *Project) KeepQuestion(text string) (file string, err error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
+	dir := userdir.Cache("questions")
+	if dir == "" {
+		return "", tool.Errorf(tool.Unavailable, "there is no place for questions").
+			Suggest("Set HOME (or XDG_CACHE_HOME).")
 	}
-	dir := filepath.Join(cache, "toolhost", "questions")
 	for _, tree := range append([]string{p.Workspace.Root()}, p.Config().Workspace.Allow...) {
-		if rel, err := filepath.Rel(tree, dir); err == nil && filepath.IsLocal(rel) {
+		if realpath.Within(dir, tree) {
 			return "", tool.Errorf(tool.Unavailable, "questions cannot be kept in %s, where tools may write", dir).
 				Suggest("Set XDG_CACHE_HOME to a directory outside the workspace.")
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/plugins/shipped"
@@ -82,7 +83,7 @@ func (p *Project) contractSetting(key string, cfg *config.Config) (value any, ok
 	case "secrets":
 		return append([]string{}, cfg.Secrets...), true
 	case "cache_dir":
-		return cacheDir("mcp"), true
+		return userdir.Cache("mcp"), true
 	case "pins":
 		place := p.pinsPlace(cfg)
 		if place.Dir != "" {

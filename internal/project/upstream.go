@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -28,7 +29,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	prepare, denied := p.confineUpstream(cfg)
 	options := mcpclient.Options{
 		Prepare: prepare, Denied: denied,
-		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: cacheDir("mcp"),
+		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
 		OnChange: func(string) { p.noteUpstream() },
 	}

@@ -127,9 +127,23 @@ func workspaceID(real string) string {
 	return name[:min(len(name), 32)] + "-" + hex.EncodeToString(sum[:10])
 }
 
-// Private are toolhost's directories in the user's configuration and state, of
-// all workspaces. No tool and no confined command may read or change them.
+// Cache is a directory of toolhost's in the user's cache, "" where the user has
+// none. It need not exist.
+func Cache(name string) string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(base, "toolhost", name)
+}
+
+// Private are toolhost's directories in the user's configuration, state and
+// cache, of all workspaces. No tool and no confined command may read or change
+// them.
 func Private() (dirs []string) {
+	if dir := Cache(""); dir != "" {
+		dirs = append(dirs, dir)
+	}
 	if dir, err := Dir("", ""); err == nil {
 		dirs = append(dirs, dir)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
 // allowances are where the system says who may make user namespaces. An operator
@@ -47,8 +49,8 @@ func recordHere() (file string, content []byte) {
 	if err != nil {
 		return "", nil
 	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
+	file = userdir.Cache("sandbox-full")
+	if file == "" {
 		return "", nil
 	}
 	namespace, _ := os.Readlink("/proc/self/ns/user")
@@ -57,7 +59,7 @@ func recordHere() (file string, content []byte) {
 		value, _ := os.ReadFile(file) // missing in some kernels
 		content = fmt.Appendf(content, " %s", bytes.TrimSpace(value))
 	}
-	return filepath.Join(dir, "toolhost", "sandbox-full"), append(content, '\n')
+	return file, append(content, '\n')
 }
 
 // rememberFull keeps a verdict. Not being able to only costs time.
