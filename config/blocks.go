@@ -10,7 +10,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/toolhost/toolhost/internal/toolset"
+	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
 // MaxInstructions is how long instructions may be, in characters: clients cut
@@ -147,9 +147,9 @@ func (r *reader) builtin(b *hcl.Block) {
 // known here, so only what the file says about itself is checked.
 func (r *reader) toolset(b *hcl.Block) {
 	r.name("toolset", b.Labels[0], b.LabelRanges[0])
-	if shipped, ok := toolset.Find(b.Labels[0]); ok {
+	if ours, ok := shipped.Find(b.Labels[0]); ok {
 		r.fail(b.LabelRanges[0], "Name of a shipped toolset", "Choose another name.",
-			"%q is shipped with toolhost and is what its contract says.", shipped.Name)
+			"%q is shipped with toolhost and is what its contract says.", ours.Name)
 	}
 	blk := r.open(b, "toolset")
 	blk.require("tools")

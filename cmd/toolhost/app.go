@@ -18,7 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/telemetry"
-	"github.com/toolhost/toolhost/internal/toolset"
+	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
 // app is one run of the program: its streams and what was asked for on the
@@ -194,11 +194,11 @@ func (a *app) toolsetFlag(c *cobra.Command) {
 
 // toolsetHelp says what --toolset takes.
 func toolsetHelp() string {
-	return "the set of tools to offer: " + strings.Join(toolset.Names(), ", ") + ", or one of agent.hcl"
+	return "the set of tools to offer: " + strings.Join(shipped.Names(), ", ") + ", or one of agent.hcl"
 }
 
 // toolset is what is known of the toolset that was asked for.
-func (a *app) toolset() toolset.Toolset {
-	t, _ := toolset.Find(a.flags.toolset)
+func (a *app) toolset() shipped.Toolset {
+	t, _ := shipped.Find(a.flags.toolset)
 	return t
 }

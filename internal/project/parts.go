@@ -28,7 +28,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/plugins/sdk"
-	"github.com/toolhost/toolhost/plugins/shipped"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -289,7 +288,7 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		HostVersion: p.options.Version,
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,
-		Shipped:     shipped.Lookup,
+		Shipped:     shippedPlugin,
 		Life:        p.pluginLife,
 		Prepare:     prepare,
 		Denied:      denied,

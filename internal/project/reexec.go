@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/peer/plugins/install/buildcache"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/reexec"
-	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
 // Anew runs the parts of the program that it starts itself:
@@ -26,7 +25,7 @@ func Anew(args []string) (code int, ok bool) {
 	var err error
 	switch args[1] {
 	case "plugin":
-		err = shipped.Serve(args[2])
+		err = serveShipped(args[2])
 	case "go-cache":
 		err = buildcache.Serve(os.Stdin, os.Stdout, os.Getenv("GOCACHE"), args[2])
 	default:

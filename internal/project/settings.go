@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/run/subagent"
-	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
 // agentSettings are the agent blocks for the plugins that delegate.
@@ -46,7 +45,7 @@ func webSettings(cfg *config.Config) map[string]any {
 // settings below that its configuration has.
 func (p *Project) contractConfig(name string, cfg *config.Config) map[string]any {
 	var accepted struct{ Properties map[string]json.RawMessage }
-	plugin, _ := shipped.Lookup(name)
+	plugin, _ := shippedPlugin(name)
 	if err := json.Unmarshal(plugin.ConfigSchema, &accepted); err != nil {
 		panic(err) // the plugin is a part of this program
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/toolset"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
@@ -44,7 +43,7 @@ func ToolsetNames(cfg *config.Config) []string {
 
 // contracts are the toolsets that a shipped plugin serves, sorted.
 func contracts() (names []string) {
-	for _, t := range toolset.All() {
+	for _, t := range shipped.Toolsets() {
 		if t.Plugin {
 			names = append(names, t.Name)
 		}
@@ -67,7 +66,7 @@ func agentTools() []string {
 func ContractTools() []string {
 	names := agentTools()
 	for _, contract := range contracts() {
-		plugin, _ := shipped.Lookup(contract)
+		plugin, _ := shippedPlugin(contract)
 		for _, t := range plugin.Tools {
 			names = append(names, t.Definition().Name)
 		}
@@ -77,7 +76,7 @@ func ContractTools() []string {
 
 // known is what is known of a toolset that is part of toolhost; nothing of
 // others.
-func known(name string) toolset.Toolset {
-	t, _ := toolset.Find(name)
+func known(name string) shipped.Toolset {
+	t, _ := shipped.Find(name)
 	return t
 }

@@ -1,29 +1,31 @@
-package shipped_test
+package project
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/toolhost/toolhost/internal/toolset"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
-// TestToolsetsHavePlugins holds the list of toolsets and that of plugins
+// TestToolsetsHavePlugins holds the folders of toolsets and the list of plugins
 // together: each plugin but that of the file tools serves a toolset.
 func TestToolsetsHavePlugins(t *testing.T) {
 	serving := []string{"files"}
-	for _, set := range toolset.All() {
+	for _, set := range shipped.Toolsets() {
 		if set.Plugin {
 			serving = append(serving, set.Name)
 		}
 	}
-	assert.ElementsMatch(t, serving, shipped.Names())
-	for _, name := range shipped.Names() {
-		p, ok := shipped.Lookup(name)
+	names := slices.Collect(maps.Keys(shippedPlugins()))
+	assert.ElementsMatch(t, serving, names)
+	for _, name := range names {
+		p, ok := shippedPlugin(name)
 		assert.True(t, ok)
 		assert.Equal(t, name, p.Name)
 	}
-	_, ok := shipped.Lookup("nobody")
+	_, ok := shippedPlugin("nobody")
 	assert.False(t, ok)
 }
