@@ -13,6 +13,7 @@ import (
 	"os/signal"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect/analysis"
@@ -24,6 +25,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 const requestLimit = 1 << 20
 
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
+	if buildinfo.Answer(args, architect.BinaryName, out) {
+		return 0
+	}
 	if len(args) > 0 {
 		fmt.Fprintln(errOut, `toolhost-architect takes no arguments: it reads a request such as {"root": "/project", "path": ".", "kind": "overview", "format": "text", "depth": 3} from its standard input. `+
 			"People call it through toolhost: toolhost call --toolset ocode architect analysis_type=overview")

@@ -8,18 +8,21 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 
+	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/telemetry/otlp"
 )
 
 func main() {
+	if buildinfo.Answer(os.Args[1:], "toolhost-otel", os.Stdout) {
+		return
+	}
 	// It ends with its input, so that nothing is lost when a terminal
 	// interrupts it together with toolhost.
 	signal.Ignore(os.Interrupt)
 	if err := otlp.Serve(context.Background(), os.Stdin,
-		otlp.Options{Version: version(), Complain: complain}); err != nil {
+		otlp.Options{Version: buildinfo.Read().Version, Complain: complain}); err != nil {
 		complain(err)
 		os.Exit(1)
 	}
@@ -28,11 +31,4 @@ func main() {
 // complain writes an error on one line: toolhost puts lines into its log.
 func complain(err error) {
 	fmt.Fprintln(os.Stderr, strings.ReplaceAll(err.Error(), "\n", "; "))
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return ""
 }

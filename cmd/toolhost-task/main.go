@@ -26,6 +26,7 @@ import (
 	taskerrors "github.com/go-task/task/v3/errors"
 	"github.com/spf13/pflag"
 
+	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/run/taskprotocol"
 )
 
@@ -33,6 +34,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run does what args say and gives the exit code.
 func run(args []string, stdout, stderr io.Writer) (code int) {
+	if buildinfo.Answer(args, "toolhost-task", stdout) {
+		return 0
+	}
 	req, err := parse(args)
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

@@ -19,7 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/show"
-	"github.com/toolhost/toolhost/taskfile"
 )
 
 // optionalPrograms are what some tools need, and what for.
@@ -27,7 +26,6 @@ var optionalPrograms = []struct{ name, purpose string }{
 	{"rg", "the rg tool"},
 	{"git", "git_diff"},
 	{"cloc", "the cloc tool"},
-	{"toolhost-task", "list_commands, run_command and task; it belongs beside toolhost"},
 }
 
 // finding is one line of a doctor's report.
@@ -134,7 +132,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
-	return findings
+	return append(findings, installationFindings(avoid)...)
 }
 
 func (a *app) configurationFinding(cfg *config.Config) finding {
@@ -332,9 +330,6 @@ func notCovered(gaps []string) string {
 
 func lookFor(name, purpose, avoid string) finding {
 	path, err := proc.LookPath(name, avoid)
-	if name == "toolhost-task" {
-		path, err = taskfile.FindBinary(avoid)
-	}
 	if err != nil {
 		return finding{Check: name, Warning: true, Detail: "is missing; it is needed for " + purpose,
 			Next: "Install it if you want that."}

@@ -12,7 +12,10 @@ import (
 //	go build -ldflags "-X github.com/toolhost/toolhost/internal/buildinfo.version=v1.2.3"
 var version, commit, date string
 
-const module = "github.com/toolhost/toolhost"
+const (
+	modulePath  = "github.com/toolhost/toolhost"
+	development = "(devel)" // the version where none is known
+)
 
 // Info is what is known of a build. What is not known is empty, but for the
 // version, which is "(devel)" then.
@@ -42,17 +45,17 @@ func read(build *debug.BuildInfo) Info {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info.recorded(build)
 	if info.Version == "" {
-		info.Version = "(devel)"
+		info.Version = development
 	}
 	return info
 }
 
 // recorded fills in what was not set.
 func (i *Info) recorded(build *debug.BuildInfo) {
-	if build.Main.Path != module {
+	if build.Main.Path != modulePath {
 		for _, dep := range build.Deps {
-			if dep.Path == module && i.Version == "" {
-				i.Version = dep.Version
+			if dep.Path == modulePath && i.Version == "" {
+				i.Version = dependency(dep)
 			}
 		}
 		return
@@ -60,9 +63,22 @@ func (i *Info) recorded(build *debug.BuildInfo) {
 	if i.Version == "" {
 		i.Version = build.Main.Version
 	}
-	if i.Commit != "" {
-		return
+	if i.Commit == "" {
+		i.settings(build)
 	}
+}
+
+// dependency is the version of a module that a program was built with: none for
+// a directory that takes its place.
+func dependency(m *debug.Module) string {
+	if m.Replace != nil {
+		return m.Replace.Version
+	}
+	return m.Version
+}
+
+// settings takes what Go found out from git.
+func (i *Info) settings(build *debug.BuildInfo) {
 	for _, setting := range build.Settings {
 		switch setting.Key {
 		case "vcs.revision":

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/agentfile"
-	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/installation"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/internal/trust"
 )
@@ -131,7 +131,7 @@ func StartTelemetry(ctx context.Context, workspace string, logger *slog.Logger) 
 		return nil
 	}
 	var relay *telemetry.Relay
-	binary, err := proc.LookSibling(telemetry.Program, workspace)
+	binary, err := installation.OTel.Find(workspace)
 	if err == nil {
 		relay, err = telemetry.Start(telemetry.Options{Binary: binary, Logger: logger})
 	}

@@ -21,9 +21,6 @@ import (
 	"time"
 )
 
-// Program is the name of the program that sends.
-const Program = "toolhost-otel"
-
 const (
 	// DefaultPatience is how long Close waits for a collector.
 	DefaultPatience = 3 * time.Second

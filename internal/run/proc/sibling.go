@@ -10,38 +10,61 @@ import (
 // one: in its libexec directory, beside it, or else as LookPath does. The
 // error is LookPath's.
 func LookSibling(name, avoid string) (string, error) {
-	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		if path := installedWith(filepath.Dir(self), name, avoid); path != "" {
-			return path, nil
-		}
+	if path := installedWith(ownDir(), name, avoid); path != "" {
+		return path, nil
 	}
 	return LookPath(name, avoid)
 }
 
+// ownDir is the directory of the running program, "" if it is not known.
+func ownDir() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return filepath.Dir(self)
+}
+
 // installedWith gives the program called name that belongs to one in the
-// directory dir, "" if there is none. A package has programs in bin and what
-// only they start in libexec/toolhost; an archive for Windows has libexec
-// beside the program.
+// directory dir, "" if there is none.
 func installedWith(dir, name, avoid string) string {
+	if dir == "" {
+		return ""
+	}
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if filepath.Base(dir) == "bin" {
-		path := filepath.Join(filepath.Dir(dir), "libexec", "toolhost", name)
-		if runnable(path) && unshared(filepath.Dir(path), dir) && !inside(path, avoid) {
+	for _, libexec := range libexecOf(dir) {
+		if path := filepath.Join(libexec, name); runnable(path) && !inside(path, avoid) {
 			return path
 		}
-	}
-	if path := filepath.Join(dir, "libexec", name); runnable(path) && !inside(path, avoid) {
-		return path
 	}
 	if path := filepath.Join(dir, name); runnable(path) {
 		return path
 	}
 	return ""
+}
+
+// Libexec are the directories that belong to the running program alone, as far
+// as they exist: a package has programs in bin and what only they use in
+// libexec/toolhost; an archive for Windows has libexec beside the program.
+func Libexec() []string {
+	if dir := ownDir(); dir != "" {
+		return libexecOf(dir)
+	}
+	return nil
+}
+
+func libexecOf(dir string) (dirs []string) {
+	if filepath.Base(dir) == "bin" {
+		if libexec := filepath.Join(filepath.Dir(dir), "libexec", "toolhost"); unshared(libexec, dir) {
+			dirs = append(dirs, libexec)
+		}
+	}
+	return append(dirs, filepath.Join(dir, "libexec"))
 }
 
 // runnable reports whether path is a file that can be run.

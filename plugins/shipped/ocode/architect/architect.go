@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/installation"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -62,11 +63,9 @@ func (a *Analyzer) Analyze(ctx context.Context, r Request) (*Reply, error) {
 	}
 	binary := a.options.Binary
 	if binary == "" {
-		found, err := proc.LookSibling(BinaryName, a.workspace.Root())
+		found, err := installation.Architect.Find(a.workspace.Root())
 		if err != nil {
-			return nil, tool.Errorf(tool.Unavailable,
-				"the program %s, which analyzes projects, is neither beside toolhost nor on PATH", BinaryName).
-				Suggest("Install it with `go install github.com/toolhost/toolhost/cmd/%s@latest`, or `make build` in toolhost's source, and keep it beside toolhost.", BinaryName)
+			return nil, err
 		}
 		binary = found
 	}

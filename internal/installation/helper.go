@@ -1,0 +1,167 @@
+package installation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/buildinfo"
+	"github.com/toolhost/toolhost/internal/run/proc"
+)
+
+// Helper is a program of toolhost that others of its tools need.
+type Helper struct {
+	Name    string // without ".exe"
+	Purpose string // what needs it
+}
+
+// The helpers.
+var (
+	Task      = Helper{"toolhost-task", "runs Taskfile commands (list_commands, run_command and task)"}
+	Architect = Helper{"toolhost-architect", "analyzes projects (the tool architect of the toolset ocode)"}
+	OTel      = Helper{"toolhost-otel", "sends traces and metrics where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
+)
+
+// Helpers are all of them.
+func Helpers() []Helper { return []Helper{Task, Architect, OTel} }
+
+// Found is a helper's file and the build that it is of.
+type Found struct {
+	Path  string
+	Build buildinfo.Info
+}
+
+// Find gives the path of the helper, which is not looked for in the directory
+// avoid. One that is missing, and one of another version, are errors of code
+// unavailable that say what to do.
+func (h Helper) Find(avoid string) (string, error) {
+	found, err := h.Inspect(avoid)
+	if err != nil {
+		return "", err
+	}
+	return found.Path, nil
+}
+
+// Inspect is Find, and tells the build. It is known also where the helper is
+// refused for it.
+func (h Helper) Inspect(avoid string) (Found, error) {
+	path, err := proc.LookSibling(h.Name, avoid)
+	if err != nil {
+		return Found{}, tool.Errorf(tool.Unavailable,
+			"the program %s, which %s, is neither beside toolhost nor on PATH", h.Name, h.Purpose).
+			Suggest("%s", h.restore())
+	}
+	build, err := builds.of(path, h.Name)
+	found := Found{Path: path, Build: build}
+	if err != nil {
+		return found, tool.Errorf(tool.Unavailable, "%s cannot be used: %w", path, err).Suggest("%s", h.restore())
+	}
+	if own := buildinfo.Read(); !Fits(own, build) {
+		return found, tool.Errorf(tool.Unavailable,
+			"%s is %s, and this toolhost is %s: programs of different versions do not work together",
+			path, describe(build), describe(own)).
+			Suggest("%s If toolhost was just upgraded, restart the server that runs.", h.restore())
+	}
+	return found, nil
+}
+
+func (h Helper) restore() string {
+	c, _ := Installed()
+	return c.Restore(h.Name)
+}
+
+func describe(i buildinfo.Info) string {
+	text := "version " + i.Version
+	if i.Commit != "" && i.Released() {
+		return text + " of commit " + i.Commit[:min(12, len(i.Commit))]
+	}
+	return text
+}
+
+// Fits reports whether a helper belongs to a toolhost. A released toolhost
+// takes none but that of its version, and of its commit where both know theirs. A
+// development build takes every development build, as people build one program
+// after the other, and a released helper only where nothing says that it
+// is of another commit.
+func Fits(own, helper buildinfo.Info) bool {
+	mine, its := own.Revision(), helper.Revision()
+	same := mine == "" || its == "" || strings.HasPrefix(mine, its) || strings.HasPrefix(its, mine)
+	switch {
+	case own.Released():
+		return helper.Version == own.Version && !helper.Modified && same
+	case helper.Released() && mine != "":
+		return its != "" && same
+	}
+	return true
+}
+
+// builds remembers the builds of files, as long as those do not change.
+var builds buildsOfFiles
+
+type buildsOfFiles struct {
+	mu    sync.Mutex
+	known map[string]knownBuild
+}
+
+type knownBuild struct {
+	file  os.FileInfo
+	build buildinfo.Info
+}
+
+func (b *buildsOfFiles) of(path, name string) (buildinfo.Info, error) {
+	file, err := os.Stat(path)
+	if err != nil {
+		return buildinfo.Info{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if k, ok := b.known[path]; ok && os.SameFile(k.file, file) && k.file.ModTime().Equal(file.ModTime()) &&
+		k.file.Size() == file.Size() {
+		return k.build, nil
+	}
+	build, err := buildOf(path, name)
+	if err == nil {
+		if b.known == nil {
+			b.known = make(map[string]knownBuild)
+		}
+		b.known[path] = knownBuild{file, build}
+	}
+	return build, err
+}
+
+// buildOf reads a helper's build from its file. Only a toolhost whose own version
+// was set at build time asks the helper, which takes longer: the file does not
+// show such a version.
+func buildOf(path, name string) (buildinfo.Info, error) {
+	build, is, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return build, fmt.Errorf("it is no program of toolhost: %w", err)
+	}
+	if is != name {
+		return build, fmt.Errorf("it is the program %s", is)
+	}
+	if buildinfo.Stamped() || buildinfo.Read().Released() && !build.Released() {
+		return ask(path)
+	}
+	return build, nil
+}
+
+func ask(path string) (build buildinfo.Info, err error) {
+	ended, err := proc.Run(context.Background(), proc.Command{
+		Argv: []string{path, buildinfo.VersionJSON}, Dir: filepath.Dir(path), Env: proc.Environ(nil),
+		Timeout: 30 * time.Second,
+	})
+	if err != nil {
+		return build, err
+	}
+	if err := json.Unmarshal([]byte(ended.Stdout.String()), &build); err != nil || build.Version == "" {
+		return build, fmt.Errorf("it does not tell its version (exit code %d)", ended.ExitCode)
+	}
+	return build, nil
+}
