@@ -104,10 +104,12 @@ bench: build
 soak: build
 	$(GO) run ./cmd/toolhost-soak $(BINARY) $(NODE)
 
+# cross compiles the programs for other platforms; without optimizations, since
+# all that counts is whether they compile.
+CROSS := linux/arm64 darwin/arm64 windows/amd64
 cross:
-	GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null $(PROGRAMS)
-	GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null $(PROGRAMS)
-	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null $(PROGRAMS)
+	for platform in $(CROSS); do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+		$(GO) build -gcflags='all=-N -l' -o /dev/null $(PROGRAMS) || exit 1; done
 
 clean:
 	rm -rf $(BIN)
