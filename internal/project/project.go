@@ -152,7 +152,7 @@ func (p *Project) openWorkspace() error {
 		return err
 	}
 	p.findState(root)
-	if p.Undo, err = p.openUndo(root); err != nil {
+	if err := p.openUndo(); err != nil {
 		return usage(err)
 	}
 	if p.Workspace, err = p.openTrees(root, p.config); err != nil {
@@ -221,15 +221,6 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 // was opened: what is found by its name would lie there.
 func (p *Project) held() error {
 	return sandbox.Held{Path: p.Workspace.Root(), Identity: p.identity}.There()
-}
-
-// openUndo names the store of what tools change. A root that does not exist
-// is left for the workspace to complain about.
-func (p *Project) openUndo(root string) (*undo.Store, error) {
-	if real, err := filepath.EvalSymlinks(root); err == nil {
-		root = real
-	}
-	return undo.Open(root, undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
 }
 
 func (p *Project) openHost(ctx context.Context) error {

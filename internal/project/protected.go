@@ -55,7 +55,7 @@ func protectedGlobs(root string, cfg *config.Config) []string {
 func (p *Project) ownFiles(cfg *config.Config) []string {
 	root := p.Workspace.Root()
 	files := []string{p.Tasks().Path()}
-	for _, name := range append(workspace.Deciding(), ".agent/undo") {
+	for _, name := range workspace.Deciding() {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}
 	for _, glob := range deciding(root, cfg) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
@@ -20,7 +21,8 @@ func (p *Project) findState(root string) {
 	dir, err := userdir.State(root, p.config.Workspace.Allow...)
 	if err != nil {
 		e := tool.AsError(err)
-		p.options.Logger.Warn("todos, memories and what waits for approval are kept for this process alone",
+		p.options.Logger.Warn(
+			"changes cannot be undone, and todos, memories and what waits for approval are kept for this process alone",
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
@@ -38,9 +40,21 @@ func (p *Project) openState() (err error) {
 	return err
 }
 
+// openUndo names the store of what tools change. Without a place for it files may
+// change all the same, and nothing is kept.
+func (p *Project) openUndo() (err error) {
+	if p.stateless != nil {
+		p.Undo = undo.None(p.stateless)
+		return nil
+	}
+	p.Undo, err = undo.Open(filepath.Join(p.stateDir, undo.DirName),
+		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
+	return err
+}
+
 // former are the names in .agent of a workspace under which earlier versions
 // kept what they believed.
-var former = []string{"state.db"}
+var former = []string{"state.db", "undo"}
 
 var toldFormer sync.Once
 

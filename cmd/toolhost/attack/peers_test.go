@@ -348,6 +348,19 @@ func TestPluginArchiveOfDirectories(t *testing.T) {
 	assert.Contains(t, out, "which file is the program", "it is unpacked and looked at")
 }
 
+// undoInTheWay puts a file where toolhost keeps old contents.
+func (a *arena) undoInTheWay() {
+	a.t.Helper()
+	a.arm()
+	r := a.cli(nil, "", "write_file", `{"path":"first.txt","content":"x"}`)
+	require.False(a.t, r.failed, "%v", r.said)
+	stores, err := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/undo"))
+	require.NoError(a.t, err)
+	require.Len(a.t, stores, 1)
+	require.NoError(a.t, os.RemoveAll(stores[0]))
+	require.NoError(a.t, os.WriteFile(stores[0], []byte("in the way\n"), 0o600))
+}
+
 // What cannot be kept for undo is not removed.
 func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 	t.Parallel()
@@ -356,7 +369,8 @@ func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 		{"write_file", `{"path":"ok.txt","content":"other"}`, ""},
 		{"write_file", `{"file_path":"ok.txt","content":"other"}`, "clemini"},
 	} {
-		a := newArena(t, map[string]string{".agent/undo": "in the way\n"})
+		a := newArena(t, nil)
+		a.undoInTheWay()
 		a.whole["ok.txt"] = []string{"fine\n"}
 		a.arm()
 		r := a.cli(nil, x[2], x[0], x[1])
@@ -364,7 +378,8 @@ func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 		assert.True(t, r.failed, "%s: %v", x[0], r.said)
 		assert.Empty(t, a.inspect(r.said...))
 	}
-	a := newArena(t, map[string]string{".agent/undo": "in the way\n"})
+	a := newArena(t, nil)
+	a.undoInTheWay()
 	a.whole["ok.txt"] = []string{"fine\n"}
 	a.arm()
 	r := a.cli([]string{"TOOLHOST_UNDO=optional"}, "", "delete_file", `{"path":"ok.txt"}`)

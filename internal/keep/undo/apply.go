@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -61,8 +62,11 @@ type Outcome struct {
 // workspace.
 func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection) (*Outcome, error) {
 	v, err := s.open(false)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nothing(sel, "")
+	}
+	if err != nil {
+		return nil, s.storeError("undo", err)
 	}
 	defer v.close()
 	unlock, _, err := v.lock(ctx, undoLock, true, lockWait)

@@ -1,7 +1,7 @@
 // Package undo keeps what tools change, move or delete in a workspace, and
 // brings it back.
 //
-// A [Store] lives in .agent/undo of the workspace. Its [Store.Recorder] is
+// A [Store] lies in the user's own state, where no tool can write. Its [Store.Recorder] is
 // told by package workspace of every change before it happens: it puts the old
 // content into objects/, named by its SHA-256, and then adds a line to the
 // session's file in journal/. Content of up to 32 KiB goes into the line
@@ -22,7 +22,4 @@
 // nothing is undone at all. What is left to do is then done through the
 // workspace, under the same containment and protection as any tool's change,
 // and is recorded itself: undoing an undo is a redo.
-//
-// Directories and files of the store that turn out to be symlinks, or files
-// with other names, are refused.
 package undo

@@ -17,6 +17,9 @@ const prunedFile = "pruned"
 // runs for one call can afford it at its end. ran is false where nothing was
 // due, nothing is kept, or others are writing. Errors are those of Prune.
 func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, err error) {
+	if s.why != nil {
+		return false, nil
+	}
 	info, err := os.Lstat(filepath.Join(s.Dir(), prunedFile))
 	if err == nil && info.Mode().IsRegular() && s.options.Now().Sub(info.ModTime()) < every {
 		return false, nil
@@ -38,10 +41,9 @@ func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, 
 	return true, s.storeError("prune", s.notePruned(v))
 }
 
-// notePruned gives the file the present time. Whatever lies there that is no
-// plain file is left as it is, and then pruning is due every time.
+// notePruned gives the file the present time.
 func (s *Store) notePruned(v *vault) error {
-	f, err := openFile(v.dir, prunedFile, os.O_WRONLY|os.O_CREATE)
+	f, err := v.dir.OpenFile(prunedFile, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -6,69 +6,18 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-
-	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
-const maxRaces = 20 // how often a name may change while it is opened
-
-// errPlanted says that a name in the store is not what toolhost makes.
-var errPlanted = errors.New("it is not a plain file or directory of the store")
-
-func planted(name string) error {
-	return tool.Errorf(tool.Blocked,
-		"%s in .agent/undo is a symbolic link or another thing that toolhost does not make: %w", name, errPlanted).
-		Suggest("Find out who put it there and remove it.").With("reason", "planted")
-}
-
-// enter opens the directory name in dir, not through a symlink, and makes it
-// if asked to.
-func enter(dir *os.Root, name string, create bool, mode fs.FileMode) (*os.Root, error) {
-	next, err := plainfile.Enter(dir, name)
+// enter opens the directory name in dir, and makes it if asked to.
+func enter(dir *os.Root, name string, create bool) (*os.Root, error) {
+	next, err := dir.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) && create {
-		if err := dir.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		next, err = plainfile.Enter(dir, name)
-	}
-	if errors.Is(err, plainfile.ErrNotPlain) {
-		return nil, planted(name)
+		next, err = dir.OpenRoot(name)
 	}
 	return next, err
-}
-
-// openFile opens a regular file that has one name only, and creates it if the
-// flags say so.
-func openFile(dir *os.Root, name string, flags int) (*os.File, error) {
-	for range maxRaces {
-		info, err := dir.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) && flags&os.O_CREATE != 0 {
-			f, err := dir.OpenFile(name, flags|os.O_EXCL, 0o600)
-			if errors.Is(err, fs.ErrExist) {
-				continue
-			}
-			return f, err
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() || links(info) > 1 {
-			return nil, planted(name)
-		}
-		f, err := dir.OpenFile(name, flags&^os.O_CREATE|openFlags, 0)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if opened, err := f.Stat(); err == nil && os.SameFile(info, opened) {
-			return f, nil
-		}
-		f.Close()
-	}
-	return nil, planted(name)
 }
 
 const tempPrefix = "tmp-"

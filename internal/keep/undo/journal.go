@@ -106,12 +106,12 @@ func (s *Store) append(v *vault, l *line) (added int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	dir, err := enter(v.dir, "journal", true, 0o700)
+	dir, err := enter(v.dir, "journal", true)
 	if err != nil {
 		return 0, err
 	}
 	defer dir.Close()
-	f, err := openFile(dir, journalName(l.Session), os.O_WRONLY|os.O_APPEND|os.O_CREATE)
+	f, err := dir.OpenFile(journalName(l.Session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func (s *Store) append(v *vault, l *line) (added int64, err error) {
 // read calls each with every line of one journal file, in order. Lines that do
 // not parse are passed over.
 func readJournal(ctx context.Context, dir *os.Root, name string, each func(*line)) error {
-	f, err := openFile(dir, name, os.O_RDONLY)
+	f, err := dir.OpenFile(name, os.O_RDONLY, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -192,7 +192,7 @@ func readLine(in *bufio.Reader) (text []byte, err error) {
 
 // journal reads the lines of a session, of all when it is empty.
 func (v *vault) journal(ctx context.Context, session string) ([]*line, error) {
-	dir, err := enter(v.dir, "journal", false, 0)
+	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

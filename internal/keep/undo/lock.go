@@ -9,8 +9,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// lockWait bounds how long anything waits for a lock: whoever can write in the
-// workspace could hold it for ever.
+// lockWait bounds how long anything waits for a lock: another toolhost may hang.
 const lockWait = 10 * time.Second
 
 // errLocked is what tryLock returns while somebody else holds the lock, and
@@ -31,7 +30,7 @@ const (
 // locks.
 func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time.Duration) (unlock func(), sure bool,
 	err error) {
-	f, err := openFile(v.dir, name, os.O_RDWR|os.O_CREATE)
+	f, err := v.dir.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, false, err
 	}

@@ -40,12 +40,12 @@ func validHash(hash string) bool {
 
 // shelf opens the directory in which the object lies.
 func (v *vault) shelf(hash string, create bool) (*os.Root, error) {
-	objects, err := enter(v.dir, "objects", create, 0o700)
+	objects, err := enter(v.dir, "objects", create)
 	if err != nil {
 		return nil, err
 	}
 	defer objects.Close()
-	return enter(objects, hash[:2], create, 0o700)
+	return enter(objects, hash[:2], create)
 }
 
 // put keeps data as the object hash, and says how many bytes that added. A
@@ -145,7 +145,7 @@ func (v *vault) get(hash string) ([]byte, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	f, err := openFile(dir, hash[2:], os.O_RDONLY)
+	f, err := dir.OpenFile(hash[2:], os.O_RDONLY, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errLost
 	}

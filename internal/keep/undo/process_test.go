@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 // child changes the files that all children share and some of its own.
 func child(id, dir string, forever bool) error {
-	store, err := undo.Open(dir, undo.Options{})
+	store, err := undo.Open(storeOf(dir), undo.Options{})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (s *Store) account(ctx context.Context, v *vault, added int64) {
 // it at its start.
 func (s *Store) Prune(ctx context.Context) (Pruned, error) {
 	v, err := s.open(false)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || s.why != nil {
 		return Pruned{}, nil
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ type pruner struct {
 // journals forgets old lines, call by call, and learns which objects the
 // others need.
 func (r *pruner) journals(ctx context.Context, v *vault) error {
-	dir, err := enter(v.dir, "journal", false, 0)
+	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -216,7 +216,7 @@ type object struct {
 
 // objects drops what no line needs, then the oldest beyond the limit.
 func (r *pruner) objects(ctx context.Context, v *vault) error {
-	dir, err := enter(v.dir, "objects", false, 0)
+	dir, err := enter(v.dir, "objects", false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -257,9 +257,9 @@ func (r *pruner) collect(ctx context.Context, dir *os.Root) (kept []object, err 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sub, err := enter(dir, shelf.Name(), false, 0)
+		sub, err := enter(dir, shelf.Name(), false)
 		if err != nil {
-			continue // planted: not ours to touch
+			continue
 		}
 		entries, _ := names(sub)
 		for _, e := range entries {

@@ -39,8 +39,11 @@ func CallOf(ctx context.Context) (Call, bool) {
 // Recorder gives the recorder to open a workspace with. Changes belong to the
 // call in their context, see WithCall; without one to the session and call
 // given here. An empty session is "default"; an empty call stands for all that
-// this process does outside of calls.
+// this process does outside of calls. It is nil where nothing is kept.
 func (s *Store) Recorder(session, call string, step int) workspace.Recorder {
+	if s.why != nil {
+		return nil
+	}
 	if session == "" {
 		session = "default"
 	}
@@ -56,7 +59,7 @@ type recorder struct {
 }
 
 // BeforeChange keeps what is going to change. Errors: unavailable when the
-// store cannot be written, blocked when something was planted in it, timeout.
+// store cannot be written, timeout.
 func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	if ownFile(b.Path) && (b.To == "" || ownFile(b.To)) {
 		return nil

@@ -1,6 +1,8 @@
 package undo
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,7 +11,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
@@ -58,18 +59,24 @@ func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 // goroutine, and any number of processes may use the same store. Nothing is
 // made or opened before the first use, and nothing stays open.
 type Store struct {
-	root     string
+	dir      string // "" keeps nothing
+	why      error  // that nothing is kept
 	options  Options
 	pending  atomic.Int64 // bytes that may be added before the next pruning
 	deflates sync.Pool
 }
 
-// Open gives the store of the workspace with that root directory. The error is
-// of code invalid_argument when root is not absolute.
-func Open(root string, options Options) (*Store, error) {
-	if !filepath.IsAbs(root) {
-		return nil, tool.Errorf(tool.InvalidArgument, "the undo store needs an absolute directory, not %q", root).
-			Suggest("Give the workspace's absolute path.")
+// DirName is the name of the store's directory among what the host keeps of a
+// workspace.
+const DirName = "undo"
+
+// Open gives the store in that directory, which need not exist and must lie
+// where no tool can write. The error is of code invalid_argument when it is not
+// absolute.
+func Open(dir string, options Options) (*Store, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, tool.Errorf(tool.InvalidArgument, "the undo store needs an absolute directory, not %q", dir).
+			Suggest("Give the path of a directory in the user's own state.")
 	}
 	if options.MaxBytes <= 0 {
 		options.MaxBytes = DefaultMaxBytes
@@ -87,47 +94,50 @@ func Open(root string, options Options) (*Store, error) {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{root: root, options: options}
+	s := &Store{dir: filepath.Clean(dir), options: options}
 	s.pending.Store(s.firstAllowance())
 	return s, nil
 }
 
-// Dir is the absolute path of the store's directory, which may not exist yet.
-func (s *Store) Dir() string { return filepath.Join(s.root, ".agent", "undo") }
+// None is a store for where there is no place for one: files may change, nothing
+// is kept, and why says so to those who ask for it.
+func None(why error) *Store {
+	e := tool.AsError(why)
+	return &Store{why: tool.Errorf(tool.Unavailable, "changes cannot be undone here: %w", why).Suggest("%s",
+		e.Suggestion)}
+}
+
+// Kept says why nothing is kept, nil where changes can be undone.
+func (s *Store) Kept() error { return s.why }
+
+// Dir is the absolute path of the store's directory, which may not exist yet;
+// "" where nothing is kept.
+func (s *Store) Dir() string { return s.dir }
 
 // vault is the store's directory, opened.
 type vault struct {
 	dir   *os.Root
-	held  []*os.Root
 	small map[string][]byte // objects found in the journal
 }
 
-func (v *vault) close() {
-	for _, r := range v.held {
-		r.Close()
-	}
-}
+func (v *vault) close() { v.dir.Close() }
 
-// open opens the store's directory, without following symlinks below the
-// workspace's root.
+// open opens the store's directory.
 func (s *Store) open(create bool) (*vault, error) {
-	root, err := plainfile.Root(s.root)
+	if s.why != nil {
+		return nil, s.why
+	}
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) && create {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return nil, err
+		}
+		root, err = os.OpenRoot(s.dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	v := &vault{dir: root, held: []*os.Root{root}, small: make(map[string][]byte)}
-	for _, d := range []struct {
-		name string
-		mode os.FileMode
-	}{{".agent", 0o755}, {"undo", 0o700}} {
-		next, err := enter(v.dir, d.name, create, d.mode)
-		if err != nil {
-			v.close()
-			return nil, err
-		}
-		v.dir, v.held = next, append(v.held, next)
-	}
-	return v, nil
+	return &vault{dir: root, small: make(map[string][]byte)}, nil
 }
 
 // storeError is what a caller sees when the store fails.
@@ -139,5 +149,5 @@ func (s *Store) storeError(doing string, err error) error {
 		return err
 	}
 	return tool.Errorf(tool.Unavailable, "cannot %s in %s, so nothing was changed: %w", doing, s.Dir(), err).
-		Suggest("Free space if the disk is full, and look at that directory: it has to be a plain directory with plain files that toolhost may write. It can be removed, and all undo history with it. Or set %s=optional for toolhost: then files change though it cannot be undone.", OptionalEnv)
+		Suggest("Free space if the disk is full, and look at that directory: it has to be one that toolhost may write to. It can be removed, and all undo history with it. Or set %s=optional for toolhost: then files change though it cannot be undone.", OptionalEnv)
 }

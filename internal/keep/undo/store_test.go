@@ -38,13 +38,16 @@ func newFixture(t testing.TB, o undo.Options) *fixture {
 
 func openFixture(t testing.TB, dir string, o undo.Options) *fixture {
 	t.Helper()
-	store, err := undo.Open(dir, o)
+	store, err := undo.Open(storeOf(dir), o)
 	require.NoError(t, err)
 	ws, err := workspace.Open(dir, workspace.Options{Recorder: store.Recorder("", "", 0)})
 	require.NoError(t, err)
 	t.Cleanup(func() { ws.Close() })
 	return &fixture{TB: t, dir: dir, store: store, ws: ws}
 }
+
+// storeOf is where what changes in the workspace dir is kept.
+func storeOf(dir string) string { return dir + "-undo" }
 
 // as gives the workspace as the call sees it, in session s.
 func (f *fixture) as(call string) *workspace.Workspace {

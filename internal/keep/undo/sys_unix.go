@@ -4,23 +4,10 @@ package undo
 
 import (
 	"errors"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// openFlags open a file so that a pipe put in its place does not block.
-const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-
-// links counts the names of a file.
-func links(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
 
 func tryLock(f *os.File, exclusive bool) error {
 	how := unix.LOCK_SH

@@ -2,16 +2,10 @@ package undo
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
-
-const openFlags = 0
-
-// links cannot be counted cheaply here.
-func links(fs.FileInfo) uint64 { return 1 }
 
 func tryLock(f *os.File, exclusive bool) error {
 	var flags uint32 = windows.LOCKFILE_FAIL_IMMEDIATELY

@@ -2,18 +2,17 @@ package undo
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
-// OpenWorkspace opens a workspace in which every change of a file is kept so
-// that it can be undone. It is how a program that serves tools from a process
+// OpenWorkspace opens a workspace in which every change of a file is kept in the
+// store in dir so that it can be undone; with an empty dir nothing is kept. It is how a program that serves tools from a process
 // of its own, such as a plugin, opens its workspace; together with [ForCall]
 // that is all it takes:
 //
-//	ws, err := undo.OpenWorkspace(env.Workspace.Root, workspace.Options{...})
+//	ws, err := undo.OpenWorkspace(dir, env.Workspace.Root, workspace.Options{...})
 //	...
 //	func (t *fileTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 //		ctx, ws := undo.ForCall(ctx, t.workspace, call)
@@ -22,12 +21,11 @@ import (
 //
 // A change of which the old content cannot be kept is refused, unless the
 // operator says otherwise; see [Optional]. Any options.Recorder is replaced. Errors are those of workspace.Open.
-func OpenWorkspace(root string, options workspace.Options) (*workspace.Workspace, error) {
-	real, err := filepath.EvalSymlinks(root)
-	if err != nil || !filepath.IsAbs(real) {
-		return workspace.Open(root, options) // which says what is wrong with it
+func OpenWorkspace(dir, root string, options workspace.Options) (*workspace.Workspace, error) {
+	if options.Recorder = nil; dir == "" {
+		return workspace.Open(root, options)
 	}
-	store, err := Open(real, Options{BestEffort: Optional()})
+	store, err := Open(dir, Options{BestEffort: Optional()})
 	if err != nil {
 		return nil, err
 	}

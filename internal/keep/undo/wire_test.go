@@ -19,7 +19,7 @@ func TestOpenWorkspaceKeepsWhatCallsChange(t *testing.T) {
 	real, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(real, link))
 	require.NoError(t, os.WriteFile(filepath.Join(real, "f"), []byte("old"), 0o644))
-	ws, err := undo.OpenWorkspace(link, workspace.Options{})
+	ws, err := undo.OpenWorkspace(storeOf(real), link, workspace.Options{})
 	require.NoError(t, err)
 	defer ws.Close()
 	ctx, view := undo.ForCall(context.Background(), ws,
@@ -30,9 +30,7 @@ func TestOpenWorkspaceKeepsWhatCallsChange(t *testing.T) {
 	_, err = view.WriteFile("f", []byte("new"), workspace.WriteOptions{})
 	require.NoError(t, err)
 
-	resolved, err := filepath.EvalSymlinks(real)
-	require.NoError(t, err)
-	store, err := undo.Open(resolved, undo.Options{})
+	store, err := undo.Open(storeOf(real), undo.Options{})
 	require.NoError(t, err)
 	_, err = store.Undo(context.Background(), ws, undo.Selection{Session: "s", Call: "c1"})
 	require.NoError(t, err)
@@ -42,10 +40,39 @@ func TestOpenWorkspaceKeepsWhatCallsChange(t *testing.T) {
 }
 
 func TestOpenWorkspaceSaysWhatIsWrongWithTheRoot(t *testing.T) {
-	_, err := undo.OpenWorkspace(filepath.Join(t.TempDir(), "none"), workspace.Options{})
+	_, err := undo.OpenWorkspace(storeOf(t.TempDir()), filepath.Join(t.TempDir(), "none"), workspace.Options{})
 	require.Error(t, err)
 	_, ws := undo.ForCall(context.Background(), nil, &tool.Call{})
 	assert.Nil(t, ws)
+}
+
+func TestWhereNothingIsKept(t *testing.T) {
+	dir := t.TempDir()
+	store := undo.None(tool.Errorf(tool.Unavailable, "there is no place").Suggest("Make one."))
+	ws, err := workspace.Open(dir, workspace.Options{Recorder: store.Recorder("", "", 0)})
+	require.NoError(t, err)
+	defer ws.Close()
+	_, err = ws.WriteFile("f", []byte("new"), workspace.WriteOptions{})
+	require.NoError(t, err)
+	for _, ask := range []func() error{
+		func() error { _, err := store.Calls(t.Context(), undo.Filter{}); return err },
+		func() error { _, err := store.Undo(t.Context(), ws, undo.Selection{}); return err },
+		func() error { _, err := store.Plan(t.Context(), ws, undo.Selection{}); return err },
+		store.Kept,
+	} {
+		err := ask()
+		assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
+		assert.ErrorContains(t, err, "changes cannot be undone here: there is no place")
+		assert.Equal(t, "Make one.", tool.AsError(err).Suggestion)
+	}
+	ran, err := store.PruneIfDue(t.Context(), time.Hour)
+	assert.False(t, ran)
+	require.NoError(t, err)
+	_, err = store.Prune(t.Context())
+	require.NoError(t, err)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
 }
 
 func TestPruneIfDue(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -48,7 +49,9 @@ func outside(what, dir, variable string, trees []string) error {
 // State is the directory of what the host believes of the workspace at root. It
 // need not exist: who writes there makes it, for the user alone. One that lies in
 // the workspace or in one of the further trees that tools may use, that others
-// can write to, or that cannot be made is refused.
+// can write to, or that cannot be made is refused. A tree that holds the whole
+// home directory is none that a repository could bring along, and what is
+// Private in it is out of the reach of tools.
 func State(root string, trees ...string) (string, error) {
 	const what = "the state of the workspace"
 	home, err := stateHome()
@@ -62,10 +65,18 @@ func State(root string, trees ...string) (string, error) {
 			Suggest("Check the path of the workspace.")
 	}
 	dir := filepath.Join(home, workspaceID(real))
-	if err := outside(what, home, "XDG_STATE_HOME", append([]string{root}, trees...)); err != nil {
+	trees = slices.DeleteFunc(append([]string{root}, trees...), func(tree string) bool { return holdsHome(tree, home) })
+	if err := outside(what, home, "XDG_STATE_HOME", trees); err != nil {
 		return "", err
 	}
 	return dir, usable(home, dir)
+}
+
+// holdsHome reports whether a tree holds the user's whole home directory, and the
+// state of toolhost in it.
+func holdsHome(tree, state string) bool {
+	home, err := os.UserHomeDir()
+	return err == nil && filepath.IsAbs(home) && realpath.Within(home, tree) && realpath.Within(state, home)
 }
 
 // usable refuses directories that somebody else can change, and those that the

@@ -68,6 +68,32 @@ func TestState(t *testing.T) {
 	assert.ErrorContains(t, err, "where tools could use it", "a workspace that could bring it along")
 }
 
+// What is masked in the home directory is not in reach of tools that may use all
+// of it; what another tree or the workspace could bring along is.
+func TestStateInAHomeThatToolsMayUse(t *testing.T) {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
+	ws := filepath.Join(home, "ws")
+	require.NoError(t, os.MkdirAll(ws, 0o755))
+	for _, trees := range [][]string{{home}, {ws, home}, {ws, filepath.Dir(home)}, {filepath.Dir(home)}} {
+		dir, err := userdir.State(trees[0], trees[1:]...)
+		require.NoError(t, err, "%v", trees)
+		assert.Equal(t, filepath.Join(home, ".local", "state", "toolhost"), filepath.Dir(dir))
+	}
+	_, err = userdir.State(ws, home, filepath.Join(home, ".local"))
+	assert.ErrorContains(t, err, "where tools could use it")
+	t.Setenv("XDG_STATE_HOME", filepath.Join(ws, "state"))
+	_, err = userdir.State(ws, home)
+	assert.ErrorContains(t, err, "where tools could use it")
+	t.Setenv("HOME", filepath.Join(home, "me"))
+	t.Setenv("USERPROFILE", filepath.Join(home, "me"))
+	_, err = userdir.State(home)
+	assert.ErrorContains(t, err, "where tools could use it", "the state lies beside the home directory")
+}
+
 func TestStateWithoutAHome(t *testing.T) {
 	for _, name := range []string{"HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"} {
 		t.Setenv(name, "")

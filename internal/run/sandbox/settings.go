@@ -34,6 +34,9 @@ type Settings struct {
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
 	// host has opened it. Nothing runs where another has taken its place.
 	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
+	// State is the directory of what the host believes of the workspace, where no
+	// command reaches; empty for none.
+	State string `json:"state,omitempty" jsonschema:"Where the host keeps what it believes of the workspace."`
 }
 
 // SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
@@ -41,7 +44,7 @@ type Settings struct {
 const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
 	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
 	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
-	`"mask":{"type":"array","items":{"type":"string"}},"keep":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"}},"additionalProperties":false}`
+	`"mask":{"type":"array","items":{"type":"string"}},"keep":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"},"state":{"type":"string"}},"additionalProperties":false}`
 
 // Hidden are the paths in the trees that file tools do not use: the known places
 // of secrets, and what commands find empty. A tree that lies in such a place has

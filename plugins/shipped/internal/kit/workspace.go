@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
@@ -14,7 +15,8 @@ import (
 )
 
 // OpenWorkspace opens the workspace that the host gave the plugin: the directory
-// that the host has opened, without what commands find empty.
+// that the host has opened, without what commands find empty. What changes there
+// is kept in the state that the host names.
 func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Workspace, error) {
 	options := workspace.Options{
 		Allow: w.Allow, Protect: w.Protect, Identity: confine.Identity,
@@ -23,7 +25,11 @@ func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Worksp
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
-	return undo.OpenWorkspace(w.Root, options)
+	kept := ""
+	if confine.State != "" {
+		kept = filepath.Join(confine.State, undo.DirName)
+	}
+	return undo.OpenWorkspace(kept, w.Root, options)
 }
 
 // NoWorkspace is the error of a tool that was made only to be described.
