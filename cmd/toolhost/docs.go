@@ -19,7 +19,8 @@ func (a *app) docsCommand() *cobra.Command {
 index. The same tools always give the same text; --check only tells whether the
 pages are as they would be written. Pages of tools that are gone stay.`,
 		Example: `  toolhost docs
-  toolhost docs --out docs/tools --check`,
+  toolhost docs --out docs/tools --check
+  toolhost docs man ~/.local/share/man/man1`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			p, err := a.open(c.Context())
@@ -37,6 +38,7 @@ pages are as they would be written. Pages of tools that are gone stay.`,
 	c.Flags().StringVar(&dir, "out", filepath.Join("docs", "tools"), "the directory to write")
 	c.Flags().BoolVar(&check, "check", false, "write nothing; fail when a page differs")
 	a.toolsetFlag(c)
+	c.AddCommand(a.manCommand())
 	return c
 }
 
