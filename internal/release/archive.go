@@ -1,0 +1,77 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// tarball writes files as a tar: sorted, all of one time, of nobody.
+func tarball(out io.Writer, files []file, at time.Time) error {
+	files, err := sorted(files)
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(out)
+	for _, dir := range directories(files) {
+		header := tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755, ModTime: at, Format: tar.FormatUSTAR}
+		if err := w.WriteHeader(&header); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		header := tar.Header{Typeflag: tar.TypeReg, Name: f.path, Mode: int64(f.mode.Perm()), Size: int64(len(f.data)),
+			ModTime: at, Format: tar.FormatUSTAR}
+		if f.link != "" {
+			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, f.link, 0o777
+		}
+		if err := w.WriteHeader(&header); err != nil {
+			return err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// tarGz is a compressed tar. Its gzip header has neither name nor time.
+func tarGz(files []file, at time.Time) ([]byte, error) {
+	var buf bytes.Buffer
+	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if err := tarball(w, files, at); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return buf.Bytes(), err
+}
+
+// zipped is a zip: sorted, all of one time, with Unix modes.
+func zipped(files []file, at time.Time) ([]byte, error) {
+	files, err := sorted(files)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	w := zip.NewWriter(&buf)
+	for _, f := range files {
+		header := zip.FileHeader{Name: f.path, Method: zip.Deflate, Modified: at.UTC()}
+		header.SetMode(fs.FileMode(f.mode.Perm()))
+		entry, err := w.CreateHeader(&header)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := entry.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	err = w.Close()
+	return buf.Bytes(), err
+}

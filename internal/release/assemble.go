@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// run builds everything and writes dist, but for the signature.
+func (b *build) run(ctx context.Context) (err error) {
+	if b.temp, err = os.MkdirTemp("", "toolhost-release-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.temp)
+	if b.source == "" {
+		b.source = filepath.Join(b.temp, "source")
+		if err := export(ctx, b.commit, b.source); err != nil {
+			return err
+		}
+	}
+	if b.goVersion, err = b.toolchain(ctx); err != nil {
+		return err
+	}
+	b.programs = make(map[platform][]file)
+	for _, p := range b.targets() {
+		fmt.Fprintf(b.progress, "Building for %s.\n", p)
+		if b.programs[p], err = b.compile(ctx, p); err != nil {
+			return err
+		}
+	}
+	artifacts, err := b.artifacts(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkSizes(b.programs[linuxAMD64], artifacts[b.archiveName(linuxAMD64)]); err != nil {
+		return err
+	}
+	contents, err := b.describe(artifacts)
+	if err != nil {
+		return err
+	}
+	if err := write(b.dist, contents); err != nil {
+		return err
+	}
+	fmt.Fprintf(b.progress, "Wrote %d files to %s.\n", len(contents)+1, b.dist)
+	return nil
+}
+
+// artifacts makes all that people install.
+func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
+	common, err := b.common(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made := make(map[string][]byte)
+	for _, p := range b.targets() {
+		fmt.Fprintf(b.progress, "Packing for %s.\n", p)
+		if made[b.archiveName(p)], err = b.archive(p, common); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// describe adds an SBOM for each artifact, and the provenance of all.
+func (b *build) describe(artifacts map[string][]byte) (map[string][]byte, error) {
+	contents := make(map[string][]byte)
+	for name, data := range artifacts {
+		contents[name] = data
+		if !holdsFiles(name) {
+			continue
+		}
+		files, err := unpack(name, data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if contents[name+sbomSuffix], err = sbom(name, b.version, b.time, data, files); err != nil {
+			return nil, err
+		}
+	}
+	statement, err := b.provenance(contents)
+	contents[provenanceFile] = statement
+	return contents, err
+}
+
+// common are the files that all artifacts have.
+func (b *build) common(context.Context) ([]file, error) {
+	var files []file
+	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+		data, err := os.ReadFile(filepath.Join(b.source, name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{path: name, mode: 0o644, data: data})
+	}
+	return files, nil
+}
+
+// installed is toolhost as a package installs it: programs in bin, helpers and
+// the name of the channel in libexec/toolhost.
+func (b *build) installed(p platform, channel string) []file {
+	files := []file{{path: "libexec/toolhost/channel", mode: 0o644, data: []byte(channel + "\n")}}
+	for _, f := range b.programs[p] {
+		dir := "libexec/toolhost/"
+		if f.program() == name {
+			dir = "bin/"
+		}
+		files = append(files, file{path: dir + f.path, mode: 0o755, data: f.data})
+	}
+	return files
+}
+
+// flat is toolhost as Windows has it: libexec beside the program.
+func (b *build) flat(p platform, channel string) []file {
+	files := b.installed(p, channel)
+	for i := range files {
+		files[i].path = strings.NewReplacer("bin/", "", "libexec/toolhost/", "libexec/").Replace(files[i].path)
+	}
+	return files
+}
+
+func (b *build) archiveName(p platform) string {
+	stem := fmt.Sprintf("%s_%s_%s_%s", name, number(b.version), p.os, p.arch)
+	if p.os == "windows" {
+		return stem + ".zip"
+	}
+	return stem + ".tar.gz"
+}
+
+func (b *build) archive(p platform, common []file) ([]byte, error) {
+	top := fmt.Sprintf("%s-%s", name, number(b.version))
+	if p.os == "windows" {
+		return zipped(below(top, append(b.flat(p, "archive"), common...)), b.time)
+	}
+	return tarGz(below(top, append(b.installed(p, "archive"), common...)), b.time)
+}
+
+// checkSizes holds the limits.
+func checkSizes(programs []file, archive []byte) error {
+	for _, f := range programs {
+		if f.path == name && len(f.data) > maxProgram {
+			return fmt.Errorf("%s for %s has %.2f MiB, and may have %d", name, linuxAMD64, mib(len(f.data)), maxProgram>>20)
+		}
+	}
+	if len(archive) > maxArchive {
+		return fmt.Errorf("the archive for %s has %.2f MiB, and may have %d", linuxAMD64, mib(len(archive)), maxArchive>>20)
+	}
+	return nil
+}
+
+func mib(bytes int) float64 { return float64(bytes) / (1 << 20) }
+
+// self runs the toolhost that was built for this machine.
+func (b *build) self(ctx context.Context, args ...string) ([]byte, error) {
+	program, err := b.host(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	home := filepath.Join(b.temp, "home")
+	cmd.Dir = b.temp
+	cmd.Env = []string{"HOME=" + home, "PATH=", "COLUMNS=80", "SOURCE_DATE_EPOCH=" + fmt.Sprint(b.time.Unix())}
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("toolhost %s: %w: %s", strings.Join(args, " "), err, problems.Bytes())
+	}
+	return out.Bytes(), nil
+}

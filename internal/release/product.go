@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// What is published, and how it presents itself.
+const (
+	name        = "toolhost"
+	module      = "github.com/toolhost/toolhost"
+	homepage    = "https://" + module
+	license     = "MIT"
+	author      = "The toolhost authors"
+	maintainer  = author + " <toolhost@users.noreply.github.com>"
+	summary     = "A project's tools for any AI agent: over MCP, on the command line, as schemas"
+	description = "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from the\n" +
+		"command line, or through schemas for model APIs. Commands run in a sandbox, and the project's\n" +
+		"owner approves what they may do."
+	// imageName and npmName are where the image and the package would be found.
+	imageName = "ghcr.io/toolhost/toolhost"
+	npmName   = "@toolhost/toolhost"
+	mcpName   = "io.github.toolhost/toolhost"
+)
+
+// The limits of what people download and load. docs/DECISIONS.md says what makes
+// them up.
+const (
+	maxProgram = 32 << 20 // toolhost for linux/amd64
+	maxArchive = 45 << 20 // its archive, with all helper programs
+)
+
+// helpers are the programs that toolhost starts; they lie in libexec.
+var helpers = []string{"toolhost-architect", "toolhost-otel", "toolhost-task"}
+
+func programs() []string { return append([]string{name}, helpers...) }
+
+// platform is a system that programs are built for.
+type platform struct{ os, arch string }
+
+var (
+	linuxAMD64 = platform{"linux", "amd64"}
+	platforms  = []platform{linuxAMD64, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"},
+		{"windows", "amd64"}, {"windows", "arm64"}}
+)
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// exe is the file name of a program there.
+func (p platform) exe(program string) string {
+	if p.os == "windows" {
+		return program + ".exe"
+	}
+	return program
+}
+
+// number is a version without the v of Go's.
+func number(version string) string { return strings.TrimPrefix(version, "v") }
+
+func on(systems ...string) []platform {
+	return slices.DeleteFunc(slices.Clone(platforms), func(p platform) bool { return !slices.Contains(systems, p.os) })
+}

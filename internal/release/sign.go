@@ -1,0 +1,87 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aead.dev/minisign"
+)
+
+const (
+	sumsFile      = "SHA256SUMS"
+	signatureFile = sumsFile + ".minisig"
+	throwawayFile = "THROWAWAY-KEY.pub"
+)
+
+// keyOptions say with which key a release is signed.
+type keyOptions struct {
+	file            string
+	throwaway, none bool
+}
+
+func (k keyOptions) check() error {
+	chosen := 0
+	for _, yes := range []bool{k.file != "", k.throwaway, k.none} {
+		if yes {
+			chosen++
+		}
+	}
+	if chosen != 1 {
+		return errors.New("say how to sign: --key FILE, or --throwaway-key for a test, or --unsigned")
+	}
+	return nil
+}
+
+// secret gives the key, and for a throwaway one the file that tells its public
+// half.
+func (k keyOptions) secret(dist string) (minisign.PrivateKey, error) {
+	if !k.throwaway {
+		key, err := minisign.PrivateKeyFromFile(os.Getenv("RELEASE_KEY_PASSWORD"), k.file)
+		if err != nil {
+			return key, fmt.Errorf("the key %s cannot be read; is its password in RELEASE_KEY_PASSWORD? %w", k.file, err)
+		}
+		return key, nil
+	}
+	public, key, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		return key, err
+	}
+	return key, os.WriteFile(filepath.Join(dist, throwawayFile), []byte(public.String()+"\n"), 0o644)
+}
+
+// sign signs SHA256SUMS. The comment has no time: one key gives one signature.
+func (k keyOptions) sign(dist, version string, progress io.Writer) error {
+	if k.none {
+		return nil
+	}
+	key, err := k.secret(dist)
+	if err != nil {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(dist, sumsFile))
+	if err != nil {
+		return err
+	}
+	signature := minisign.SignWithComments(key, sums, name+" "+version, "signature of "+sumsFile)
+	if err := os.WriteFile(filepath.Join(dist, signatureFile), signature, 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "Signed with key %016X.\n", key.ID())
+	return nil
+}
+
+// publicKey reads a key as minisign prints it, or a file with one.
+func publicKey(text string) (key minisign.PublicKey, err error) {
+	if data, err := os.ReadFile(text); err == nil {
+		text = string(data)
+	}
+	if err := key.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {
+		return key, fmt.Errorf("--key is neither minisign's public key nor a file with one: %w", err)
+	}
+	return key, nil
+}
