@@ -113,3 +113,22 @@ cross:
 
 clean:
 	rm -rf $(BIN)
+
+# release makes all that is published of VERSION into DIST, from the commit that
+# is checked out. KEY is the file of minisign's secret key, its password in
+# RELEASE_KEY_PASSWORD; KEY=throwaway signs for a test. SHORT=1 is linux/amd64
+# alone.
+.PHONY: release release-verify
+DIST ?= dist
+RELEASE := $(GO) run -C internal/release -ldflags=-s .
+release:
+	@test -n "$(VERSION)" -a -n "$(KEY)" || { echo "usage: make release VERSION=v0.1.0 KEY=FILE|throwaway [DIST=dist] [SHORT=1]"; exit 2; }
+	$(RELEASE) build --version $(VERSION) --dist "$(abspath $(DIST))" $(if $(SHORT),--short) \
+		$(if $(filter throwaway,$(KEY)),--throwaway-key,--key "$(abspath $(KEY))")
+
+# release-verify checks a release with minisign's public key PUBKEY, or a file
+# with it, and makes it again from its commit: all bytes must be equal.
+release-verify:
+	@test -n "$(PUBKEY)" || { echo "usage: make release-verify DIST=DIR PUBKEY=KEY|FILE"; exit 2; }
+	$(RELEASE) verify --key "$(if $(wildcard $(PUBKEY)),$(abspath $(PUBKEY)),$(PUBKEY))" "$(abspath $(DIST))"
+	$(RELEASE) rebuild --key "$(if $(wildcard $(PUBKEY)),$(abspath $(PUBKEY)),$(PUBKEY))" "$(abspath $(DIST))"

@@ -42,7 +42,7 @@ func tarball(out io.Writer, files []file, at time.Time) error {
 // tarGz is a compressed tar. Its gzip header has neither name nor time.
 func tarGz(files []file, at time.Time) ([]byte, error) {
 	var buf bytes.Buffer
-	w, err := gzip.NewWriterLevel(&buf, gzip.BestCompression)
+	w, err := gzip.NewWriterLevel(&buf, gzip.DefaultCompression)
 	if err != nil {
 		return nil, err
 	}

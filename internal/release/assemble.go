@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -87,8 +89,9 @@ func (b *build) describe(artifacts map[string][]byte) (map[string][]byte, error)
 	return contents, err
 }
 
-// common are the files that all artifacts have.
-func (b *build) common(context.Context) ([]file, error) {
+// common are the files that all artifacts have: texts of the source, and what
+// toolhost writes of its own commands.
+func (b *build) common(ctx context.Context) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
 		data, err := os.ReadFile(filepath.Join(b.source, name))
@@ -96,6 +99,48 @@ func (b *build) common(context.Context) ([]file, error) {
 			return nil, err
 		}
 		files = append(files, file{path: name, mode: 0o644, data: data})
+	}
+	if b.documents == nil {
+		var err error
+		if b.documents, err = b.write(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return append(files, b.documents...), nil
+}
+
+// completions are where shells look for what completes toolhost's arguments.
+var completions = map[string]string{
+	"bash":       "share/bash-completion/completions/toolhost",
+	"zsh":        "share/zsh/site-functions/_toolhost",
+	"fish":       "share/fish/vendor_completions.d/toolhost.fish",
+	"powershell": "share/powershell/toolhost.ps1",
+}
+
+// write has toolhost write its manual pages and completions.
+func (b *build) write(ctx context.Context) ([]file, error) {
+	var files []file
+	for _, shell := range slices.Sorted(maps.Keys(completions)) {
+		text, err := b.self(ctx, "completion", shell)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{path: completions[shell], mode: 0o644, data: text})
+	}
+	pages := filepath.Join(b.temp, "man1")
+	if _, err := b.self(ctx, "docs", "man", pages); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(pages)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(pages, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{path: "share/man/man1/" + e.Name(), mode: 0o644, data: text})
 	}
 	return files, nil
 }

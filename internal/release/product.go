@@ -26,7 +26,7 @@ const (
 // The limits of what people download and load. docs/DECISIONS.md says what makes
 // them up.
 const (
-	maxProgram = 32 << 20 // toolhost for linux/amd64
+	maxProgram = 35 << 20 // toolhost for linux/amd64
 	maxArchive = 45 << 20 // its archive, with all helper programs
 )
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ const (
 // provenance says from what the artifacts were made, and how.
 func (b *build) provenance(artifacts map[string][]byte) ([]byte, error) {
 	s := statement{Type: statementType, PredicateType: predicateType}
-	for _, name := range slices.Sorted(keys(artifacts)) {
+	for _, name := range slices.Sorted(maps.Keys(artifacts)) {
 		s.Subject = append(s.Subject, subject{Name: name, Digest: map[string]string{"sha256": digest(artifacts[name])}})
 	}
 	var targets []string

@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func sbom(name, version string, at time.Time, data []byte, files []file) ([]byte
 		dependencies = append(dependencies, cdx.Dependency{Ref: f.path, Dependencies: &refs})
 	}
 	dependencies = append([]cdx.Dependency{{Ref: name, Dependencies: &programRefs}}, dependencies...)
-	for _, ref := range slices.Sorted(keys(modules)) {
+	for _, ref := range slices.Sorted(maps.Keys(modules)) {
 		components = append(components, modules[ref])
 	}
 	bom.Components, bom.Dependencies = &components, &dependencies
@@ -104,14 +105,4 @@ func uuid(digest []byte) string {
 	u := slices.Clone(digest[:16])
 	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }

@@ -28,6 +28,7 @@ type build struct {
 
 	goVersion string
 	programs  map[platform][]file
+	documents []file // manual pages and completions
 	temp      string
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // sums is the text of SHA256SUMS, as sha256sum reads it.
 func sums(contents map[string][]byte) []byte {
 	var buf bytes.Buffer
-	for _, name := range slices.Sorted(keys(contents)) {
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		fmt.Fprintf(&buf, "%s  %s\n", digest(contents[name]), name)
 	}
 	return buf.Bytes()
@@ -135,7 +136,7 @@ func (r *release) checkProvenance() error {
 		delete(stated, name)
 	}
 	if len(stated) > 0 {
-		return fmt.Errorf("%s names files that are missing: %s", provenanceFile, strings.Join(slices.Sorted(keys(stated)), ", "))
+		return fmt.Errorf("%s names files that are missing: %s", provenanceFile, strings.Join(slices.Sorted(maps.Keys(stated)), ", "))
 	}
 	return nil
 }
