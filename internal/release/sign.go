@@ -41,17 +41,30 @@ func (k keyOptions) check() error {
 // half.
 func (k keyOptions) secret(dist string) (minisign.PrivateKey, error) {
 	if !k.throwaway {
-		key, err := minisign.PrivateKeyFromFile(os.Getenv("RELEASE_KEY_PASSWORD"), k.file)
-		if err != nil {
-			return key, fmt.Errorf("the key %s cannot be read; is its password in RELEASE_KEY_PASSWORD? %w", k.file, err)
-		}
-		return key, nil
+		return secretKey(k.file)
 	}
 	public, key, err := minisign.GenerateKey(rand.Reader)
 	if err != nil {
 		return key, err
 	}
 	return key, os.WriteFile(filepath.Join(dist, throwawayFile), []byte(public.String()+"\n"), 0o644)
+}
+
+// secretKey reads a key as minisign writes it, with a password or without.
+func secretKey(file string) (key minisign.PrivateKey, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return key, err
+	}
+	if !minisign.IsEncrypted(text) {
+		err = key.UnmarshalText(text)
+	} else if key, err = minisign.DecryptKey(os.Getenv("RELEASE_KEY_PASSWORD"), text); err != nil {
+		err = fmt.Errorf("is its password in RELEASE_KEY_PASSWORD? %w", err)
+	}
+	if err != nil {
+		return key, fmt.Errorf("the key %s cannot be read: %w", file, err)
+	}
+	return key, nil
 }
 
 // sign signs SHA256SUMS. The comment has no time: one key gives one signature.
