@@ -41,6 +41,20 @@ func (c *Config) Verify(paths ...string) error {
 	return nil
 }
 
+// Judged gives where paths of the file led when it was judged: what is granted is
+// there, and not behind a symlink that somebody has put in the way since.
+func (c *Config) Judged(paths ...string) []string {
+	judged := make([]string, 0, len(paths))
+	for _, path := range paths {
+		name, _ := c.leads(path)
+		if real, linked := c.Leads[name]; linked && real != Unknown {
+			name = real
+		}
+		judged = append(judged, name)
+	}
+	return judged
+}
+
 // leads gives the name of a path, below the real directory of the file where it
 // lies in it, and where it leads.
 func (c *Config) leads(path string) (name, real string) {

@@ -35,7 +35,7 @@ func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 		Identity: p.identity, State: p.stateDir}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
-		s.Read, s.Write, s.Mask = block.Read, block.Write, block.Mask
+		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask
 	}
 	s.Level = sandboxLevel(s.Level)
 	return s
@@ -108,8 +108,9 @@ func ConfineInspection(l plugins.Launch, workspace string) error {
 // runs, to the room that it has; a cache that is of that module alone comes with
 // it.
 func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
-	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Read: room.Read, Mask: room.Hide}
+	settings := sandbox.Settings{Level: sandboxLevel(sandbox.Auto), Mask: room.Hide}
 	policy := settings.Policy(room.Write)
+	policy.ReadOnly = append(policy.ReadOnly, room.Read...)
 	if dir := userdir.Cache("builds"); dir != "" {
 		sum := sha256.Sum256([]byte(cmd.Dir))
 		policy.CacheDir = filepath.Join(dir, hex.EncodeToString(sum[:12]))
@@ -123,9 +124,10 @@ func ConfineBuild(cmd *exec.Cmd, room install.Room) error {
 
 // granting adds what one tool, plugin or Taskfile is granted for itself. Its
 // word on the network counts: that of the sandbox block is worked into it.
-func granting(s sandbox.Settings, access argv.Access) sandbox.Settings {
+func granting(cfg *config.Config, s sandbox.Settings, access argv.Access) sandbox.Settings {
 	s.Network = access.Network
-	s.Read, s.Write = slices.Concat(s.Read, access.Read), slices.Concat(s.Write, access.Write)
+	s.Read = slices.Concat(s.Read, cfg.Judged(access.Read...))
+	s.Write = slices.Concat(s.Write, cfg.Judged(access.Write...))
 	return s
 }
 
@@ -141,7 +143,7 @@ func (p *Project) confine(cfg *config.Config, standard bool, risk tool.Risk) (
 	var policy sandbox.Policy
 	policyFor := func(access argv.Access) sandbox.Policy { // access is always the tool's
 		once.Do(func() {
-			switch granted := granting(settings, access); {
+			switch granted := granting(cfg, settings, access); {
 			case standard && risk == tool.ReadOnly:
 				policy = settings.ReadingPolicy(root, trees...).Prepared()
 				policy.Scratch = filepath.Join(root, ".agent", "cache", "sandbox", "tmp")
@@ -173,7 +175,7 @@ func (p *Project) taskPolicy(cfg *config.Config) sandbox.Policy {
 	} else if cfg.Sandbox != nil {
 		access.Network = cfg.Sandbox.Network
 	}
-	return granting(p.confineSettings(cfg), access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
+	return granting(cfg, p.confineSettings(cfg), access).Policy(p.Workspace.Root(), cfg.Workspace.Allow...).Prepared()
 }
 
 // taskBlock names the block that grants the commands of the Taskfile something.
@@ -199,7 +201,7 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 		settings.Level = sandbox.Auto
 	}
 	policyFor := func(plugin string, further ...string) sandbox.Policy {
-		return granting(settings, access[plugin]).Policy(p.Workspace.Root(),
+		return granting(cfg, settings, access[plugin]).Policy(p.Workspace.Root(),
 			append(slices.Clone(cfg.Workspace.Allow), further...)...)
 	}
 	prepare = func(l plugins.Launch) error {

@@ -145,7 +145,7 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	if settings.Level == sandbox.Docker {
 		settings.Level = sandbox.Auto
 	}
-	policyFor := func(access argv.Access) sandbox.Policy { return granting(settings, access).Policy(root, trees...) }
+	policyFor := func(access argv.Access) sandbox.Policy { return granting(cfg, settings, access).Policy(root, trees...) }
 	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
 		if err := verified(cfg, access); err != nil {

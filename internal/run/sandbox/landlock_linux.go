@@ -86,7 +86,11 @@ func (p *Policy) landlockRules(plan *launch.Plan, g grants) {
 	for _, path := range visible {
 		plan.Read = append(plan.Read, except(path, below(hidden, path))...)
 	}
-	plan.Read = append(plan.Read, existing(append(homeFiles(homeDirectory()), plan.Path, "/etc/resolv.conf"))...)
+	further := append(homeFiles(homeDirectory()), "/etc/resolv.conf")
+	if plan.Path != "" {
+		further = append(further, plan.Path)
+	}
+	plan.Read = append(plan.Read, existing(further)...)
 	for _, path := range g.writable {
 		plan.Write = append(plan.Write, except(path, below(hidden, path))...)
 	}

@@ -54,13 +54,24 @@ func (p *Policy) grants() (g grants, err error) {
 			return g, tool.Errorf(tool.NotFound, "the sandbox cannot make %s writable: %w", path, err).
 				Suggest("Make the directory, or take it out of agent.hcl.")
 		}
-		g.writable = append(g.writable, real)
+		if g.writable = append(g.writable, real); p.bent(path, real) {
+			return g, leadsElsewhere(path, real)
+		}
 	}
 	if err := claim(g.writable); err != nil {
 		return g, err
 	}
 	g.secrets = slices.Concat(p.prepared.secretsOf(homeDirectory()), existing(p.MaskSecrets))
-	g.readOnly = append(existing(p.ReadOnly), g.kept(p.Keep)...)
+	for _, path := range p.ReadOnly {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if g.readOnly = append(g.readOnly, real); p.bent(path, real) {
+			return g, leadsElsewhere(path, real)
+		}
+	}
+	g.readOnly = append(g.readOnly, g.kept(p.Keep)...)
 	for _, root := range g.writable {
 		for _, place := range g.kept(gitPlaces(root)) {
 			if !grantedBelow(root, place, g.writable) {
@@ -77,6 +88,18 @@ func (p *Policy) grants() (g grants, err error) {
 		g.writable = append(g.writable, g.cache)
 	}
 	return g, err
+}
+
+// bent reports whether a path that is to be granted as it is written leads to
+// another.
+func (p *Policy) bent(path, real string) bool {
+	return real != filepath.Clean(path) && slices.Contains(p.Straight, path)
+}
+
+func leadsElsewhere(path, real string) error {
+	return tool.Errorf(tool.PermissionDenied, "%s leads to %s now, and did not when agent.hcl was approved", path,
+		real).
+		Suggest("Take the symlink away, or approve agent.hcl again with toolhost trust.").With("path", path)
 }
 
 // kept follows the symlinks of paths that are to be read-only, and leaves out

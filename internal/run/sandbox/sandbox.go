@@ -72,6 +72,9 @@ type Policy struct {
 	// it may read only where it may anyway: a symlink that somebody puts there
 	// grants nothing.
 	Keep []string
+	// Straight are those of ReadWrite and ReadOnly that are granted as they are
+	// written: nothing runs where a symlink has come to lie on the way.
+	Straight []string
 	// Names are globs, as path.Match has them, of the last name or names of
 	// paths that it may not make or change anywhere in the workspace. They hold
 	// at level landlock alone.

@@ -83,6 +83,7 @@ func (s Settings) Policy(root string, trees ...string) Policy {
 		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Keep: s.Keep, Names: s.Names,
 		Held:      Held{root, s.Identity},
 		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
+		Straight: slices.Concat(s.Read, s.Write),
 	}
 }
 
@@ -107,6 +108,7 @@ func (s Settings) ReadingPolicy(root string, trees ...string) Policy {
 		Held:  Held{root, s.Identity},
 		Level: level, NoCache: true,
 		ReadOnly: slices.Concat([]string{root}, trees, s.Read, s.Write), MaskSecrets: slices.Clone(s.Mask),
+		Straight: slices.Concat(s.Read, s.Write),
 	}
 }
 

@@ -114,21 +114,43 @@ func (s *script) addRule(ruleset cell, g grant) {
 type grant struct {
 	path   string
 	access uint64
+	// follow is for paths in which nobody but the system puts symlinks.
+	follow bool
+}
+
+// open opens the path for no access. Whoever may write on the way must not
+// choose what is granted.
+func (g grant) open() (int, syscall.Errno) {
+	if g.follow {
+		return openDescriptor(g.path)
+	}
+	fd, errno := openPath(unix.AT_FDCWD, g.path, 0, unix.RESOLVE_NO_SYMLINKS)
+	if errno != syscall.ENOSYS {
+		return fd, errno
+	}
+	if fd, errno = openDescriptor(g.path); errno != 0 {
+		return fd, errno
+	}
+	if at, ok := nameOf(fd); !ok || at != g.path {
+		_ = syscall.Close(fd)
+		return -1, syscall.ELOOP
+	}
+	return fd, 0
 }
 
 // grants lists what the plan grants, of the rights that are handled.
 func (p *Plan) grants(handled uint64) (grants []grant) {
 	if p.List {
-		grants = append(grants, grant{"/", fsReadDir})
+		grants = append(grants, grant{"/", fsReadDir, false})
 	}
-	add := func(paths []string, access uint64) {
+	add := func(paths []string, access uint64, follow bool) {
 		for _, path := range paths {
-			grants = append(grants, grant{path, access & handled})
+			grants = append(grants, grant{path, access & handled, follow})
 		}
 	}
-	add(p.Read, fsRead)
-	add(p.Write, handled&^(fsMakeChar|fsMakeBlock|fsIoctlDev))
-	add(p.Device, fsReadFile|fsWriteFile|fsReadDir|fsIoctlDev)
+	add(p.Read, fsRead, false)
+	add(p.Write, handled&^(fsMakeChar|fsMakeBlock|fsIoctlDev), false)
+	add(p.Device, fsReadFile|fsWriteFile|fsReadDir|fsIoctlDev, true)
 	return grants
 }
 
@@ -163,7 +185,7 @@ func (p *Plan) NewRuleset() (int, error) {
 		return -1, failure("landlock_create_ruleset", errno)
 	}
 	for _, grant := range p.grants(attr.fs) {
-		if err := addRule(int(fd), grant.path, grant.access); err != nil {
+		if err := addRule(int(fd), grant); err != nil {
 			_ = syscall.Close(int(fd))
 			return -1, err
 		}
@@ -171,14 +193,15 @@ func (p *Plan) NewRuleset() (int, error) {
 	return int(fd), nil
 }
 
-// addRule grants access below path. What is gone by now needs no rule.
-func addRule(ruleset int, path string, access uint64) error {
-	fd, err := syscall.Open(path, unix.O_PATH|syscall.O_CLOEXEC, 0)
-	if errno, _ := err.(syscall.Errno); slices.Contains(gone, errno) {
+// addRule grants access below a path. What is gone by now needs no rule.
+func addRule(ruleset int, g grant) error {
+	path, access := g.path, g.access
+	fd, errno := g.open()
+	if slices.Contains(gone, errno) {
 		return nil
 	}
-	if err != nil {
-		return failure("open "+path, err)
+	if errno != 0 {
+		return failure("open "+path, errno)
 	}
 	defer syscall.Close(fd)
 	var stat syscall.Stat_t
@@ -189,7 +212,7 @@ func addRule(ruleset int, path string, access uint64) error {
 		access &= fsFileRights
 	}
 	rule := pathBeneath{access: access, fd: int32(fd)}
-	_, _, errno := syscall.Syscall6(sysLandlockAddRule, uintptr(ruleset), rulePath, uintptr(unsafe.Pointer(&rule)), 0,
+	_, _, errno = syscall.Syscall6(sysLandlockAddRule, uintptr(ruleset), rulePath, uintptr(unsafe.Pointer(&rule)), 0,
 		0, 0)
 	if errno != 0 {
 		return failure("landlock rule for "+path, errno)
