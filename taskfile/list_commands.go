@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -13,27 +12,8 @@ import (
 type listCommands struct{ taskfile *Taskfile }
 
 func (l *listCommands) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:     "list_commands",
-		Title:    "List development commands",
-		Category: "development",
-		Description: "List the project's development commands (build, test, lint and the like) with what each does. " +
-			"They come from " + l.taskfile.options.Path +
-			" and are read anew whenever it has changed, so list them again after editing it. " +
-			"Returns: JSON with \"commands\", an array of name and description, and a message.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
-		Returns:     json.RawMessage(listReturns),
-		Risk:        tool.ReadOnly,
-		Permissions: []tool.Permission{tool.FileRead},
-		Timeout:     describeTimeout + describeTimeout/2,
-		Idempotent:  true,
-		Examples:    []tool.Example{{Description: "See what can be run", Params: json.RawMessage(`{}`)}},
-	}
+	return l.taskfile.definition("list_commands", describeTimeout+describeTimeout/2)
 }
-
-const listReturns = `{"type":"object","properties":{
-"commands":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"}},"required":["name","description"]}},
-"message":{"type":"string"}},"required":["commands","message"]}`
 
 // listed is the result of list_commands.
 type listed struct {

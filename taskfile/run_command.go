@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,28 +19,7 @@ const stopTime = 15 * time.Second
 type runCommand struct{ taskfile *Taskfile }
 
 func (r *runCommand) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:     "run_command",
-		Title:    "Run a development command",
-		Category: "development",
-		Description: "Run one of the project's development commands, by a name that list_commands gives: build, test or lint after a change, for example. " +
-			"It starts in the workspace root and is stopped after " + r.taskfile.options.Timeout.String() + ". " +
-			"Returns: the command's stdout, stderr, exit code and duration; a failure is an error with the same facts.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"command":{"type":"string","description":"The command's name, as list_commands gives it."},` +
-			`"args":{"type":"string","default":"","description":"Arguments for the command, split into words as a shell does. The Taskfile sees them as {{.CLI_ARGS}}."}` +
-			`},"required":["command"],"additionalProperties":false}`),
-		Returns: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"},"exit_code":{"type":"integer"},` +
-			`"stdout":{"type":"string"},"stderr":{"type":"string"},"duration_ms":{"type":"integer"}},` +
-			`"required":["command","exit_code","stdout","stderr","duration_ms"]}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.ShellExec},
-		Timeout:     r.taskfile.options.Timeout + stopTime,
-		Examples: []tool.Example{
-			{Description: "Build the project", Params: json.RawMessage(`{"command":"build"}`)},
-			{Description: "Run the tests, verbose", Params: json.RawMessage(`{"command":"test","args":"-v"}`)},
-		},
-	}
+	return r.taskfile.definition("run_command", r.taskfile.options.Timeout+stopTime)
 }
 
 // ran is the result of run_command.

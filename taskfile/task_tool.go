@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -13,24 +12,7 @@ import (
 type taskTool struct{ taskfile *Taskfile }
 
 func (k *taskTool) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:     "task",
-		Title:    "Run Taskfile tasks",
-		Category: "development",
-		Description: "Run tasks of " + k.taskfile.options.Path +
-			" as the program task does: names, then VARIABLE=value, then -- and arguments. " +
-			"Empty args run the default task. Of task's options it takes -l -a -j -f -n -p -s -v -F, --summary, --status and their long forms. " +
-			"Returns: what the tasks printed.",
-		Parameters: json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","default":"",` +
-			`"description":"The words of the command line behind task, split as a shell does."}},"additionalProperties":false}`),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.ShellExec},
-		Timeout:     k.taskfile.options.Timeout + stopTime,
-		Examples: []tool.Example{
-			{Description: "Run the default task", Params: json.RawMessage(`{"args":""}`)},
-			{Description: "Run the task build", Params: json.RawMessage(`{"args":"build"}`)},
-		},
-	}
+	return k.taskfile.definition("task", k.taskfile.options.Timeout+stopTime)
 }
 
 func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {

@@ -2,11 +2,15 @@ package taskfile
 
 import (
 	"context"
+	"embed"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/taskincludes"
@@ -141,4 +145,18 @@ func (t *Taskfile) elsewhere() string {
 		}
 	}
 	return ""
+}
+
+//go:embed tools
+var definitionFiles embed.FS
+
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+
+// definition is what the tool name says of itself for this Taskfile.
+func (t *Taskfile) definition(name string, timeout time.Duration) *tool.Definition {
+	d := *definitions()[name]
+	d.Timeout = timeout
+	d.Description = strings.NewReplacer("$path", t.options.Path, "$timeout", t.options.Timeout.String()).
+		Replace(d.Description)
+	return &d
 }

@@ -2,15 +2,18 @@ package mcpserve
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/mcpserve/rank"
 )
 
@@ -26,36 +29,28 @@ func (s *Server) searching() bool {
 
 // searchTool is one of the three.
 type searchTool struct {
-	def    tool.Definition
+	def    *tool.Definition
 	handle func(*Server, context.Context, *mcp.CallToolRequest, json.RawMessage) (*mcp.CallToolResult, error)
 }
 
+//go:embed tools
+var definitionFiles embed.FS
+
 // searchTools are the three.
-func searchTools() []searchTool {
+var searchTools = sync.OnceValue(func() []searchTool {
+	d := definition.Read(definitionFiles, nil)
 	return []searchTool{
-		{tool.Definition{
-			Name: "search_tools", Risk: tool.ReadOnly, Idempotent: true,
-			Description: "Find tools by words of what is to be done. Begin here: most tools are not listed. Returns: the best matches with name and description; describe_tool tells a tool's parameters, call_tool calls it.",
-			Parameters:  json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"Words for what is to be done, such as \"replace text in a file\". Empty lists all tools."},"limit":{"type":"integer","minimum":1,"maximum":100,"default":10,"description":"The most tools to give."}},"additionalProperties":false}`),
-		}, (*Server).searchTools},
-		{tool.Definition{
-			Name: "describe_tool", Risk: tool.ReadOnly, Idempotent: true,
-			Description: "Tell all about one tool. Returns: its description and the JSON Schemas of its parameters and result.",
-			Parameters:  json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as search_tools gives it."}},"required":["name"],"additionalProperties":false}`),
-		}, (*Server).describeTool},
-		{tool.Definition{
-			Name: "call_tool", Risk: tool.Dangerous, Permissions: []tool.Permission{tool.ShellExec, tool.Network},
-			Description: "Call a tool by its name. Returns: what that tool returns.",
-			Parameters:  json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as search_tools gives it."},"arguments":{"type":"object","description":"The tool's parameters, as describe_tool shows them.","additionalProperties":true}},"required":["name"],"additionalProperties":false}`),
-		}, (*Server).callTool},
+		{d["search_tools"], (*Server).searchTools},
+		{d["describe_tool"], (*Server).describeTool},
+		{d["call_tool"], (*Server).callTool},
 	}
-}
+})
 
 // entry is the search tool as a tool of a catalog.
 func (t searchTool) entry() *host.Entry { return &host.Entry{Name: t.def.Name, Tool: t} }
 
 // Definition implements tool.Tool.
-func (t searchTool) Definition() *tool.Definition { return &t.def }
+func (t searchTool) Definition() *tool.Definition { return t.def }
 
 // Call implements tool.Tool. The server answers these tools itself, because
 // their calls are those of other tools.
@@ -70,7 +65,7 @@ func (t searchTool) handler(s *Server) mcp.ToolHandler {
 		if err != nil {
 			return nil, err
 		}
-		params, _, violations := compiled.Decode(s.withoutQuirks(ctx, t.def.Name, &t.def, request.Params.Arguments))
+		params, _, violations := compiled.Decode(s.withoutQuirks(ctx, t.def.Name, t.def, request.Params.Arguments))
 		if len(violations) > 0 {
 			return errorResult(tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", t.def.Name,
 				violations[0]).

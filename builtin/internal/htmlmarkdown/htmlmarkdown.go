@@ -5,12 +5,14 @@ package htmlmarkdown
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/textedit"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/netguard/markdown"
@@ -32,49 +34,15 @@ type result struct {
 	Success    bool   `json:"success"`
 }
 
+//go:embed html_to_markdown.json
+var definitionFile []byte
+
+var describe = sync.OnceValue(func() *tool.Definition {
+	return definition.Parse("html_to_markdown", definitionFile)
+})
+
 // Definition describes html_to_markdown.
-func (c *converter) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:  "html_to_markdown",
-		Title: "Convert HTML to Markdown",
-		Description: "Converts an HTML file into readable Markdown, in a file of the same name with the ending .md beside it; one that is there already is replaced. " +
-			"Text, headings, lists, tables, links and code stay; images, video, audio, scripts, styles, frames and the fields and buttons of forms are left out. " +
-			"Returns: a JSON object with inputPath, outputPath (the file to read) and success.",
-		Category:    "web",
-		Parameters:  json.RawMessage(parameters),
-		Returns:     json.RawMessage(returns),
-		Risk:        tool.SafeWrite,
-		Idempotent:  true,
-		Permissions: []tool.Permission{tool.FileRead, tool.FileWrite},
-		Examples: []tool.Example{{
-			Description: "Make index.md of index.html",
-			Params:      json.RawMessage(`{"path":"index.html"}`),
-		}},
-	}
-}
-
-const parameters = `{
-  "type": "object",
-  "properties": {
-    "path": {
-      "type": "string",
-      "description": "The HTML file, relative to the workspace."
-    }
-  },
-  "required": ["path"],
-  "additionalProperties": false
-}`
-
-const returns = `{
-  "type": "object",
-  "properties": {
-    "inputPath": {"type": "string", "description": "The HTML file as it was named."},
-    "outputPath": {"type": "string", "description": "The Markdown file."},
-    "success": {"type": "boolean"}
-  },
-  "required": ["inputPath", "outputPath", "success"],
-  "additionalProperties": false
-}`
+func (c *converter) Definition() *tool.Definition { return describe() }
 
 // conversion is one finished conversion, not yet written.
 type conversion struct {

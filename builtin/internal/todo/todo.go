@@ -4,10 +4,13 @@ package todo
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 )
 
 // stateKey is where the list lies in the session's state.
@@ -23,70 +26,16 @@ type writer struct{}
 // reader is the tool todoread.
 type reader struct{}
 
+//go:embed tools
+var definitionFiles embed.FS
+
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
+
 // Definition describes todowrite.
-func (writer) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:  "todowrite",
-		Title: "Write the todo list",
-		Description: "Replaces the session's todo list with the one given, to plan and track work of several steps. " +
-			"Give the whole list each time, finished items included; at most one todo may be in_progress. " +
-			"A list that breaks a rule is refused and the old one stays. " +
-			"Returns: a JSON object with output (how many todos were stored) and title (how many of them are still active).",
-		Category:    "todo",
-		Parameters:  json.RawMessage(writeParameters),
-		Returns:     json.RawMessage(returns),
-		Risk:        tool.SafeWrite,
-		Idempotent:  true,
-		Permissions: []tool.Permission{},
-		Examples: []tool.Example{{
-			Description: "A list with one item",
-			Params: json.RawMessage(`{"todos_json":"[{\"id\":\"task-1\",\"content\":\"Implement feature X\",` +
-				`\"status\":\"in_progress\",\"priority\":\"high\"}]"}`),
-		}},
-	}
-}
+func (writer) Definition() *tool.Definition { return definitions()["todowrite"] }
 
 // Definition describes todoread.
-func (reader) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:  "todoread",
-		Title: "Read the todo list",
-		Description: "Reads the session's todo list as todowrite stored it, to see what is planned, under way and done. " +
-			"Returns: a JSON object with title (how many todos are still active) and output " +
-			"(the todos as a JSON array in a string, each with id, content, status and priority; [] when there is none).",
-		Category:    "todo",
-		Parameters:  json.RawMessage(readParameters),
-		Returns:     json.RawMessage(returns),
-		Risk:        tool.ReadOnly,
-		Idempotent:  true,
-		Permissions: []tool.Permission{},
-		Examples:    []tool.Example{{Description: "The current list", Params: json.RawMessage(`{}`)}},
-	}
-}
-
-const writeParameters = `{
-  "type": "object",
-  "properties": {
-    "todos_json": {
-      "type": "string",
-      "description": "A JSON array of todos. Each has id (unique), content (what to do), status (pending, in_progress, completed or cancelled) and priority (high, medium or low). [] empties the list."
-    }
-  },
-  "required": ["todos_json"],
-  "additionalProperties": false
-}`
-
-const readParameters = `{"type": "object", "properties": {}, "additionalProperties": false}`
-
-const returns = `{
-  "type": "object",
-  "properties": {
-    "title": {"type": "string", "description": "How many todos are still active."},
-    "output": {"type": "string"}
-  },
-  "required": ["title", "output"],
-  "additionalProperties": false
-}`
+func (reader) Definition() *tool.Definition { return definitions()["todoread"] }
 
 // Normalize accepts todos_json as an array too, where the schema shows only
 // the string that holds one.

@@ -4,13 +4,15 @@ package webfetch
 
 import (
 	"context"
-	"encoding/json"
+	_ "embed"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/seal"
 	"github.com/toolhost/toolhost/internal/run/netguard"
@@ -53,53 +55,17 @@ type result struct {
 	Bytes       int    `json:"bytes"`
 }
 
+//go:embed web_fetch.json
+var definitionFile []byte
+
+var describe = sync.OnceValue(func() *tool.Definition {
+	d := definition.Parse("web_fetch", definitionFile)
+	d.Description = strings.ReplaceAll(d.Description, "$cache", cacheDir)
+	return d
+})
+
 // Definition describes web_fetch.
-func (f *fetcher) Definition() *tool.Definition {
-	return &tool.Definition{
-		Name:  "web_fetch",
-		Title: "Fetch a web page",
-		Description: "Downloads a document from the web into " + cacheDir +
-			"/, as UTF-8, and gives the path of the stored file; read it with the file tools. " +
-			"Takes text of any kind, JSON, XML and XHTML, over http or https, from public hosts. " +
-			"A document that is in the cache already is downloaded again only when the server says that it has changed. " +
-			"Returns: a JSON object with path (the stored file), statusCode (of the HTTP answer), contentType, " +
-			"cached (true when the stored copy was still good) and bytes (the file's size).",
-		Category:    "web",
-		Parameters:  json.RawMessage(parameters),
-		Returns:     json.RawMessage(returns),
-		Risk:        tool.Dangerous,
-		Permissions: []tool.Permission{tool.Network, tool.FileWrite},
-		Examples: []tool.Example{{
-			Description: "The content of a page",
-			Params:      json.RawMessage(`{"url":"https://www.example.com"}`),
-		}},
-	}
-}
-
-const parameters = `{
-  "type": "object",
-  "properties": {
-    "url": {
-      "type": "string",
-      "description": "The document's URL, starting with http:// or https://."
-    }
-  },
-  "required": ["url"],
-  "additionalProperties": false
-}`
-
-const returns = `{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The stored file, relative to the workspace."},
-    "statusCode": {"type": "integer", "description": "The status of the HTTP answer."},
-    "contentType": {"type": "string", "description": "The content type as the server gave it. The stored file is UTF-8 all the same."},
-    "cached": {"type": "boolean", "description": "True when the stored copy was still good."},
-    "bytes": {"type": "integer", "description": "The size of the stored file."}
-  },
-  "required": ["path", "statusCode", "contentType", "cached", "bytes"],
-  "additionalProperties": false
-}`
+func (f *fetcher) Definition() *tool.Definition { return describe() }
 
 func (f *fetcher) target(call *tool.Call) (string, error) {
 	var params struct {

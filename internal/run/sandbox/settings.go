@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	_ "embed"
 	"os"
 	"os/exec"
 	"slices"
@@ -41,10 +42,9 @@ type Settings struct {
 
 // SettingsSchema is the JSON Schema of Settings, for plugins that write theirs
 // out.
-const SettingsSchema = `{"type":"object","description":"How commands are confined; the host fills it in.","properties":{` +
-	`"level":{"type":"string","enum":["auto","full","landlock","docker","off"]},"image":{"type":"string"},"network":{"type":"boolean"},` +
-	`"read":{"type":"array","items":{"type":"string"}},"write":{"type":"array","items":{"type":"string"}},` +
-	`"mask":{"type":"array","items":{"type":"string"}},"keep":{"type":"array","items":{"type":"string"}},"names":{"type":"array","items":{"type":"string"}},"identity":{"type":"string"},"state":{"type":"string"}},"additionalProperties":false}`
+//
+//go:embed settings.json
+var SettingsSchema string
 
 // Hidden are the paths in the trees that file tools do not use: the known places
 // of secrets, and what commands find empty. A tree that lies in such a place has

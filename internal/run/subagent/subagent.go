@@ -4,6 +4,7 @@
 package subagent
 
 import (
+	_ "embed"
 	"maps"
 	"slices"
 	"strings"
@@ -55,12 +56,9 @@ type Agent struct {
 
 // Schema is the JSON Schema of a list of agents, for the configuration of a
 // plugin.
-const Schema = `{"type":"array","description":"The programs that work on delegated tasks; the host fills it in from the agent blocks.","items":{"type":"object","properties":{` +
-	`"role":{"type":"string"},"description":{"type":"string"},"command":{"type":"array","items":{"type":"string"},"minItems":1},` +
-	`"prompt":{"type":"string","enum":["stdin","argument"]},"env":{"type":"object","additionalProperties":{"type":"string"}},` +
-	`"timeout":{"type":"integer"},"network":{"type":"boolean"},"read":{"type":"array","items":{"type":"string"}},` +
-	`"write":{"type":"array","items":{"type":"string"}},` +
-	`"files":{"type":"object","additionalProperties":{"type":"string"}}},"required":["command"],"additionalProperties":false}}`
+//
+//go:embed agents.json
+var Schema string
 
 // Agents are those that are configured.
 type Agents []Agent

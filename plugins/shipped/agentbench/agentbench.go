@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/search"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
@@ -80,8 +81,8 @@ var envelopeSchema []byte
 // definitions are the tools' own words. A result is the envelope around what
 // they say of its data.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return kit.Read(files, func(data json.RawMessage) json.RawMessage {
-		return kit.Fill(envelopeSchema, `"$returns"`, string(data))
+	return definition.Read(files, func(data json.RawMessage) json.RawMessage {
+		return definition.Fill(envelopeSchema, `"$returns"`, string(data))
 	})
 })
 

@@ -3,10 +3,11 @@ package agentbench
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	_ "embed"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/search"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -26,12 +27,8 @@ type config struct {
 	Confine sandbox.Settings `json:"confine"`
 }
 
-const configSchema = `{"type":"object","properties":{` +
-	`"symlinks":{"type":"string","enum":["block","inside"],"description":"Whether symbolic links are refused (block, the default) or followed while they stay in the workspace (inside)."},` +
-	`"timeout_sec":{"type":"integer","minimum":1,"maximum":86400,"description":"Seconds after which run ends a command whose call names no timeout; 60 when left out."},` +
-	`"search":{"type":"string","enum":["auto","builtin","ripgrep"],"description":"What search works with; ripgrep fails where the program is missing."},` +
-	`"confine":` + sandbox.SettingsSchema +
-	`},"additionalProperties":false}`
+//go:embed config.json
+var configSchema []byte
 
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin {
@@ -39,7 +36,7 @@ func Plugin() sdk.Plugin {
 		Name:         "agentbench",
 		Version:      Version,
 		Tools:        New(Deps{}),
-		ConfigSchema: json.RawMessage(configSchema),
+		ConfigSchema: definition.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			deps, err := configure(env)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/search"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/background"
@@ -89,13 +90,13 @@ var envelopeSchema []byte
 // success: its properties, and which of them there are at least, for each kind
 // of success.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return kit.Read(files, func(success json.RawMessage) json.RawMessage {
+	return definition.Read(files, func(success json.RawMessage) json.RawMessage {
 		var s struct{ AnyOf, Properties json.RawMessage }
 		if err := json.Unmarshal(success, &s); err != nil {
 			panic(err) // a mistake of the programmer
 		}
-		return kit.Fill(envelopeSchema, `"$successes"`, kit.Members(s.AnyOf), `"$properties":0`,
-			kit.Members(s.Properties))
+		return definition.Fill(envelopeSchema, `"$successes"`, definition.Members(s.AnyOf), `"$properties":0`,
+			definition.Members(s.Properties))
 	})
 })
 

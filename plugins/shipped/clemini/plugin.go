@@ -2,10 +2,11 @@ package clemini
 
 import (
 	"context"
-	"encoding/json"
+	_ "embed"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/subagent"
@@ -30,22 +31,18 @@ type config struct {
 	OutputCap int `json:"output_cap"`
 }
 
-const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema + `,"agents":` +
-	subagent.Schema + `,` +
-	`"web":{"type":"object","description":"The web block; the host fills it in.","properties":{` +
-	`"allow":{"type":"array","items":{"type":"string"}},"max_size":{"type":"integer"},"timeout_ms":{"type":"integer"},` +
-	`"search":{"type":"string","description":"The URL that web_search asks, with the query in the parameter q."}},"additionalProperties":false},` +
-	`"output_cap":{"type":"integer","minimum":1,"description":"How many bytes of each output stream of a command are shown."}` +
-	`},"additionalProperties":false}`
+//go:embed config.json
+var configSchema []byte
 
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin {
 	described, _ := New(Deps{}) // fails for what Deps could not hold
 	return sdk.Plugin{
-		Name:         "clemini",
-		Version:      Version,
-		Tools:        described,
-		ConfigSchema: json.RawMessage(configSchema),
+		Name:    "clemini",
+		Version: Version,
+		Tools:   described,
+		ConfigSchema: definition.Fill(configSchema, `"$confine"`, sandbox.SettingsSchema, `"$agents"`,
+			subagent.Schema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			deps, err := configure(env)
 			if err != nil {

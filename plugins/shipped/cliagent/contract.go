@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
@@ -21,14 +22,14 @@ var envelopeSchema []byte
 // definitions are the tools' own words. Of results they describe metadata, where
 // a tool has any.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return kit.Read(files, func(metadata json.RawMessage) json.RawMessage {
+	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
 		member := ""
 		if metadata != nil {
 			member = `"metadata":{"type":"object","description":"Facts about the outcome.","properties":` +
 				string(metadata) +
 				`},`
 		}
-		return kit.Fill(envelopeSchema, `"$metadata":0,`, member)
+		return definition.Fill(envelopeSchema, `"$metadata":0,`, member)
 	})
 })
 

@@ -5,12 +5,12 @@ package files
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"os/exec"
 	"slices"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -46,7 +46,7 @@ func New(ws *workspace.Workspace, settings sandbox.Settings) []tool.Tool {
 //go:embed tools
 var definitionFiles embed.FS
 
-var definitions = sync.OnceValue(func() map[string]*tool.Definition { return kit.Read(definitionFiles, nil) })
+var definitions = sync.OnceValue(func() map[string]*tool.Definition { return definition.Read(definitionFiles, nil) })
 
 // speech is that of the host: a call comes to a result, and errors are the
 // host's to show.
@@ -64,8 +64,7 @@ type config struct {
 	Confine sandbox.Settings `json:"confine"`
 }
 
-const configSchema = `{"type":"object","properties":{"confine":` + sandbox.SettingsSchema +
-	`},"additionalProperties":false}`
+const configSchema = `{"type":"object","properties":{"confine":"$confine"},"additionalProperties":false}`
 
 // Plugin is the tools as a plugin.
 func Plugin() sdk.Plugin {
@@ -73,7 +72,7 @@ func Plugin() sdk.Plugin {
 		Name:         "files",
 		Version:      Version,
 		Tools:        New(nil, sandbox.Settings{}),
-		ConfigSchema: json.RawMessage(configSchema),
+		ConfigSchema: definition.Fill([]byte(configSchema), `"$confine"`, sandbox.SettingsSchema),
 		Configure: func(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 			var c config
 			if err := env.Decode(&c); err != nil {

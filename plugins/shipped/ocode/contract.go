@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/definition"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
@@ -20,8 +21,8 @@ var envelopeSchema []byte
 
 // definitions are the tools' own words. Of results they describe the metadata.
 var definitions = sync.OnceValue(func() map[string]*tool.Definition {
-	return kit.Read(files, func(metadata json.RawMessage) json.RawMessage {
-		return kit.Fill(envelopeSchema, `"$metadata":0`, kit.Members(metadata))
+	return definition.Read(files, func(metadata json.RawMessage) json.RawMessage {
+		return definition.Fill(envelopeSchema, `"$metadata":0`, definition.Members(metadata))
 	})
 })
 

@@ -1,4 +1,7 @@
-package kit
+// Package definition reads what tools say of themselves from the files beside
+// their code: a JSON file each, in which the description is a list of lines
+// that are joined by blanks.
+package definition
 
 import (
 	"bytes"
@@ -12,8 +15,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-// definitionFile is what tools/NAME.json holds: the definition of a tool, with
-// the description in lines that are joined by blanks.
+// definitionFile is what NAME.json holds.
 type definitionFile struct {
 	tool.Definition
 	Description []string `json:"description"`
@@ -31,10 +33,11 @@ func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string
 	}
 	all := make(map[string]*tool.Definition, len(names))
 	for _, name := range names {
-		d, err := readDefinition(files, name)
+		data, err := fs.ReadFile(files, name)
 		if err != nil {
-			panic(fmt.Sprintf("%s: %v", name, err))
+			panic(err)
 		}
+		d := Parse(strings.TrimSuffix(path.Base(name), ".json"), data)
 		if returns != nil {
 			d.Returns = returns(d.Returns)
 		}
@@ -43,23 +46,22 @@ func Read(files fs.FS, returns func(json.RawMessage) json.RawMessage) map[string
 	return all
 }
 
-func readDefinition(files fs.FS, name string) (*tool.Definition, error) {
-	data, err := fs.ReadFile(files, name)
-	if err != nil {
-		return nil, err
-	}
+// Parse reads the definition of the tool name. What cannot be read is a mistake of
+// the programmer, and panics.
+func Parse(name string, data []byte) *tool.Definition {
 	var f definitionFile
 	dec := json.NewDecoder(bytes.NewReader(Compact(data)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
-		return nil, err
-	}
+	err := dec.Decode(&f)
 	d := &f.Definition
-	d.Name, d.Description = strings.TrimSuffix(path.Base(name), ".json"), strings.Join(f.Description, " ")
-	if f.Timeout != "" {
+	d.Name, d.Description = name, strings.Join(f.Description, " ")
+	if err == nil && f.Timeout != "" {
 		d.Timeout, err = time.ParseDuration(f.Timeout)
 	}
-	return d, err
+	if err != nil {
+		panic(fmt.Sprintf("%s.json: %v", name, err))
+	}
+	return d
 }
 
 // Compact gives JSON without its white space.
@@ -77,5 +79,5 @@ func Members(data json.RawMessage) string { return string(data[1 : len(data)-1])
 // Fill makes a schema of the one of an envelope, in which pairs of what stands
 // for something and what it stands for are replaced.
 func Fill(envelope []byte, pairs ...string) json.RawMessage {
-	return json.RawMessage(strings.NewReplacer(pairs...).Replace(string(Compact(envelope))))
+	return Compact([]byte(strings.NewReplacer(pairs...).Replace(string(Compact(envelope)))))
 }
