@@ -54,7 +54,7 @@ func protectedGlobs(root string, cfg *config.Config) []string {
 // they did. What git heeds is protected by package sandbox.
 func (p *Project) ownFiles(cfg *config.Config) []string {
 	root := p.Workspace.Root()
-	files := []string{p.Tasks().Path()}
+	var files []string
 	for _, name := range workspace.Deciding() {
 		files = append(files, filepath.Join(root, filepath.FromSlash(name)))
 	}

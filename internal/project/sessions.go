@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 
 	"github.com/toolhost/toolhost/internal/run/background"
@@ -9,7 +10,11 @@ import (
 
 // Tasks are the background tasks of the project's workspace.
 func (p *Project) Tasks() *background.Store {
-	return background.Open(p.Workspace.Root(), background.Options{})
+	dir := ""
+	if p.stateDir != "" {
+		dir = filepath.Join(p.stateDir, background.DirName)
+	}
+	return background.Open(dir, background.Options{Root: p.Workspace.Root()})
 }
 
 // owners are the sessions whose background tasks end with this process.

@@ -54,7 +54,7 @@ func (p *Project) openUndo() (err error) {
 
 // former are the names in .agent of a workspace under which earlier versions
 // kept what they believed.
-var former = []string{"state.db", "undo"}
+var former = []string{"state.db", "tasks", "undo"}
 
 var toldFormer sync.Once
 

@@ -12,9 +12,8 @@
 // for the time of a connection: then it ends with the owner, even one that is
 // killed.
 //
-// State lies in .agent/tasks in the workspace, a directory for each task. What
-// is read there was possibly written by somebody else who works in the
-// workspace, so it is never followed out of it and names no process to signal.
+// State lies where no tool can write, a directory for each task. What a result
+// names is a copy in the workspace, which is never read again.
 //
 // The supervisor is the program's own binary, started anew. A program that
 // imports this package needs to do nothing for it. On Windows tasks are
@@ -23,7 +22,6 @@ package background
 
 import (
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -40,8 +38,9 @@ const (
 	DefaultKeepBytes  = 512 << 20
 )
 
-// Dir is where tasks are kept, a slash path relative to the workspace.
-const Dir = ".agent/tasks"
+// DirName is the name of the directory of tasks among what the host keeps of a
+// workspace.
+const DirName = "tasks"
 
 // Options shape a Store. Zero values mean the defaults.
 type Options struct {
@@ -57,18 +56,25 @@ type Options struct {
 	// hold together; the oldest go first.
 	Keep      int
 	KeepBytes int64
+	// Root is the workspace. Output that is too long to be given whole is copied
+	// to CopyDir in it. Empty copies none.
+	Root string
 }
+
+// CopyDir is where copies of long output lie in the workspace, a slash path.
+const CopyDir = ".agent/cache/tasks"
 
 // Store is the tasks of a workspace. It is safe for use by several goroutines
 // and processes.
 type Store struct {
-	root    string
+	dir     string
 	options Options
 }
 
-// Open gives the tasks of the workspace at root, an absolute path. Nothing is
-// made or read.
-func Open(root string, o Options) *Store {
+// Open gives the tasks that are kept in dir, an absolute path where no tool can
+// write. Nothing is made or read. Where dir is empty there is no place for tasks,
+// and none starts.
+func Open(dir string, o Options) *Store {
 	if o.MaxRunning <= 0 {
 		o.MaxRunning = DefaultMaxRunning
 	}
@@ -84,12 +90,8 @@ func Open(root string, o Options) *Store {
 	if o.KeepBytes <= 0 {
 		o.KeepBytes = DefaultKeepBytes
 	}
-	return &Store{root: root, options: o}
+	return &Store{dir: dir, options: o}
 }
-
-// Path is the absolute path of the directory of tasks, which confined commands
-// should not be able to change.
-func (s *Store) Path() string { return filepath.Join(s.root, filepath.FromSlash(Dir)) }
 
 // Spec says what to run.
 type Spec struct {

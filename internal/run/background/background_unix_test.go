@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	root := os.Getenv("BACKGROUND_TEST_ROOT")
 	switch os.Getenv("BACKGROUND_TEST_AS") {
 	case "starter":
-		t, err := Open(root, Options{}).Start(context.Background(), shell(root, "echo begun; sleep 1000"))
+		t, err := openIn(root, Options{}).Start(context.Background(), shell(root, "echo begun; sleep 1000"))
 		fmt.Println(t.ID, err)
 		os.Exit(0)
 	case "owner":
-		s := Open(root, Options{})
+		s := openIn(root, Options{})
 		owner, err := s.Own("owned")
 		if err != nil {
 			fmt.Println(err)
@@ -74,11 +74,17 @@ func shell(root, line string) Spec {
 	}
 }
 
+// openIn opens the store of the workspace at root, which lies beside it.
+func openIn(root string, o Options) *Store {
+	o.Root = root
+	return Open(root+"-tasks", o)
+}
+
 // open makes a store in a workspace of its own, in which no task survives the
 // test.
 func open(t *testing.T, o Options) *Store {
 	t.Helper()
-	s := Open(t.TempDir(), o)
+	s := openIn(t.TempDir(), o)
 	t.Cleanup(func() {
 		tasks, err := s.List()
 		require.NoError(t, err)
@@ -116,7 +122,7 @@ func output(t *testing.T, s *Store, id string) *Output {
 
 func TestTaskRunsToItsEnd(t *testing.T) {
 	s := open(t, Options{})
-	spec := shell(s.root, "echo out; echo err >&2; cat; exit 3")
+	spec := shell(s.options.Root, "echo out; echo err >&2; cat; exit 3")
 	spec.Prefix, spec.Stdin = "task_", []byte("input")
 	task := start(t, s, spec)
 	assert.Regexp(t, `^task_[a-z0-9]{10}$`, task.ID)
@@ -137,7 +143,7 @@ func TestTaskRunsToItsEnd(t *testing.T) {
 
 func TestTaskIsReadWhileItRuns(t *testing.T) {
 	s := open(t, Options{})
-	task := start(t, s, shell(s.root, "echo first; sleep 1000"))
+	task := start(t, s, shell(s.options.Root, "echo first; sleep 1000"))
 	assert.Equal(t, Running, task.State)
 	assert.Nil(t, task.ExitCode)
 	require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "first\n" }, patience,
@@ -151,7 +157,7 @@ func TestTaskIsReadWhileItRuns(t *testing.T) {
 
 func TestTaskOutlivesWhoeverStartedIt(t *testing.T) {
 	s := open(t, Options{})
-	cmd, id := other(t, "starter", s.root)
+	cmd, id := other(t, "starter", s.options.Root)
 	require.NoError(t, cmd.Wait())
 	require.Eventually(t, func() bool { return output(t, s, id).Stdout.String() == "begun\n" }, patience,
 		5*time.Millisecond)
@@ -179,7 +185,7 @@ func TestUnknownTask(t *testing.T) {
 
 func TestProgramThatDoesNotExist(t *testing.T) {
 	s := open(t, Options{})
-	spec := shell(s.root, "")
+	spec := shell(s.options.Root, "")
 	spec.Argv = []string{"/no/such/program"}
 	_, err := s.Start(context.Background(), spec)
 	assert.Equal(t, tool.CommandNotFound, tool.CodeOf(err))
@@ -190,7 +196,7 @@ func TestProgramThatDoesNotExist(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	s := open(t, Options{})
-	spec := shell(s.root, "sleep 1000")
+	spec := shell(s.options.Root, "sleep 1000")
 	spec.Timeout = 50 * time.Millisecond
 	ended := wait(t, s, start(t, s, spec).ID)
 	assert.Equal(t, TimedOut, ended.State)
@@ -199,23 +205,23 @@ func TestTimeout(t *testing.T) {
 
 func TestBoundOnRunningTasksOfASession(t *testing.T) {
 	s := open(t, Options{MaxRunning: 2})
-	first := start(t, s, shell(s.root, "sleep 1000"))
-	start(t, s, shell(s.root, "sleep 1000"))
-	_, err := s.Start(context.Background(), shell(s.root, "true"))
+	first := start(t, s, shell(s.options.Root, "sleep 1000"))
+	start(t, s, shell(s.options.Root, "sleep 1000"))
+	_, err := s.Start(context.Background(), shell(s.options.Root, "true"))
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-	another := shell(s.root, "true")
+	another := shell(s.options.Root, "true")
 	another.Session = "another"
 	start(t, s, another)
 	_, _, err = s.Kill(context.Background(), first.ID)
 	require.NoError(t, err)
-	start(t, s, shell(s.root, "true"))
+	start(t, s, shell(s.options.Root, "true"))
 }
 
 func TestOldTasksAreRemoved(t *testing.T) {
 	s := open(t, Options{Keep: 2})
 	var ids []string
 	for range 4 {
-		ids = append(ids, start(t, s, shell(s.root, "true")).ID)
+		ids = append(ids, start(t, s, shell(s.options.Root, "true")).ID)
 		wait(t, s, ids[len(ids)-1])
 	}
 	tasks, err := s.List()
@@ -228,10 +234,10 @@ func TestTasksThatHoldMuchAreRemoved(t *testing.T) {
 	s := open(t, Options{KeepBytes: 150_000})
 	var ids []string
 	for range 3 {
-		ids = append(ids, start(t, s, shell(s.root, "head -c 100000 /dev/zero")).ID)
+		ids = append(ids, start(t, s, shell(s.options.Root, "head -c 100000 /dev/zero")).ID)
 		wait(t, s, ids[len(ids)-1])
 	}
-	start(t, s, shell(s.root, "true"))
+	start(t, s, shell(s.options.Root, "true"))
 	tasks, err := s.List()
 	require.NoError(t, err)
 	require.Len(t, tasks, 2)
@@ -244,9 +250,9 @@ func TestEndOfASession(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Own("owned")
 	assert.Equal(t, tool.Conflict, tool.CodeOf(err))
-	spec := shell(s.root, "sleep 1000")
+	spec := shell(s.options.Root, "sleep 1000")
 	spec.Session = "owned"
-	theirs, others := start(t, s, spec), start(t, s, shell(s.root, "sleep 1000"))
+	theirs, others := start(t, s, spec), start(t, s, shell(s.options.Root, "sleep 1000"))
 	ended, err := owner.End(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, 1, ended)
@@ -262,7 +268,7 @@ func TestEndOfASession(t *testing.T) {
 
 func TestTasksEndWithAnOwnerThatIsKilled(t *testing.T) {
 	s := open(t, Options{})
-	cmd, id := other(t, "owner", s.root)
+	cmd, id := other(t, "owner", s.options.Root)
 	task, err := s.Get(id)
 	require.NoError(t, err)
 	require.Equal(t, Running, task.State)
@@ -273,28 +279,66 @@ func TestTasksEndWithAnOwnerThatIsKilled(t *testing.T) {
 	assert.Equal(t, string(stopSession), ended.Reason)
 }
 
-func TestFilesPutInTheWayAreNotFollowed(t *testing.T) {
-	s := open(t, Options{})
-	secret := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
-	task := start(t, s, shell(s.root, "echo x"))
+// What a result names is a copy in the workspace, and never more than that.
+func TestLongOutputIsCopied(t *testing.T) {
+	s := open(t, Options{OutputCap: 100})
+	task := start(t, s, shell(s.options.Root, "seq 1000"))
 	wait(t, s, task.ID)
-	log := filepath.Join(s.Path(), task.ID, "stdout"+logSuffix)
+	whole, err := os.ReadFile(filepath.Join(s.dir, task.ID, "stdout"+logSuffix))
+	require.NoError(t, err)
+	first := output(t, s, task.ID).Stdout
+	assert.Contains(t, first.String(), "the whole output is in "+filepath.Join(s.options.Root, ".agent"))
+	copied, err := os.ReadFile(first.Path)
+	require.NoError(t, err)
+	assert.Equal(t, whole, copied)
+	require.NoError(t, os.WriteFile(first.Path, []byte("forged"), 0o600))
+	assert.Equal(t, first, output(t, s, task.ID).Stdout)
+	copied, err = os.ReadFile(first.Path)
+	require.NoError(t, err)
+	assert.Equal(t, whole, copied, "made anew")
+
+	outside := filepath.Join(t.TempDir(), "outside")
+	require.NoError(t, os.WriteFile(outside, []byte("keep"), 0o600))
 	for name, put := range map[string]func() error{
-		"symlink":   func() error { return os.Symlink(secret, log) },
-		"hard link": func() error { return os.Link(secret, log) },
-		"pipe":      func() error { return exec.Command("mkfifo", log).Run() },
+		"file":      func() error { return os.Symlink(outside, first.Path) },
+		"directory": func() error { return os.Symlink(filepath.Dir(outside), filepath.Dir(first.Path)) },
+		"cache":     func() error { return os.Symlink(filepath.Dir(outside), filepath.Join(s.options.Root, ".agent")) },
+		"pipe":      func() error { return exec.Command("mkfifo", filepath.Join(s.options.Root, ".agent")).Run() },
 	} {
-		require.NoError(t, os.Remove(log))
+		require.NoError(t, os.RemoveAll(filepath.Join(s.options.Root, ".agent")))
+		if name == "file" || name == "directory" {
+			require.NoError(t, os.MkdirAll(filepath.Dir(first.Path), 0o700))
+		}
+		if name == "directory" {
+			require.NoError(t, os.Remove(filepath.Dir(first.Path)))
+		}
 		require.NoError(t, put(), name)
-		_, err := s.Output(task.ID)
-		assert.Equal(t, tool.Unavailable, tool.CodeOf(err), name)
+		again := output(t, s, task.ID).Stdout
+		assert.Equal(t, first.Head, again.Head, name)
+		assert.Equal(t, name == "file", again.SpillErr == nil, "%s: %v", name, again.SpillErr)
+		kept, err := os.ReadDir(filepath.Dir(outside))
+		require.NoError(t, err)
+		assert.Len(t, kept, 1, name)
+		data, err := os.ReadFile(outside)
+		require.NoError(t, err)
+		assert.Equal(t, "keep", string(data), name)
 	}
-	require.NoError(t, os.RemoveAll(s.Path()))
-	require.NoError(t, os.Symlink(filepath.Dir(secret), s.Path()))
-	_, err := s.Start(context.Background(), shell(s.root, "true"))
+}
+
+func TestWhereThereIsNoPlace(t *testing.T) {
+	s := Open("", Options{})
+	_, err := s.Start(t.Context(), shell(t.TempDir(), "true"))
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
-	require.NoError(t, os.Remove(s.Path()))
+	assert.ErrorContains(t, err, "there is no place for background tasks")
+	tasks, err := s.List()
+	require.NoError(t, err)
+	assert.Empty(t, tasks)
+	_, err = s.Get("x")
+	assert.Equal(t, tool.NotFound, tool.CodeOf(err))
+	owner, err := s.Own("s")
+	require.NoError(t, err)
+	_, err = owner.End(t.Context())
+	require.NoError(t, err)
 }
 
 func policy(root string, level sandbox.Level) *sandbox.Policy {

@@ -2,15 +2,10 @@ package background
 
 import (
 	"context"
-	"io/fs"
 	"os"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
-
-const openFlags = 0
-
-func links(fs.FileInfo) uint64 { return 1 }
 
 func supervised(*os.Root) bool { return false }
 

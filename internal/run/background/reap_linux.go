@@ -3,10 +3,8 @@ package background
 import (
 	"bytes"
 	"context"
-	"io/fs"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,13 +13,6 @@ import (
 )
 
 func mkfifoat(dir int, _, name string) error { return unix.Mkfifoat(dir, name, 0o600) }
-
-func linkCount(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
 
 // becomeReaper makes orphans among the task's processes children of the
 // supervisor, so that none can hide.

@@ -4,9 +4,7 @@ package background
 
 import (
 	"context"
-	"io/fs"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,13 +12,6 @@ import (
 // mkfifoat makes a pipe by its path: not every system can make one below an
 // open directory.
 func mkfifoat(_ int, dir, name string) error { return unix.Mkfifo(filepath.Join(dir, name), 0o600) }
-
-func linkCount(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
 
 // Only Linux gives orphans to another process than the first; elsewhere what
 // package proc ends has to do.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -16,7 +17,6 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -28,7 +28,7 @@ const startPatience = 30 * time.Second
 
 // order is what a supervisor is told, on its standard input.
 type order struct {
-	Root      string          `json:"root"`
+	Store     string          `json:"store"`
 	ID        string          `json:"id"`
 	Session   string          `json:"session"`
 	Owned     bool            `json:"owned,omitempty"` // by a process that the task ends with
@@ -72,8 +72,11 @@ func (s *Store) Start(ctx context.Context, spec Spec) (*Task, error) {
 }
 
 func unmade(err error) *tool.Error {
+	if errors.Is(err, errNoPlace) {
+		return errNoPlace
+	}
 	return tool.Errorf(tool.Unavailable, "the background task cannot be made: %w", err).
-		Suggest("See that " + Dir + " in the workspace can be written.")
+		Suggest("See that the directory that is named, in the user's state, can be written.")
 }
 
 // room refuses a task too many.
@@ -101,7 +104,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 	if err := dir.Mkdir(t.ID, 0o700); err != nil {
 		return unmade(err)
 	}
-	own, err := plainfile.In(dir, t.ID)
+	own, err := dir.OpenRoot(t.ID)
 	if err != nil {
 		return unmade(err)
 	}
@@ -115,7 +118,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		return unmade(err)
 	}
 	return supervisor(ctx, lock, order{
-		Root: s.root, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir,
+		Store: s.dir, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir,
 		Env: spec.Env, Stdin: spec.Stdin,
 		Timeout: spec.Timeout, Grace: spec.Grace, DiskLimit: s.options.DiskLimit, Confine: spec.Confine,
 	})

@@ -9,13 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
 // The files of a task.
@@ -38,19 +36,24 @@ type status struct {
 
 // open opens the directory of tasks. With make it is made if it is missing.
 func (s *Store) open(create bool) (*os.Root, error) {
-	root, err := plainfile.Root(s.root)
-	if err != nil {
-		return nil, err
+	if s.dir == "" && create {
+		return nil, errNoPlace
 	}
-	defer root.Close()
-	name := filepath.FromSlash(Dir)
+	if s.dir == "" {
+		return nil, fs.ErrNotExist
+	}
 	if create {
-		if err := root.MkdirAll(name, 0o700); err != nil {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	return plainfile.In(root, name)
+	return os.OpenRoot(s.dir)
 }
+
+// errNoPlace says why no task starts.
+var errNoPlace = tool.Errorf(tool.Unavailable,
+	"there is no place for background tasks: toolhost has no directory for its state").
+	Suggest("Run the command in the foreground; toolhost doctor tells the user what is wrong with the directory.")
 
 // openTask opens the directory of a task.
 func (s *Store) openTask(id string) (*os.Root, error) {
@@ -60,7 +63,7 @@ func (s *Store) openTask(id string) (*os.Root, error) {
 	dir, err := s.open(false)
 	if err == nil {
 		defer dir.Close()
-		dir, err = plainfile.In(dir, id)
+		dir, err = dir.OpenRoot(id)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notFound(id)
@@ -73,7 +76,7 @@ func unreadable(err error) error {
 		return nil
 	}
 	return tool.Errorf(tool.Unavailable, "the background tasks cannot be read: %w", err).
-		Suggest("Look at " + Dir + " in the workspace.")
+		Suggest("Look at the directory that is named, in the user's state.")
 }
 
 // validID reports whether id may be one of ours: it names a directory.
@@ -201,9 +204,8 @@ func sizeOf(dir *os.Root, id string) (size int64) {
 	return size
 }
 
-// readJSON reads a file that may have been put there by anybody.
 func readJSON(dir *os.Root, name string, v any) error {
-	f, err := openRegular(dir, name)
+	f, err := dir.Open(name)
 	if err != nil {
 		return err
 	}
@@ -228,23 +230,4 @@ func writeJSON(dir *os.Root, name string, v any) error {
 		return err
 	}
 	return dir.Rename(temp, name)
-}
-
-// openRegular opens a plain file of the task for reading, and nothing that
-// stands for another file.
-func openRegular(dir *os.Root, name string) (*os.File, error) {
-	if info, err := dir.Lstat(name); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, errors.New(name + " is not a plain file")
-	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || links(info) > 1 {
-		f.Close()
-		return nil, errors.New(name + " is not a plain file of its own")
-	}
-	return f, nil
 }

@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -103,7 +105,7 @@ func (s *Store) Output(id string) (*Output, error) {
 
 // read reads the head and the tail of a stream.
 func (s *Store) read(dir *os.Root, id, stream string) (proc.Output, error) {
-	log, err := openRegular(dir, stream+logSuffix)
+	log, err := dir.Open(stream + logSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return proc.Output{}, nil
 	}
@@ -111,17 +113,43 @@ func (s *Store) read(dir *os.Root, id, stream string) (proc.Output, error) {
 		return proc.Output{}, err
 	}
 	defer log.Close()
-	end, err := openRegular(dir, stream+endSuffix)
+	end, err := dir.Open(stream + endSuffix)
 	if err != nil {
 		return proc.Output{}, err
 	}
 	defer end.Close()
 	r := reader{log: log, end: end, cap: int64(s.options.OutputCap)}
 	o, err := r.read()
-	if o.Omitted > 0 {
-		o.Path = filepath.Join(s.Path(), id, stream+logSuffix)
+	if o.Omitted > 0 && s.options.Root != "" {
+		o.Path, o.SpillErr = s.copied(log, path.Join(CopyDir, id, stream+logSuffix), o.PathBytes)
 	}
 	return o, err
+}
+
+// copied gives the path of a copy of the first size bytes in the workspace, made
+// now unless there is one of that size. What is read later is never the copy.
+func (s *Store) copied(log io.ReaderAt, name string, size int64) (string, error) {
+	root, err := plainfile.Root(s.options.Root)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	whole := filepath.Join(s.options.Root, filepath.FromSlash(name))
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() && info.Size() == size {
+		return whole, nil
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return "", err
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(file, io.NewSectionReader(log, 0, size))
+	return whole, errors.Join(err, file.Close())
 }
 
 // reader reads a stream that may grow meanwhile.

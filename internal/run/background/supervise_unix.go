@@ -10,13 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -94,13 +92,13 @@ const (
 
 // prepare opens the task's files and begins to listen for orders.
 func (s *supervision) prepare() error {
-	store := Store{root: s.Root}
+	store := Store{dir: s.Store}
 	tasks, err := store.open(false)
 	if err != nil {
 		return err
 	}
 	defer tasks.Close()
-	if s.dir, err = plainfile.In(tasks, s.ID); err != nil {
+	if s.dir, err = tasks.OpenRoot(s.ID); err != nil {
 		return err
 	}
 	if s.stdout, err = newWriter(s.dir, "stdout", s.DiskLimit); err != nil {
@@ -117,7 +115,7 @@ func (s *supervision) prepare() error {
 	go s.listen(control)
 	go s.heedSignals()
 	if s.Owned {
-		owner, err := openRegular(tasks, ownerFile(s.Session))
+		owner, err := tasks.Open(ownerFile(s.Session))
 		if err != nil {
 			return stopSession
 		}
@@ -171,14 +169,12 @@ func (s *supervision) run() {
 	_ = writeJSON(s.dir, statusFile, end)
 }
 
-// confine confines the command, and keeps it from its own records.
+// confine confines the command.
 func (s *supervision) confine(cmd *exec.Cmd) error {
 	if s.Confine == nil {
 		return nil
 	}
-	policy := *s.Confine
-	policy.ReadOnly = append(policy.ReadOnly, filepath.Join(s.Root, filepath.FromSlash(Dir)))
-	_, err := sandbox.Apply(cmd, policy)
+	_, err := sandbox.Apply(cmd, *s.Confine)
 	return err
 }
 

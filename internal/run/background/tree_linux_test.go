@@ -39,8 +39,8 @@ func TestKillLeavesNothing(t *testing.T) {
 				needLevel(t, level)
 				s := open(t, Options{})
 				mark := strconv.FormatInt(time.Now().UnixNano(), 10)
-				spec := shell(s.root, strings.ReplaceAll(line, "%s", mark))
-				spec.Confine = policy(s.root, level)
+				spec := shell(s.options.Root, strings.ReplaceAll(line, "%s", mark))
+				spec.Confine = policy(s.options.Root, level)
 				task := start(t, s, spec)
 				require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" },
 					patience, 5*time.Millisecond)
@@ -78,8 +78,8 @@ func TestDeathOfTheSupervisor(t *testing.T) {
 			needLevel(t, level)
 			s := open(t, Options{})
 			mark := strconv.FormatInt(time.Now().UnixNano(), 10)
-			spec := shell(s.root, "setsid sleep 1000."+mark+" & echo ready; exec sleep 1000."+mark)
-			spec.Confine = policy(s.root, level)
+			spec := shell(s.options.Root, "setsid sleep 1000."+mark+" & echo ready; exec sleep 1000."+mark)
+			spec.Confine = policy(s.options.Root, level)
 			task := start(t, s, spec)
 			require.Eventually(t, func() bool { return output(t, s, task.ID).Stdout.String() == "ready\n" }, patience,
 				5*time.Millisecond)
@@ -100,7 +100,7 @@ func TestDeathOfTheSupervisor(t *testing.T) {
 // supervisorsOf finds who holds the lock of a task.
 func supervisorsOf(t *testing.T, s *Store, id string) (pids []int) {
 	t.Helper()
-	lock, err := filepath.EvalSymlinks(filepath.Join(s.Path(), id, lockFile))
+	lock, err := filepath.EvalSymlinks(filepath.Join(s.dir, id, lockFile))
 	require.NoError(t, err)
 	for _, pid := range proc.Processes() {
 		if target, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/3"); err == nil && target == lock {
@@ -117,8 +117,8 @@ func TestFlood(t *testing.T) {
 	const limit = 4 << 20
 	s := open(t, Options{DiskLimit: limit})
 	needLevel(t, sandbox.Full)
-	spec := shell(s.root, "yes 0123456789abcde | head -c 1073741824; echo; echo the end")
-	spec.Confine = policy(s.root, sandbox.Full)
+	spec := shell(s.options.Root, "yes 0123456789abcde | head -c 1073741824; echo; echo the end")
+	spec.Confine = policy(s.options.Root, sandbox.Full)
 	task := start(t, s, spec)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -133,7 +133,7 @@ func TestFlood(t *testing.T) {
 	assert.True(t, strings.HasSuffix(string(o.Tail), "abcde\n\nthe end\n"))
 	assert.EqualValues(t, limit, o.PathBytes)
 	var size int64
-	require.NoError(t, filepath.Walk(s.Path(), func(_ string, info os.FileInfo, err error) error {
+	require.NoError(t, filepath.Walk(s.dir, func(_ string, info os.FileInfo, err error) error {
 		size += info.Size()
 		return err
 	}))
@@ -145,9 +145,10 @@ func TestFlood(t *testing.T) {
 func TestOwnRecordsAreOutOfReach(t *testing.T) {
 	needLevel(t, sandbox.Full)
 	s := open(t, Options{})
-	spec := shell(s.root, "for f in "+Dir+"/*/*; do test -p $f || { echo x >$f && echo wrote $f; }; done; rm -rf "+Dir+
-		" && echo removed; mkdir fine && echo made")
-	spec.Confine = policy(s.root, sandbox.Full)
+	spec := shell(s.options.Root,
+		"for f in "+s.dir+"/*/*; do test -p $f || { echo x >$f && echo wrote $f; }; done; rm -rf "+
+			s.dir+"/*; mkdir fine && echo made")
+	spec.Confine = policy(s.options.Root, sandbox.Full)
 	task := start(t, s, spec)
 	wait(t, s, task.ID)
 	assert.Equal(t, "made\n", output(t, s, task.ID).Stdout.String())

@@ -34,7 +34,7 @@ type Deps struct {
 	Confine sandbox.Settings
 	// Search finds text. Nil makes one that is confined as well.
 	Search *search.Searcher
-	// Tasks are the background tasks; nil are those of the workspace.
+	// Tasks are the background tasks; nil starts none.
 	Tasks *background.Store
 	// Agents are the programs that work on tasks.
 	Agents subagent.Agents
@@ -55,7 +55,7 @@ func New(deps Deps) ([]tool.Tool, error) {
 				search.Options{Prepare: deps.Confine.Confine(deps.Workspace.Root(), deps.Trees...)})
 		}
 		if deps.Tasks == nil {
-			deps.Tasks = background.Open(deps.Workspace.Root(), background.Options{})
+			deps.Tasks = background.Open("", background.Options{})
 		}
 	}
 	if deps.SearchURL == "" {

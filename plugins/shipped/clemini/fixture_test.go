@@ -61,7 +61,7 @@ func newBenchOf(t testing.TB, deps clemini.Deps, files ...string) *bench {
 		deps.Workspace = ws
 	}
 	if deps.Tasks == nil {
-		deps.Tasks = background.Open(root, background.Options{})
+		deps.Tasks = background.Open(root+"-tasks", background.Options{Root: root})
 	}
 	b.tasks = deps.Tasks
 	t.Cleanup(b.endTasks)

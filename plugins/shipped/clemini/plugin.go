@@ -71,6 +71,6 @@ func configure(env sdk.Env) (Deps, error) {
 	}
 	return Deps{
 		Workspace: ws, Trees: env.Workspace.Allow, Confine: c.Confine, Agents: c.Agents, Web: web,
-		SearchURL: c.Web.Search, OutputCap: c.OutputCap,
+		SearchURL: c.Web.Search, OutputCap: c.OutputCap, Tasks: kit.Tasks(ws, c.Confine),
 	}, nil
 }

@@ -22,7 +22,7 @@ func team(t *testing.T) *bench {
 		{Role: "reviewer", Command: []string{"sh", "-c", `echo "review of $0"`}, Prompt: subagent.Argument},
 	}})
 	t.Cleanup(func() {
-		tasks := background.Open(b.root, background.Options{})
+		tasks := background.Open(b.root+"-tasks", background.Options{Root: b.root})
 		_, err := tasks.EndSession(t.Context(), "s")
 		assert.True(t, err == nil || t.Context().Err() != nil, "%v", err)
 	})
@@ -119,7 +119,7 @@ func TestAgent(t *testing.T) {
 		g := b.ok("agent", args{"action": "terminate", "agent_id": "general-1"})
 		assert.Equal(t, "Terminated agent general-1", g.Output)
 		assert.Equal(t, "terminated", g.Metadata["state"])
-		tasks, err := background.Open(b.root, background.Options{}).List()
+		tasks, err := background.Open(b.root+"-tasks", background.Options{Root: b.root}).List()
 		require.NoError(t, err)
 		require.Len(t, tasks, 1)
 		assert.Equal(t, background.Killed, tasks[0].State, "the process is gone")

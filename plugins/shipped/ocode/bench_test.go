@@ -55,7 +55,7 @@ func newBenchWith(t testing.TB, deps ocode.Deps) *bench {
 	deps.Workspace, err = workspace.Open(b.root, workspace.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = deps.Workspace.Close() })
-	deps.Tasks = background.Open(b.root, background.Options{})
+	deps.Tasks = background.Open(b.root+"-tasks", background.Options{Root: b.root})
 	deps.Place = subagent.Place{Root: b.root}
 	deps.Place.Confine.Level = "off"
 	require.NoError(t, b.tools.Register(ocode.New(deps)...))

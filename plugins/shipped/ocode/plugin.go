@@ -9,7 +9,6 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/pins"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
-	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/plugins/sdk"
@@ -78,7 +77,7 @@ func configure(_ context.Context, env sdk.Env) ([]tool.Tool, error) {
 		Trees:  env.Workspace.Allow,
 		Agents: config.Agents,
 		Place:  subagent.Place{Root: ws.Root(), Trees: env.Workspace.Allow, Confine: config.Confine},
-		Tasks:  background.Open(ws.Root(), background.Options{}),
+		Tasks:  kit.Tasks(ws, config.Confine),
 	}), nil
 }
 

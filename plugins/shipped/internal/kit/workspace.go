@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
@@ -25,11 +26,20 @@ func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Worksp
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
-	kept := ""
-	if confine.State != "" {
-		kept = filepath.Join(confine.State, undo.DirName)
+	return undo.OpenWorkspace(kept(confine, undo.DirName), w.Root, options)
+}
+
+// Tasks are the background tasks of a workspace, in the state that the host names.
+func Tasks(ws *workspace.Workspace, confine sandbox.Settings) *background.Store {
+	return background.Open(kept(confine, background.DirName), background.Options{Root: ws.Root()})
+}
+
+// kept is a directory in the state that the host names, "" where it names none.
+func kept(confine sandbox.Settings, name string) string {
+	if confine.State == "" {
+		return ""
 	}
-	return undo.OpenWorkspace(kept, w.Root, options)
+	return filepath.Join(confine.State, name)
 }
 
 // NoWorkspace is the error of a tool that was made only to be described.
