@@ -47,14 +47,24 @@ func TestX(t *testing.T) {
 }
 `
 
+// buildCache is the directory of what Go has compiled here already.
+func buildCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command(testneed.Program(t, "go"), "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(out))
+}
+
+// withBuildCache is the environment of a build that takes what it needs from there.
+func withBuildCache(dir string) []string {
+	return []string{"TMPDIR=/tmp", "GOCACHE=" + dir, "GOFLAGS=" + os.Getenv("GOFLAGS")}
+}
+
 // The build of a module takes from the user's build cache what it can name, sees
 // nothing else of it, and changes nothing in it.
 func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
 	t.Parallel()
-	program := testneed.Program(t, "go")
-	out, err := exec.Command(program, "env", "GOCACHE").Output()
-	require.NoError(t, err)
-	users := strings.TrimSpace(string(out)) // with what is compiled already
+	users := buildCache(t)
 
 	module := func(a *arena) (env []string, owned string) {
 		planted := filepath.Join(users, "planted-"+rand.Text())
@@ -65,8 +75,7 @@ func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
 		a.write(a.ws, "evil/main.go", "package main\n\nfunc main() {}\n", 0o644)
 		a.write(a.ws, "evil/x_test.go", fmt.Sprintf(hostileBuild, planted, a.out), 0o644)
 		a.arm()
-		return []string{"TMPDIR=/tmp", "GOCACHE=" + users, "GOFLAGS=" + os.Getenv("GOFLAGS")},
-			filepath.Join(planted, "owned")
+		return withBuildCache(users), filepath.Join(planted, "owned")
 	}
 
 	a := newArena(t, nil)

@@ -263,7 +263,7 @@ func TestRepositoryWithAProgramInItsState(t *testing.T) {
 // the user installs is tested in the sandbox.
 func TestRepositoryNamesAPluginToInstall(t *testing.T) {
 	t.Parallel()
-	goCommand := testneed.Program(t, "go")
+	goCommand, compiled := testneed.Program(t, "go"), withBuildCache(buildCache(t))
 	files := func(a *arena) map[string]string {
 		return map[string]string{
 			"agent.hcl":      "plugin \"evil\" {\n  source = \"evil\"\n}\n",
@@ -289,7 +289,7 @@ func TestRepositoryNamesAPluginToInstall(t *testing.T) {
 		}
 		a.arm()
 		tally.note(tally.cases, "repository", "install a plugin "+x.name)
-		out, err := a.run([]string{"TOOLHOST_TRUST=" + x.trust}, x.args...)
+		out, err := a.run(append(compiled, "TOOLHOST_TRUST="+x.trust), x.args...)
 		assert.Error(t, err, "%s: %s", x.name, out)
 		assert.Contains(t, out, x.says)
 		assert.Empty(t, a.inspect(out), x.name)
