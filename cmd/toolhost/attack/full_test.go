@@ -2,6 +2,7 @@ package attack
 
 import (
 	"crypto/rand"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,11 +14,11 @@ import (
 	"github.com/toolhost/toolhost/internal/testneed"
 )
 
-// onFullDisk is the program with a file system of 128 KiB at .agent, which is
-// its own: nobody else sees that mount.
+// onFullDisk is the program with a file system of 128 KiB where its state lies,
+// which is its own: nobody else sees that mount.
 func (a *arena) onFullDisk(unshare string, env []string, args ...string) *exec.Cmd {
 	cmd := a.program(env, args...)
-	script := `mount -t tmpfs -o size=128k,mode=0777 none .agent && exec "$@"`
+	script := `mount -t tmpfs -o size=128k,mode=0777 none "$HOME/.local/state" && exec "$@"`
 	cmd.Args = append([]string{unshare, "-Urm", "sh", "-c", script, "sh", cmd.Path}, cmd.Args[1:]...)
 	cmd.Path = unshare
 	return cmd
@@ -35,7 +36,8 @@ func TestFaultsOfAFullDisk(t *testing.T) {
 	data := make([]byte, 1<<20)
 	_, _ = rand.Read(data) // what no compression makes fit
 	prepare := func() *arena {
-		a := newArena(t, map[string]string{"big.bin": string(data), ".agent/keep": ""})
+		a := newArena(t, map[string]string{"big.bin": string(data)})
+		require.NoError(t, os.MkdirAll(filepath.Join(a.home, ".local/state"), 0o755))
 		a.whole["big.bin"] = []string{string(data)}
 		a.arm()
 		return a
