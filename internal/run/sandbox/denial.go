@@ -67,7 +67,11 @@ func (p Policy) Denied(block, printed string) string {
 			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, unless network = \"allow\" in %s grants it, or for a unix socket write = [\"ITS DIRECTORY\"].", block))
 		}
 	}
-	add(p.deniedPlace(block, printed))
+	if said := p.deniedRepository(level, printed); said != "" {
+		add(said)
+	} else {
+		add(p.deniedPlace(block, printed))
+	}
 	return strings.Join(said, " ")
 }
 
@@ -97,6 +101,34 @@ func (p Policy) deniedSocket(block, printed string) string {
 		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSocket != 0 && !withinAny(real, g.writable) {
 			return fmt.Sprintf("The sandbox hides the unix socket %s: write = [%q] in %s shows it, at level full.",
 				path, filepath.Dir(path), block)
+		}
+	}
+	return ""
+}
+
+// gitDirectory matches the name of a repository's directory in what git, mkdir
+// and others print.
+var gitDirectory = regexp.MustCompile("(?:^|[\\s'\"‘`:])((?:[^\\s'\"‘’`:]*/)?\\.git)/?(?:['\"’`:\\s]|$)")
+
+// deniedRepository says the same of a repository that a command at level landlock
+// could not make in another one.
+func (p Policy) deniedRepository(level Level, printed string) string {
+	if level != Landlock {
+		return ""
+	}
+	for line := range strings.Lines(printed) {
+		found := gitDirectory.FindStringSubmatch(line)
+		if found == nil || !hasWord(strings.ToLower(line), writeWords[:]) {
+			continue
+		}
+		path := found[1]
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.Workspace, path)
+		}
+		if _, err := os.Lstat(path); err != nil && inRepository(filepath.Dir(path)) {
+			return fmt.Sprintf("The sandbox refused to make %s: at level landlock, a command makes no repository in "+
+				"another one (git init, git clone, git submodule), whose hooks and configuration your git would heed. "+
+				"Make it below $TMPDIR, ask the user to make it, or use sandbox level full.", found[1])
 		}
 	}
 	return ""
