@@ -252,6 +252,7 @@ func (p *Project) openHost(ctx context.Context) error {
 		Around:      p.planted(),
 		Judge:       p.judge,
 		CallContext: p.callContext,
+		Effects:     p.effects,
 		Trace:       p.tracing(),
 		Remember:    p.remember,
 		Approvals:   pendingApprovals{p},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 )
@@ -52,7 +53,29 @@ func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Cont
 			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
 		}
 	}
-	return undo.WithCall(ctx, undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool})
+	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
+	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees(), nil))
+}
+
+// trees are where what processes change is kept.
+func (p *Project) trees() effects.Trees {
+	trees := effects.Trees{Root: p.Workspace.Root()}
+	for _, tree := range p.Config().Workspace.Allow {
+		if real, err := filepath.EvalSymlinks(tree); err == nil {
+			trees.Allow = append(trees.Allow, real)
+		}
+	}
+	return trees
+}
+
+// effects is what the processes of a call have changed.
+func (p *Project) effects(ctx context.Context) (files []string, note string) {
+	call := effects.From(ctx)
+	if call == nil {
+		return nil, ""
+	}
+	report := call.End()
+	return report.Files, report.Note()
 }
 
 // pluginLife records what becomes of a plugin's process: in the session whose

@@ -85,6 +85,7 @@ func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 // newHistory finds which changes stand. An undo counts when it has changed
 // anything, or says that there was nothing to do.
 func newHistory(lines []*line) *history {
+	lines = settled(lines)
 	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line)}
 	acted, void := make(map[callRef]bool), make(map[callRef]bool)
 	for _, l := range lines {
@@ -134,7 +135,13 @@ func (h *history) change(v *vault, l *line) *Change {
 
 // keepsContent reports that an object goes with the line.
 func (l *line) keepsContent() bool {
-	return l.Mode.IsRegular() && (l.Op == string(workspace.Replace) || l.Op == string(workspace.Delete))
+	switch l.Op {
+	case string(workspace.Replace), string(workspace.Delete):
+		return l.Mode.IsRegular()
+	case opBefore:
+		return l.Exists && l.Mode.IsRegular() && l.Hash != ""
+	}
+	return false
 }
 
 // Changes lists recorded changes, the newest first.

@@ -55,12 +55,20 @@ type line struct {
 	NewHash string      `json:"new_hash,omitempty"`
 	NewMode fs.FileMode `json:"new_mode,omitempty"`
 	Of      []string    `json:"of,omitempty"`
+	// Of opBefore and opAfter.
+	Exists bool     `json:"exists,omitempty"`
+	After  []result `json:"after,omitempty"`
 
-	bytes int64 // in the journal
+	bytes   int64 // in the journal
+	unended bool  // its call has not said what became of the path
+	newSize int64 // with newTime what is known of content without a NewHash
+	newTime time.Time
 }
 
 // isChange tells changes from remarks about them.
-func (l *line) isChange() bool { return l.Op != opUndo && l.Op != opDone && l.Op != opVoid }
+func (l *line) isChange() bool {
+	return l.Op != opUndo && l.Op != opDone && l.Op != opVoid && l.Op != opAfter
+}
 
 // pathName is a file name, any bytes.
 type pathName string

@@ -126,7 +126,7 @@ func (p *planner) content(l *line) error {
 	case l.keepsContent() && (l.Lost != "" || !p.vault.has(l.Hash)):
 		p.drop(l)
 		return nil
-	case !e.want.holds(after):
+	case !l.unended && !e.want.holds(after):
 		p.conflict(l, path, "has changed since", before)
 		return nil
 	}

@@ -61,7 +61,7 @@ type recorder struct {
 // BeforeChange keeps what is going to change. Errors: unavailable when the
 // store cannot be written, timeout.
 func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
-	if ownFile(b.Path) && (b.To == "" || ownFile(b.To)) {
+	if OwnFile(b.Path) && (b.To == "" || OwnFile(b.To)) {
 		return nil
 	}
 	call := r.call
@@ -82,9 +82,9 @@ func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
 	return r.store.storeError("keep what changes", err)
 }
 
-// ownFile reports that path is one of toolhost's own files, which nobody wants
+// OwnFile reports that path is one of toolhost's own files, which nobody wants
 // back.
-func ownFile(path string) bool {
+func OwnFile(path string) bool {
 	for _, dir := range []string{".agent/cache", ".agent/runs", ".agent/undo", ".agent/tasks"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
 			return true

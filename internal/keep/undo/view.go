@@ -67,7 +67,7 @@ func (l *line) after() state {
 	case workspace.Mkdir:
 		return state{exists: true, mode: fs.ModeDir}
 	}
-	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash}
+	return state{exists: true, mode: l.NewMode.Type(), hash: l.NewHash, size: l.newSize, mtime: l.newTime}
 }
 
 // moved is what a renamed file was and stayed.

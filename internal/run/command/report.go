@@ -8,6 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/run/watch"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -36,7 +37,7 @@ func (c *command) report(ctx context.Context, run *argv.Run, values map[string]a
 	result := tool.Text(output(p))
 	result.Truncated = p.Stdout.Truncated() || p.Stderr.Truncated()
 	result.Artifacts = artifacts(p)
-	return result.Affecting(c.affected(run)...), nil
+	return result.Affecting(c.changed(ctx, run)...), nil
 }
 
 // made is the result of a command whose outputs are declared.
@@ -52,7 +53,16 @@ func (c *command) made(ctx context.Context, run *argv.Run, values map[string]any
 		return nil, err
 	}
 	result := &tool.Result{Contents: contents, Structured: structured, Artifacts: artifacts(p)}
-	return result.Affecting(c.affected(run)...), nil
+	return result.Affecting(c.changed(ctx, run)...), nil
+}
+
+// changed are the files that a run is known to have changed beside those that
+// its processes were seen to change: none where they were watched.
+func (c *command) changed(ctx context.Context, run *argv.Run) []string {
+	if w := watch.From(ctx); w != nil && w.Began() {
+		return nil
+	}
+	return c.affected(run)
 }
 
 // output is the standard output, with the standard error under a heading

@@ -20,6 +20,8 @@ import (
 	"runtime"
 
 	"time"
+
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Defaults of Command.
@@ -129,6 +131,7 @@ func Run(ctx context.Context, c Command) (*Result, error) {
 	defer runtime.UnlockOSThread()
 
 	r := newRun(c)
+	r.watch = watch.From(ctx)
 	defer r.close()
 	if err := r.start(); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // markName is the environment variable by which a run's processes are found.
@@ -42,6 +43,7 @@ type run struct {
 	handed         []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
 	kin            map[int]bool // numbers of processes known to be the run's
+	watch          watch.Watcher
 }
 
 func newRun(c Command) *run {
@@ -137,6 +139,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.status, r.handed = status, []*os.File{theirs}
+	defer watch.Attach(r.cmd, r.watch)()
 	err = r.Prepare(r.cmd)
 	r.handed = slices.Clone(r.cmd.ExtraFiles[own:])
 	if err == nil && r.cmd.Path == path {

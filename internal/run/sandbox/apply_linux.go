@@ -47,7 +47,7 @@ func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 		}
 		err = p.landlock(plan, g, cmd)
 	} else {
-		p.full(plan, g)
+		err = p.full(plan, g, cmd)
 	}
 	if err != nil {
 		return unconfinable(err)

@@ -4,15 +4,17 @@ import (
 	"bufio"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // full plans level full.
-func (p *Policy) full(plan *launch.Plan, g grants) {
+func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	plan.Namespaces, plan.Loopback = true, !p.Network
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
 		g.readOnly = append(g.readOnly, plan.Dir)
@@ -23,6 +25,17 @@ func (p *Policy) full(plan *launch.Plan, g grants) {
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
+	w := watch.Of(cmd)
+	if w == nil {
+		return nil
+	}
+	plan.Filter.Watch = true
+	socket, err := launch.Observe(w)
+	if err != nil {
+		return err
+	}
+	plan.Supervisor = addFile(cmd, socket)
+	return nil
 }
 
 // temporary are the directories that are private to a confined process.

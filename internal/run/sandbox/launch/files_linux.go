@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Guard is what the supervisor keeps a program from changing though it lies in
@@ -232,6 +234,7 @@ func (s *supervisor) truncate(c caller, path uint64, length int64) syscall.Errno
 	if errno := s.mayOpen(fd, true); errno != 0 {
 		return errno
 	}
+	s.beforeFile(fd, watch.Content)
 	return number(syscall.Truncate("/proc/self/fd/"+strconv.Itoa(fd), length))
 }
 
@@ -258,6 +261,7 @@ func (s *supervisor) rename(c caller, fromAt, from, toAt, to uint64, flags uint)
 	if flags&unix.RENAME_WHITEOUT != 0 {
 		return syscall.EPERM
 	}
+	s.beforeRename(source, target, flags)
 	return number(unix.Renameat2(source.dir, source.name, target.dir, target.name, flags))
 }
 
@@ -286,6 +290,7 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 	if errno := s.mayMake(target); errno != 0 {
 		return errno
 	}
+	s.beforePlace(target, watch.Content)
 	return number(unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(source), target.dir, target.name, follow))
 }
 
@@ -302,6 +307,7 @@ func (s *supervisor) symlink(c caller, text, at, path uint64) syscall.Errno {
 	if errno := s.mayReplace(p); errno != 0 {
 		return errno
 	}
+	s.beforePlace(p, watch.Content)
 	return number(unix.Symlinkat(target, p.dir, p.name))
 }
 
@@ -317,6 +323,7 @@ func (s *supervisor) unlink(c caller, at, path uint64, flags int) syscall.Errno 
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
 	}
+	s.beforePlace(p, watch.Content)
 	return number(unix.Unlinkat(p.dir, p.name, flags))
 }
 
@@ -333,6 +340,7 @@ func (s *supervisor) mkdir(c caller, at, path, mode uint64) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
 	}
+	s.beforePlace(p, watch.Content)
 	return number(unix.Mkdirat(p.dir, p.name, uint32(mode)&^c.umask()&^setIDs))
 }
 
@@ -348,6 +356,7 @@ func (s *supervisor) mknod(c caller, at, path, mode uint64) syscall.Errno {
 	if errno := s.mayMake(p); errno != 0 {
 		return errno
 	}
+	s.beforePlace(p, watch.Content)
 	return number(unix.Mknodat(p.dir, p.name, uint32(mode)&^c.umask(), 0))
 }
 
@@ -482,6 +491,7 @@ func (s *supervisor) create(c caller, p place, call openCall) (int, syscall.Errn
 	if errno := s.mayMake(p); errno != 0 {
 		return -1, errno
 	}
+	s.beforePlace(p, watch.Content)
 	flags := call.flags | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
 	fd, err := unix.Openat(p.dir, p.name, flags, call.mode&^c.umask())
 	return fd, number(err)
@@ -546,6 +556,10 @@ func (s *supervisor) reopen(c caller, file int, call openCall) (int, syscall.Err
 			return fd, syscall.EAGAIN // opened elsewhere: it may take long
 		}
 		return -1, number(err)
+	case syscall.S_IFREG:
+		if call.flags&(writing&^unix.O_CREAT) != 0 {
+			s.beforeFile(file, watch.Content)
+		}
 	}
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(file), flags, mode)
 	return fd, number(err)

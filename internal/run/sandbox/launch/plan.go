@@ -95,6 +95,9 @@ type Filter struct {
 	Attributes bool
 	// Guard has a supervisor make, change and remove files.
 	Guard bool
+	// Watch has a supervisor see what changes files where the view confines
+	// that, before it goes on. It needs Attributes, and no Guard.
+	Watch bool
 	// Others allows changing the limits and priorities of other processes,
 	// where a PID namespace leaves none outside to be named.
 	Others bool

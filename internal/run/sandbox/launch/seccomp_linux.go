@@ -97,8 +97,16 @@ func (p *rules) add(nr int, body ...instruction) {
 }
 
 // refuseBits adds a rule that fails when argument arg has one of bits.
-func (p *rules) refuseBits(nr int, arg, bits uint32) {
-	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(retAllow))
+func (p *rules) refuseBits(nr int, arg, bits, otherwise uint32) {
+	p.add(nr, loadArg(arg), jumpSet(bits), ret(refuse(syscall.EPERM)), ret(otherwise))
+}
+
+// seen is what becomes of a call that changes files and may be made.
+func seen(watch bool) uint32 {
+	if watch {
+		return retAsk
+	}
+	return retAllow
 }
 
 // compile gives the filter as instructions.
@@ -116,12 +124,12 @@ func (f Filter) rules() rules {
 	var p rules
 	p.refuseMachine()
 	p.refuseProcesses()
-	p.attributes(f.Attributes)
+	p.attributes(f.Attributes, f.Watch)
 	p.requests(f.Attributes)
 	if !f.Others {
 		p.others()
 	}
-	p.creation(f.Guard)
+	p.creation(f.Guard, f.Watch)
 	if !f.SysV {
 		p.refuse(syscall.EPERM, sysShmget, sysShmat, sysShmctl, sysMsgget, sysMsgsnd, sysMsgrcv, sysMsgctl,
 			sysSemget, sysSemop, sysSemtimedop, sysSemctl, sysMqOpen, sysMqUnlink)
@@ -176,20 +184,21 @@ func (p *rules) refuseProcesses() {
 		sysAddKey,
 		sysRequestKey, sysBpf, sysPerfEventOpen, sysSetns, sysUserfaultfd)
 	p.refuse(syscall.ENOSYS, sysIoUringSetup, sysIoUringEnter, sysIoUringRegister, sysClone3, sysFileSetattr)
-	p.refuseBits(sysClone, 0, newNamespaces)
-	p.refuseBits(sysUnshare, 0, newNamespaces|newTime)
+	p.refuseBits(sysClone, 0, newNamespaces, retAllow)
+	p.refuseBits(sysUnshare, 0, newNamespaces|newTime, retAllow)
 	p.add(sysPersonality, loadArg(0), jumpEqual(0), ret(retAllow),
 		jumpEqual(personalityAs), ret(retAllow), ret(refuse(syscall.EPERM)))
 }
 
 // attributes lets modes, owners, times and extended attributes be changed, or
 // has the supervisor asked. The bits that lend the owner's rights are never set.
-func (p *rules) attributes(allow bool) {
+func (p *rules) attributes(allow, watch bool) {
 	if allow {
-		p.refuseBits(sysChmod, 1, setIDs)
-		p.refuseBits(sysFchmod, 1, setIDs)
-		p.refuseBits(sysFchmodat, 2, setIDs)
-		p.refuseBits(sysFchmodat2, 2, setIDs)
+		then := seen(watch)
+		p.refuseBits(sysChmod, 1, setIDs, then)
+		p.refuseBits(sysFchmod, 1, setIDs, then)
+		p.refuseBits(sysFchmodat, 2, setIDs, then)
+		p.refuseBits(sysFchmodat2, 2, setIDs, then)
 		return
 	}
 	for _, nr := range []int{
@@ -204,7 +213,7 @@ func (p *rules) attributes(allow bool) {
 
 // creation refuses new devices and new files with set-ID bits, or has the
 // supervisor asked about all that makes, changes or removes a file.
-func (p *rules) creation(guard bool) {
+func (p *rules) creation(guard, watch bool) {
 	p.refuse(syscall.ENOSYS, sysOpenat2)
 	if guard {
 		for _, nr := range append(fileCalls[:], sysCreat) {
@@ -214,22 +223,32 @@ func (p *rules) creation(guard bool) {
 		p.add(sysOpenat, loadArg(2), jumpSet(writing|tmpfileBit), ret(retAsk), ret(retAllow))
 		return
 	}
-	p.refuseBits(sysCreat, 1, setIDs)
-	p.create(sysOpen, 1, 2)
-	p.create(sysOpenat, 2, 3)
-	p.node(sysMknod, 1)
-	p.node(sysMknodat, 2)
+	then := seen(watch)
+	p.refuseBits(sysCreat, 1, setIDs, then)
+	p.create(sysOpen, 1, 2, then)
+	p.create(sysOpenat, 2, 3, then)
+	p.node(sysMknod, 1, then)
+	p.node(sysMknodat, 2, then)
+	if watch {
+		for _, nr := range fileCalls {
+			if nr != sysMknod && nr != sysMknodat {
+				p.add(nr, ret(retAsk))
+			}
+		}
+	}
 }
 
-func (p *rules) create(nr int, flags, mode uint32) {
-	p.add(nr, loadArg(flags), instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(retAllow),
-		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(retAllow))
+func (p *rules) create(nr int, flags, mode, then uint32) {
+	p.add(nr, loadArg(flags), jumpSet(writing|tmpfileBit),
+		instruction{code: opJump, k: 1}, ret(retAllow),
+		instruction{code: opJumpSet, jt: 1, k: createFlags}, ret(then),
+		loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)), ret(then))
 }
 
-func (p *rules) node(nr int, mode uint32) {
+func (p *rules) node(nr int, mode, then uint32) {
 	p.add(nr, loadArg(mode), jumpSet(setIDs), ret(refuse(syscall.EPERM)),
 		instruction{code: opAnd, k: typeMask}, jumpEqual(charDevice), ret(refuse(syscall.EPERM)),
-		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(retAllow))
+		jumpEqual(blockDevice), ret(refuse(syscall.EPERM)), ret(then))
 }
 
 // Socket families, types and protocols.

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Landlock has no say over modes, owners, times and extended attributes, and a
@@ -54,13 +56,28 @@ type supervisor struct {
 	writable, devices []string
 	guard             Guard
 	listener          int
+	watch             watch.Watcher // may be nil
+	// lets is for calls that go on when they have been seen, because the view
+	// confines them.
+	lets bool
+	root int // the caller's root directory, once it was needed
 }
 
 // Supervise waits for a launcher's listener and answers the calls that come by
 // it, until the command and all that it has started have ended. The command may
 // change what lies below one of writable, but for what the guard keeps, and use
 // the devices. It gives the launcher's end of the socket, for Plan.Supervisor.
-func Supervise(writable, devices []string, guard Guard) (theirs *os.File, err error) {
+func Supervise(writable, devices []string, guard Guard, w watch.Watcher) (theirs *os.File, err error) {
+	return supervised(supervisor{writable: writable, devices: devices, guard: guard, watch: w})
+}
+
+// Observe is Supervise for a launcher whose view confines what the command may
+// change: the watcher sees each change, and the call goes on.
+func Observe(w watch.Watcher) (theirs *os.File, err error) {
+	return supervised(supervisor{watch: w, lets: true})
+}
+
+func supervised(s supervisor) (theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, failure("socket for the supervisor", err)
@@ -69,8 +86,15 @@ func Supervise(writable, devices []string, guard Guard) (theirs *os.File, err er
 	if err := unix.SetNonblock(ours, true); err != nil {
 		return nil, failure("socket for the supervisor", err)
 	}
-	go supervise(os.NewFile(uintptr(ours), "supervisor"),
-		supervisor{writable: writable, devices: devices, guard: guard})
+	s.root = -1
+	if s.watch == nil {
+		s.watch = nobody{}
+	}
+	done := s.watch.Begin()
+	go func() {
+		defer done()
+		supervise(os.NewFile(uintptr(ours), "supervisor"), s)
+	}()
 	return os.NewFile(uintptr(pair[1]), "supervisor"), nil
 }
 
@@ -164,6 +188,11 @@ func (s *supervisor) serve() {
 		if s.control(notifyReceive, unsafe.Pointer(&n)) != nil {
 			continue // its caller has ended
 		}
+		if s.lets {
+			s.see(&n)
+			s.proceed(n.id)
+			continue
+		}
 		if call, ok := parseOpen(int(n.nr), n.args); ok {
 			s.answerOpen(&n, call)
 			continue
@@ -201,6 +230,7 @@ func (s *supervisor) handle(n *notification) syscall.Errno {
 	if !s.mayChange(fd) {
 		return syscall.EPERM
 	}
+	s.beforeFile(fd, watch.Attributes)
 	return c.change("/proc/self/fd/" + strconv.Itoa(fd))
 }
 
@@ -282,12 +312,17 @@ func openPath(at int, path string, flags, resolve uint64) (int, syscall.Errno) {
 
 // read reads length bytes of the caller's memory, or as many as there are.
 func (c caller) read(address uint64, length int) ([]byte, syscall.Errno) {
+	buf := make([]byte, length)
+	local := []unix.Iovec{{Base: unsafe.SliceData(buf), Len: uint64(length)}}
+	remote := []unix.RemoteIovec{{Base: uintptr(address), Len: length}}
+	if n, err := unix.ProcessVMReadv(c.pid, local, remote, 0); err == nil && n > 0 {
+		return buf[:n], 0
+	}
 	fd, err := syscall.Open("/proc/"+strconv.Itoa(c.pid)+"/mem", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, syscall.EPERM
 	}
 	defer syscall.Close(fd)
-	buf := make([]byte, length)
 	n, err := syscall.Pread(fd, buf, int64(address))
 	if err != nil || n <= 0 {
 		return nil, syscall.EFAULT

@@ -1,0 +1,248 @@
+// Package effects keeps what the processes of a call change, so that it can be
+// listed and undone as what tools change themselves. A [Call] is told of every
+// change by the supervisor of the sandbox, before it happens, and when the call
+// ends it looks at what has become of the paths.
+package effects
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/watch"
+)
+
+// Bounds of what is kept of one call.
+const (
+	MaxPaths = 50_000
+	MaxBytes = 96 << 20
+)
+
+// patience is how long the end of a call waits for those who watch its
+// processes: they end with the last one.
+const patience = 5 * time.Second
+
+// Trees are where changes are kept: the root of the workspace, and the further
+// trees that file tools may use. All are absolute and without symlinks.
+type Trees struct {
+	Root  string
+	Allow []string
+}
+
+// name is what the undo store calls a path; false for one that lies elsewhere.
+func (t Trees) name(path string) (string, bool) {
+	if rest, ok := strings.CutPrefix(path, t.Root+"/"); ok {
+		return rest, true
+	}
+	for _, tree := range t.Allow {
+		if strings.HasPrefix(path, tree+"/") {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// path is the inverse of name.
+func (t Trees) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.Root, name)
+}
+
+// Call is what the processes of one call change. It implements watch.Watcher.
+type Call struct {
+	trees   Trees
+	effects *undo.Effects
+	ignore  func(name string) string
+	running sync.WaitGroup
+	began   atomic.Bool
+
+	mu    sync.Mutex
+	paths map[string]*kept
+	// replaced are records of paths of which there is a later one.
+	replaced []string
+	bytes    int64
+	beyond   int            // paths past a bound
+	ignored  map[string]int // changes, by what they were ignored for
+	missed   []string
+	err      error
+}
+
+// kept is what is known of a path.
+type kept struct {
+	id    string
+	state undo.State
+	// whole is false where the content is not kept yet.
+	whole bool
+}
+
+// New gives the watcher of a call. ignore gives the directory for whose sake
+// changes below a path are not kept, "" for a path that counts.
+func New(store *undo.Store, call undo.Call, trees Trees, ignore func(name string) string) *Call {
+	if ignore == nil {
+		ignore = func(string) string { return "" }
+	}
+	return &Call{trees: trees, effects: store.Effects(call), ignore: ignore,
+		paths: make(map[string]*kept), ignored: make(map[string]int)}
+}
+
+// With gives a context whose processes the call watches.
+func With(ctx context.Context, c *Call) context.Context { return watch.With(ctx, c) }
+
+// From gives the call that watches a context's processes, nil when there is none.
+func From(ctx context.Context) *Call {
+	c, _ := watch.From(ctx).(*Call)
+	return c
+}
+
+// Begin implements watch.Watcher.
+func (c *Call) Begin() (done func()) {
+	c.began.Store(true)
+	c.running.Add(1)
+	return c.running.Done
+}
+
+// Began implements watch.Watcher.
+func (c *Call) Began() bool { return c.began.Load() }
+
+// Missed implements watch.Watcher.
+func (c *Call) Missed(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.missed, why) {
+		c.missed = append(c.missed, why)
+	}
+}
+
+// Wants implements watch.Watcher.
+func (c *Call) Wants(path string, what watch.What) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, wanted := c.wants(path, what)
+	return wanted
+}
+
+func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
+	name, ok := c.trees.name(path)
+	if !ok || undo.OwnFile(name) {
+		return "", false
+	}
+	if k := c.paths[name]; k != nil {
+		return name, what == watch.Content && !k.whole
+	}
+	if dir := c.ignore(name); dir != "" {
+		c.ignored[dir]++
+		return "", false
+	}
+	return name, true
+}
+
+// Before implements watch.Watcher.
+func (c *Call) Before(at watch.Place, what watch.What) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before(at, what)
+}
+
+func (c *Call) before(at watch.Place, what watch.What) {
+	name, wanted := c.wants(at.Path, what)
+	if !wanted {
+		return
+	}
+	if len(c.paths) >= MaxPaths && c.paths[name] == nil {
+		c.beyond++
+		return
+	}
+	state := look(at, what == watch.Content, MaxBytes-c.bytes)
+	if state.Mode&unkept != 0 {
+		return
+	}
+	c.keep(name, state, what == watch.Content || !state.Mode.IsRegular())
+}
+
+// keep records what a path holds before it changes for the first time, and
+// again when its content is going to change too.
+func (c *Call) keep(name string, state undo.State, whole bool) {
+	if known := c.paths[name]; known != nil {
+		state.Mode = known.state.Mode // as it was at first
+		c.replaced = append(c.replaced, known.id)
+	}
+	id, err := c.effects.Before(name, state)
+	if err != nil {
+		c.err = err
+	}
+	c.bytes += int64(len(state.Content))
+	state.Content = nil
+	c.paths[name] = &kept{id, state, whole}
+}
+
+// Report is what became of a call.
+type Report struct {
+	// Files are the paths that have changed, sorted, as the undo store names them.
+	Files []string
+	// Lost are those whose old content is not kept, with the reason.
+	Lost map[string]string
+	// Ignored counts changes that nobody wants back, by directory.
+	Ignored map[string]int
+	// Beyond counts the paths past MaxPaths.
+	Beyond int
+	// Missed says why there may be more, and Err what failed.
+	Missed []string
+	Err    error
+}
+
+// End waits for the end of the call's processes and records what has become of
+// what they have changed.
+func (c *Call) End() *Report {
+	if !c.Began() {
+		return &Report{}
+	}
+	if !c.await() {
+		c.Missed("a process of the call still runs")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &Report{Lost: make(map[string]string), Ignored: c.ignored, Beyond: c.beyond, Missed: c.missed, Err: c.err}
+	ended, unchanged := make(map[string]undo.State), c.replaced
+	for name, k := range c.paths {
+		state := now(c.trees.path(name))
+		if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
+			state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime // nobody has written to it
+		}
+		if state.Same(k.state) {
+			unchanged = append(unchanged, k.id)
+			continue
+		}
+		ended[k.id] = state
+		r.Files = append(r.Files, name)
+		if k.state.Lost != "" {
+			r.Lost[name] = k.state.Lost
+		}
+	}
+	slices.Sort(r.Files)
+	if len(c.paths) > 0 {
+		if err := c.effects.After(ended, unchanged); err != nil && r.Err == nil {
+			r.Err = err
+		}
+	}
+	clear(c.paths)
+	return r
+}
+
+// await reports whether all processes have ended.
+func (c *Call) await() bool {
+	ended := make(chan struct{})
+	go func() { c.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(patience):
+		return false
+	}
+}

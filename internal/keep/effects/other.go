@@ -1,0 +1,21 @@
+//go:build !linux
+
+package effects
+
+import (
+	"io/fs"
+
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/watch"
+)
+
+// Nothing watches processes here.
+
+const unkept = fs.ModeIrregular
+
+func look(watch.Place, bool, int64) undo.State { return undo.State{} }
+
+func now(string) undo.State { return undo.State{} }
+
+// Rename implements watch.Watcher.
+func (c *Call) Rename(_, _ watch.Place, _ bool) {}
