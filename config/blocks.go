@@ -61,6 +61,9 @@ func (r *reader) sandbox(blocks hcl.Blocks) {
 		s.Network = blk.network(false)
 		s.Read, s.Write, s.Mask = blk.paths("read"), blk.paths("write"), blk.paths("mask")
 		blk.text("image", &s.Image)
+		watch := true
+		blk.boolean("watch", &watch)
+		s.Unwatched = !watch
 		if s.Level == "docker" && s.Image == "" {
 			r.fail(blk.where("level"), "No image", `Add image = "...".`, "The level docker needs an image.")
 		}

@@ -261,5 +261,7 @@ type Sandbox struct {
 	Image string
 	// Mask are absolute paths that children find empty.
 	Mask []string
-	Pos  string
+	// Unwatched has nobody keep what children change.
+	Unwatched bool
+	Pos       string
 }

@@ -45,7 +45,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"resource": schema("title description watch base64 risk permissions "+pieceAttrs+" "+accessAttrs,
 			"param name", "command"),
 		"rule":     schema("tool params command permission risk action expires disabled reason"),
-		"sandbox":  schema("level image mask " + accessAttrs),
+		"sandbox":  schema("level image mask watch " + accessAttrs),
 		"taskfile": schema("path timeout " + accessAttrs),
 		"tool": schema("title description risk permissions params_schema "+accessAttrs, "param name",
 			"passthrough", "command", "ask name", "output", "example", "reject"),

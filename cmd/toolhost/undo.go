@@ -26,9 +26,10 @@ func (a *app) undoCommand() *cobra.Command {
 		Use:   "undo [CALL]",
 		Short: "Take back what a call changed in files",
 		Long: `Take back what a call changed in files: the last one, the one named (as
-toolhost undo --list shows it), or all of a session. It covers what tools change,
-move or delete themselves, and not what commands do. Nothing is undone when a
-file has been changed since; the difference is shown.`,
+toolhost undo --list shows it), or all of a session. It covers what tools change
+themselves and what the processes of commands change, at the sandbox levels full
+and landlock. Nothing is undone when a file has been changed since; the
+difference is shown.`,
 		Example: `  toolhost undo --list
   toolhost undo
   toolhost undo tool_step_0045 --dry-run

@@ -36,6 +36,7 @@ func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask
+		s.Unwatched = block.Unwatched
 	}
 	s.Level = sandboxLevel(s.Level)
 	return s

@@ -201,7 +201,9 @@ type Report struct {
 // what they have changed.
 func (c *Call) End() *Report {
 	if !c.Began() {
-		return &Report{}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return &Report{Missed: c.missed}
 	}
 	if !c.await() {
 		c.Missed("a process of the call still runs")

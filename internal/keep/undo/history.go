@@ -326,8 +326,8 @@ func nothing(sel Selection, undone string) error {
 	}
 	if sel.Call != "" {
 		return tool.Errorf(tool.NotFound, "no change by a call %s is recorded in %s", sel.Call, where).
-			Suggest("List what can be undone; what commands change by themselves is not recorded.")
+			Suggest("List what can be undone.")
 	}
 	return tool.Errorf(tool.NotFound, "nothing that can be undone is recorded in %s", where).
-		Suggest("List what was recorded; what commands change by themselves is not, and old changes are dropped.")
+		Suggest("List what was recorded; old changes are dropped, and commands that run without a sandbox are not watched.")
 }

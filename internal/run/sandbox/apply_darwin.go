@@ -43,3 +43,6 @@ func detect() Report {
 	}
 	return Report{Full: Verdict{Works: true}, Landlock: missing}
 }
+
+// watches says that the levels full and landlock can be watched.
+const watches = false

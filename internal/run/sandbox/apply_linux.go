@@ -14,6 +14,9 @@ import (
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
 )
 
+// watches says that the levels full and landlock can be watched.
+const watches = true
+
 // apply puts the launcher in front of the command.
 func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	g, err := p.grants()

@@ -25,19 +25,20 @@ var confinedAlready = sync.OnceValue(func() bool {
 })
 
 // around finds out what Report.Around says, of the nearest where there are
-// several. At level landlock a supervisor answers system calls, and at level
-// full the launcher is the first process that there is.
-func around() Level {
+// several, and whether a supervisor answers system calls. One does at level
+// landlock; at level full the launcher is the first process that there is.
+func around() (level Level, held bool) {
 	if !confinedAlready() {
-		return ""
+		return "", false
 	}
-	if supervised() {
-		return Landlock
-	}
+	held = supervised()
 	if first, _ := os.ReadFile("/proc/1/cmdline"); strings.HasPrefix(string(first), launch.Name+"\x00") {
-		return Full
+		return Full, held
 	}
-	return Other
+	if held {
+		return Landlock, true
+	}
+	return Other, false
 }
 
 // supervised reports whether a supervisor answers system calls of the running

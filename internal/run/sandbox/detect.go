@@ -51,8 +51,9 @@ func Detect(context.Context) Report { return detected() }
 // it allows this user changes under it.
 var detected = sync.OnceValue(func() Report {
 	report := detect()
-	report.Around = around()
-	report.explain()
+	var held bool
+	report.Around, held = around()
+	report.explain(held)
 	rememberFull(report.Full.Works)
 	switch {
 	case report.Full.Works:
@@ -65,13 +66,16 @@ var detected = sync.OnceValue(func() Report {
 })
 
 // explain says why a level does not work in a sandbox.
-func (r *Report) explain() {
+func (r *Report) explain(held bool) {
 	if !r.Full.Works && r.Around != "" {
 		r.Full.Reason = "this process is in " + r.Around.Name() + " already, where nothing may make namespaces"
 	}
-	if !r.Landlock.Works && r.Around == Landlock {
+	if !r.Landlock.Works && held {
 		r.Landlock.Reason = "this process is in " + r.Around.Name() +
 			" already, and the kernel takes one supervisor of system calls alone"
+		if r.Around == Full {
+			r.Landlock.Reason += " (the sandbox block of the agent.hcl around it can say watch = false)"
+		}
 	}
 }
 

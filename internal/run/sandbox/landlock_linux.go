@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
-	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // devicesOpen are the devices that every process may use.
@@ -30,7 +29,7 @@ func (p *Policy) landlock(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 		return err
 	}
 	plan.Ruleset = addFile(cmd, ruleset)
-	socket, err := launch.Supervise(writable, devicesOpen[:], p.guard(g), watch.Of(cmd))
+	socket, err := launch.Supervise(writable, devicesOpen[:], p.guard(g), p.watcher(cmd))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,6 @@ func fullWorks() bool { return detected().Full.Works }
 
 func rememberFull(bool) {}
 
-func around() Level { return "" }
+func around() (level Level, held bool) { return "", false }
 
 func confinedAlready() bool { return false }

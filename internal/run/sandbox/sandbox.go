@@ -28,10 +28,12 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Level is how strongly a process is confined.
@@ -61,6 +63,8 @@ type Policy struct {
 	// Untouched has the workspace be readable only, but for the cache, if that
 	// lies in it.
 	Untouched bool
+	// Unwatched has nobody told what the process changes.
+	Unwatched bool
 	// ReadWrite are further absolute paths that it may change; they exist.
 	ReadWrite []string
 	// ReadOnly are absolute paths that it may read though they lie where
@@ -155,6 +159,7 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err != nil {
 		return "", err
 	}
+	p.unseen(cmd, level)
 	switch level {
 	case Off:
 		return Off, nil
@@ -162,6 +167,29 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 		return Docker, applyDocker(cmd, p)
 	}
 	return level, p.apply(cmd, level)
+}
+
+// unseen tells a watcher of a process that it will see nothing of.
+func (p *Policy) unseen(cmd *exec.Cmd, level Level) {
+	w := watch.Of(cmd)
+	switch {
+	case w == nil || !p.changes():
+	case p.Unwatched:
+		w.Missed("what processes change, as the sandbox block says (watch = false)")
+	case level != Full && level != Landlock || !watches:
+		w.Missed("what processes change at sandbox level " + string(level) + " on " + runtime.GOOS)
+	}
+}
+
+// changes reports whether the process may change the workspace.
+func (p *Policy) changes() bool { return p.Workspace != "" && (!p.Untouched || len(p.ReadWrite) > 0) }
+
+// watcher is who wants to know what the process changes, nil for nobody.
+func (p *Policy) watcher(cmd *exec.Cmd) watch.Watcher {
+	if p.Unwatched || !p.changes() {
+		return nil
+	}
+	return watch.Of(cmd)
 }
 
 func (p *Policy) check() error {

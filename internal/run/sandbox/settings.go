@@ -35,6 +35,9 @@ type Settings struct {
 	// Identity is that of the workspace's directory, by realpath.Identity, as the
 	// host has opened it. Nothing runs where another has taken its place.
 	Identity string `json:"identity,omitempty" jsonschema:"Which directory the workspace is."`
+	// Unwatched has nobody keep what commands change: where they confine others in
+	// turn, since the kernel takes one supervisor of system calls alone.
+	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
 	// State is the directory of what the host believes of the workspace, where no
 	// command reaches; empty for none.
 	State string `json:"state,omitempty" jsonschema:"Where the host keeps what it believes of the workspace."`
@@ -81,6 +84,7 @@ func inOne(path string, trees []string) bool {
 func (s Settings) Policy(root string, trees ...string) Policy {
 	return Policy{
 		Level: s.Level, Image: s.Image, Network: s.Network, Workspace: root, Keep: s.Keep, Names: s.Names,
+		Unwatched: s.Unwatched,
 		Held:      Held{root, s.Identity},
 		ReadWrite: slices.Concat(trees, s.Write), ReadOnly: slices.Clone(s.Read), MaskSecrets: slices.Clone(s.Mask),
 		Straight: slices.Concat(s.Read, s.Write),

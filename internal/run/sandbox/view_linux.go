@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
-	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // full plans level full.
@@ -25,7 +24,7 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
-	w := watch.Of(cmd)
+	w := p.watcher(cmd)
 	if w == nil {
 		return nil
 	}

@@ -123,7 +123,7 @@ func (a *Agent) Spec(prompt string, at Place) (background.Spec, error) {
 		stdin = []byte(prompt)
 	}
 	settings := at.Confine
-	settings.Network = a.Network
+	settings.Network, settings.Unwatched = a.Network, true // it may serve tools by a toolhost of its own
 	settings.Read = slices.Concat(settings.Read, a.Read)
 	settings.Write = slices.Concat(settings.Write, a.Write)
 	policy := settings.Policy(at.Root, at.Trees...)
