@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// tarball writes files as a tar: sorted, all of one time, of nobody.
-func tarball(out io.Writer, files []file, at time.Time) error {
+// tarFiles writes files as a tar: sorted, all of one time, of root unless they say otherwise.
+func tarFiles(out io.Writer, files []file, at time.Time) error {
 	files, err := sorted(files)
 	if err != nil {
 		return err
 	}
 	w := tar.NewWriter(out)
 	for _, dir := range directories(files) {
+		if _, own := find(files, dir); own {
+			continue
+		}
 		header := tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755, ModTime: at, Format: tar.FormatUSTAR}
 		if err := w.WriteHeader(&header); err != nil {
 			return err
@@ -26,6 +29,13 @@ func tarball(out io.Writer, files []file, at time.Time) error {
 	for _, f := range files {
 		header := tar.Header{Typeflag: tar.TypeReg, Name: f.path, Mode: int64(f.mode.Perm()), Size: int64(len(f.data)),
 			ModTime: at, Format: tar.FormatUSTAR}
+		if f.mode&fs.ModeSticky != 0 {
+			header.Mode |= 0o1000
+		}
+		header.Uid, header.Gid = f.owner, f.owner
+		if f.dir {
+			header.Typeflag, header.Name = tar.TypeDir, f.path+"/"
+		}
 		if f.link != "" {
 			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, f.link, 0o777
 		}
@@ -46,7 +56,7 @@ func tarGz(files []file, at time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tarball(w, files, at); err != nil {
+	if err := tarFiles(w, files, at); err != nil {
 		return nil, err
 	}
 	err = w.Close()

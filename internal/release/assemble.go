@@ -61,11 +61,46 @@ func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	made := make(map[string][]byte)
 	for _, p := range b.targets() {
 		fmt.Fprintf(b.progress, "Packing for %s.\n", p)
-		if made[b.archiveName(p)], err = b.archive(p, common); err != nil {
+		if err := b.pack(p, common, made); err != nil {
 			return nil, err
 		}
 	}
-	return made, nil
+	if made[b.imageName()], err = b.image(common); err != nil {
+		return nil, err
+	}
+	if made[npmFile(npmName, b.version)], err = b.npmWrapper(common); err != nil {
+		return nil, err
+	}
+	made["toolhost@.service"] = unit
+	if made["toolhost.rb"], err = b.formula(made); err != nil {
+		return nil, err
+	}
+	made["server.json"], err = b.serverJSON(made)
+	return made, err
+}
+
+// pack makes all that is for one platform.
+func (b *build) pack(p platform, common []file, made map[string][]byte) (err error) {
+	if made[b.archiveName(p)], err = b.archive(p, common); err != nil {
+		return err
+	}
+	if made[npmFile(npmPlatform(p), b.version)], err = b.npmPackage(p, common); err != nil {
+		return err
+	}
+	if made[b.bundleName(p)], err = b.bundle(p, common); err != nil {
+		return err
+	}
+	if p.os != "linux" {
+		return nil
+	}
+	for _, kind := range []string{"deb", "rpm"} {
+		name, data, err := b.systemPackage(kind, p, common)
+		if err != nil {
+			return err
+		}
+		made[name] = data
+	}
+	return nil
 }
 
 // describe adds an SBOM for each artifact, and the provenance of all.
@@ -151,7 +186,7 @@ func (b *build) installed(p platform, channel string) []file {
 	files := []file{{path: "libexec/toolhost/channel", mode: 0o644, data: []byte(channel + "\n")}}
 	for _, f := range b.programs[p] {
 		dir := "libexec/toolhost/"
-		if f.program() == name {
+		if f.path == p.exe(name) {
 			dir = "bin/"
 		}
 		files = append(files, file{path: dir + f.path, mode: 0o755, data: f.data})
@@ -181,7 +216,11 @@ func (b *build) archive(p platform, common []file) ([]byte, error) {
 	if p.os == "windows" {
 		return zipped(below(top, append(b.flat(p, "archive"), common...)), b.time)
 	}
-	return tarGz(below(top, append(b.installed(p, "archive"), common...)), b.time)
+	files := append(b.installed(p, "archive"), common...)
+	if p.os == "linux" {
+		files = append(files, file{path: unitPath, mode: 0o644, data: unit})
+	}
+	return tarGz(below(top, files), b.time)
 }
 
 // checkSizes holds the limits.

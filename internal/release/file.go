@@ -17,6 +17,10 @@ type file struct {
 	mode fs.FileMode
 	data []byte
 	link string // the target, of a symbolic link
+
+	// Only tars have these.
+	dir   bool
+	owner int
 }
 
 // sorted orders files by path, and refuses two of one name.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -56,7 +55,3 @@ func (p platform) exe(program string) string {
 
 // number is a version without the v of Go's.
 func number(version string) string { return strings.TrimPrefix(version, "v") }
-
-func on(systems ...string) []platform {
-	return slices.DeleteFunc(slices.Clone(platforms), func(p platform) bool { return !slices.Contains(systems, p.os) })
-}

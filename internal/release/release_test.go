@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,19 +40,31 @@ func testBuild(t *testing.T) *build {
 		dist: filepath.Join(t.TempDir(), "dist"), progress: io.Discard, goVersion: runtime.Version(), temp: t.TempDir(),
 		documents: []file{{path: "share/man/man1/toolhost.1", mode: 0o644, data: []byte(".TH toolhost 1\n")}}}
 	b.programs = make(map[platform][]file)
-	for _, program := range []string{name, "toolhost-task"} {
+	for _, program := range []string{name} {
 		b.programs[linuxAMD64] = append(b.programs[linuxAMD64], file{path: program, mode: 0o755, data: data})
 	}
 	return b
+}
+
+// madeOnce are the artifacts of a testBuild, which takes seconds.
+var madeOnce sync.Map
+
+func testArtifacts(t *testing.T, b *build) map[string][]byte {
+	t.Helper()
+	if made, ok := madeOnce.Load("made"); ok {
+		return maps.Clone(made.(map[string][]byte))
+	}
+	made, err := b.artifacts(t.Context())
+	require.NoError(t, err)
+	madeOnce.Store("made", maps.Clone(made))
+	return made
 }
 
 // testRelease writes a signed release and gives its public key.
 func testRelease(t *testing.T) (dir, key string) {
 	t.Helper()
 	b := testBuild(t)
-	artifacts, err := b.artifacts(t.Context())
-	require.NoError(t, err)
-	contents, err := b.describe(artifacts)
+	contents, err := b.describe(testArtifacts(t, b))
 	require.NoError(t, err)
 	require.NoError(t, write(b.dist, contents))
 	require.NoError(t, keyOptions{throwaway: true}.sign(b.dist, b.version, io.Discard))
@@ -162,9 +176,7 @@ func TestVerifyReads(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			b := testBuild(t)
-			artifacts, err := b.artifacts(t.Context())
-			require.NoError(t, err)
-			contents, err := b.describe(artifacts)
+			contents, err := b.describe(testArtifacts(t, b))
 			require.NoError(t, err)
 			tt.change(contents)
 			if tt.name != "an artifact without provenance" {

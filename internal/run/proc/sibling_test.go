@@ -42,6 +42,10 @@ func TestInstalledWith(t *testing.T) {
 		{name: "its parent that others can write", self: "tmp/bin",
 			files: map[string]os.FileMode{"tmp/libexec/toolhost/h": 0o755},
 			dirs:  map[string]os.FileMode{"tmp/libexec": 0o775}},
+		{name: "a group that can write all of it", self: "app/bin",
+			files: map[string]os.FileMode{"app/libexec/toolhost/h": 0o755},
+			dirs:  map[string]os.FileMode{"app/bin": 0o775, "app/libexec": 0o775, "app/libexec/toolhost": 0o775},
+			want:  "app/libexec/toolhost/h"},
 		{name: "libexec in the workspace", self: "ws/bin", avoid: "ws",
 			files: map[string]os.FileMode{"ws/libexec/toolhost/h": 0o755, "ws/bin/libexec/h": 0o755}},
 	}

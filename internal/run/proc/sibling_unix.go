@@ -9,33 +9,39 @@ import (
 )
 
 // unshared reports whether libexec, which lies outside the directory bin of the
-// running program, belongs to who owns bin or to root, and nobody else can
-// write there: in /tmp/bin, libexec would be anybody's.
+// running program, can be written only by who can write bin, or by root: in
+// /tmp/bin, libexec would be anybody's.
 func unshared(libexec, bin string) bool {
-	owner, ok := ownerOf(bin)
+	own, ok := rightsOf(bin)
 	if !ok {
 		return false
 	}
 	for _, dir := range []string{libexec, filepath.Dir(libexec)} {
-		info, err := os.Stat(dir)
-		if err != nil || info.Mode()&0o022 != 0 {
+		r, ok := rightsOf(dir)
+		if !ok || r.uid != own.uid && r.uid != 0 {
 			return false
 		}
-		if uid, ok := ownerOf(dir); !ok || uid != owner && uid != 0 {
+		if r.writers&^own.writers != 0 || r.writers&0o020 != 0 && r.gid != own.gid {
 			return false
 		}
 	}
 	return true
 }
 
-func ownerOf(path string) (uid uint32, ok bool) {
+// rights are who can write a directory besides its owner.
+type rights struct {
+	uid, gid uint32
+	writers  os.FileMode
+}
+
+func rightsOf(path string) (r rights, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0, false
+		return r, false
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return 0, false
+		return r, false
 	}
-	return stat.Uid, true
+	return rights{uid: stat.Uid, gid: stat.Gid, writers: info.Mode() & 0o022}, true
 }
