@@ -25,7 +25,7 @@ func (c *call) approve(ctx context.Context) error {
 		return Refused(c.entry.Name, reason)
 	}
 	if !c.request.CanAsk {
-		return c.wait(ctx, "nobody to ask", "nobody can be asked")
+		return c.wait(ctx, answeredByNobody, "nobody can be asked")
 	}
 	q := c.outcome.Question()
 	return &tool.InputRequired{Key: ApprovalKey,
@@ -46,7 +46,7 @@ func (c *call) answeredApproval(ctx context.Context, answer tool.Answer) error {
 		c.decided(ctx, "refused")
 		return Refused(c.entry.Name, reason)
 	}
-	return c.wait(ctx, "no answer", cmp.Or(reason, "the question was closed without an answer"))
+	return c.wait(ctx, answeredNothing, cmp.Or(reason, "the question was closed without an answer"))
 }
 
 // Refused is the error of a call that a person has refused. The reason, which
@@ -142,5 +142,5 @@ func (c *call) remember(ctx context.Context) string {
 		c.host.logger.WarnContext(ctx, "the approval was not stored", "tool", c.entry.Name, "error", err)
 		return "approved"
 	}
-	return "approved for good"
+	return answeredForGood
 }

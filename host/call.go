@@ -94,6 +94,7 @@ type call struct {
 	tool    tool.Call
 	outcome Outcome
 	asking  asking
+	answer  string // that decided, where somebody was asked
 	running *running
 }
 
@@ -126,7 +127,7 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 		ctx = add(ctx, &c.tool)
 	}
 	ctx, done = c.trace(ctx, TraceCall)
-	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.recordable()})
+	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.recordable(), c})
 	return ctx, done
 }
 

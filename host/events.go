@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -14,7 +15,7 @@ func (c *call) record(ctx context.Context) {
 		return
 	}
 	finished := finishedEvent{RequestID: o.RequestID, Tool: o.Tool, Status: "success", Duration: o.Duration.Seconds(),
-		Decision: o.Decision, DryRun: c.request.DryRun}
+		Decision: o.Decision, DryRun: c.request.DryRun, call: c}
 	if o.Result != nil {
 		finished.Files, finished.Artifacts, finished.Metadata = o.Result.FilesAffected, o.Result.Artifacts,
 			o.Result.Metadata
@@ -29,6 +30,7 @@ func (c *call) record(ctx context.Context) {
 // call tells, and the user's answer.
 func (c *call) decided(ctx context.Context, answer string) {
 	o := &c.outcome
+	c.answer = answer
 	c.event(ctx, "tool_call_decided", decidedEvent{o.RequestID, o.Tool, o.Decision, answer})
 }
 
@@ -52,6 +54,29 @@ type startedEvent struct {
 	RequestID string `json:"request_id"`
 	Tool      string `json:"tool"`
 	Params    any    `json:"params"`
+	call      *call
+}
+
+// startedFacts are what the record keeps of the beginning of a call beyond its
+// event.
+type startedFacts struct {
+	Step    int    `json:"step,omitempty"`
+	Client  string `json:"client,omitempty"`
+	Toolset string `json:"toolset,omitempty"`
+	Config  string `json:"config,omitempty"`
+}
+
+// startedLine is a started event without its parameters.
+type startedLine struct {
+	RequestID string `json:"request_id"`
+	Tool      string `json:"tool"`
+}
+
+// Kept gives the record what it keeps of the beginning of a call.
+func (e startedEvent) Kept() (call string, event, more any, name string, content any) {
+	c := e.call
+	return e.RequestID, startedLine{e.RequestID, e.Tool}, startedFacts{c.outcome.Step, c.request.Client,
+		c.host.Catalog().Toolset().Name, c.host.options.Config()}, "params", e.Params
 }
 
 // decidedEvent is how it was decided that a call may not run, or may after a
@@ -63,10 +88,40 @@ type decidedEvent struct {
 	Answer string `json:"answer,omitempty"`
 }
 
+// Kept names the call for the record.
+func (e decidedEvent) Kept() (call string, event, more any, name string, content any) {
+	return e.RequestID, e, nil, "", nil
+}
+
 type inputEvent struct {
 	RequestID string `json:"request_id"`
 	Tool      string `json:"tool"`
 	Question  string `json:"question"`
+}
+
+// Kept names the call for the record.
+func (e inputEvent) Kept() (call string, event, more any, name string, content any) {
+	return e.RequestID, e, nil, "", nil
+}
+
+// emitted is what a tool has recorded of its call.
+type emitted struct {
+	call    string
+	payload any
+}
+
+// MarshalJSON gives the tool's own payload.
+func (e emitted) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(e.payload)
+	return b.Bytes(), err
+}
+
+// Kept names the call for the record.
+func (e emitted) Kept() (call string, event, more any, name string, content any) {
+	return e.call, e, nil, "", nil
 }
 
 type finishedEvent struct {
@@ -81,7 +136,56 @@ type finishedEvent struct {
 	Metadata  map[string]any  `json:"metadata,omitempty"`
 	Decision  Decision        `json:"decision,omitzero"`
 	DryRun    bool            `json:"dry_run,omitempty"`
+	call      *call
 }
+
+// finishedFacts are what the record keeps of the end of a call beyond its
+// event.
+type finishedFacts struct {
+	Source    string   `json:"source,omitempty"`
+	DecidedBy string   `json:"decided_by,omitempty"`
+	Argv      []string `json:"argv,omitempty"`
+}
+
+// keptResult is what the caller was given.
+type keptResult struct {
+	Contents   []tool.Content  `json:"contents,omitempty"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Truncated  bool            `json:"truncated,omitempty"`
+}
+
+// Kept gives the record what it keeps of the end of a call.
+func (e finishedEvent) Kept() (call string, event, more any, name string, content any) {
+	o := &e.call.outcome
+	facts := finishedFacts{o.Source, e.call.decidedBy(), o.Argv}
+	switch {
+	case o.Result != nil:
+		return e.RequestID, e, facts, "result", keptResult{o.Result.Contents, o.Result.Structured, o.Result.Truncated}
+	case o.Plan != nil:
+		return e.RequestID, e, facts, "plan", o.Plan
+	}
+	return e.RequestID, e, facts, "", nil
+}
+
+// decidedBy says who made the decision, "" where none was made.
+func (c *call) decidedBy() string {
+	switch {
+	case c.outcome.Decision.Action == "":
+		return ""
+	case c.answer == answeredForGood:
+		return "person, always"
+	case c.answer == "" || c.answer == answeredByNobody || c.answer == answeredNothing:
+		return "rule"
+	}
+	return "person"
+}
+
+// The answers that are in a record and are nobody's word, or one for good.
+const (
+	answeredForGood  = "approved for good"
+	answeredByNobody = "nobody to ask"
+	answeredNothing  = "no answer"
+)
 
 // jsonOrText keeps parameters that are no JSON as text, so that the record
 // stays one JSON object a line.

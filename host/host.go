@@ -87,6 +87,9 @@ type Options struct {
 	Trace func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*Outcome))
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
 	Recorder Recorder
+	// Config gives the digest of the configuration in force, for the record. May
+	// be nil.
+	Config func() string
 	// State gives the store of a source's tools. Nil keeps state in memory.
 	State func(source string, scope tool.Scope, session string) tool.State
 	// Secrets are values that no result, error or question may show. More can
@@ -127,6 +130,9 @@ func New(ctx context.Context, options Options) (*Host, error) {
 	h.Redact(options.Secrets)
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
+	}
+	if h.options.Config == nil {
+		h.options.Config = func() string { return "" }
 	}
 	if h.options.Recorder == nil {
 		h.options.Recorder = new(countingRecorder)
@@ -189,6 +195,8 @@ type Request struct {
 	Params json.RawMessage
 	// ID is the caller's name for the call; empty makes one from the step.
 	ID string
+	// Client says who calls, for the record: the name and the version of a client.
+	Client string
 	// Step is Outcome.Step of the outcome that asked a question, in the request
 	// that brings the answer. Zero counts a new step.
 	Step int

@@ -46,7 +46,11 @@ type Judge func(ctx context.Context, p Proposal) Decision
 type Recorder interface {
 	// Step counts the calls of a session, from 1.
 	Step(ctx context.Context, session string) (int, error)
-	// Event adds an event to the session's record.
+	// Event adds an event to the session's record. A payload may have a method
+	// Kept() (call string, event, more any, name string, content any), for a record
+	// that keeps more than the event's own fields: the request id of the call that it
+	// belongs to, the event's fields without what follows, further fields, and what
+	// is kept whole, such as the parameters or the result.
 	Event(ctx context.Context, session, event string, payload any) error
 	// ArtifactDir is the absolute path for a session's artifacts, "" for none.
 	ArtifactDir(session string) string

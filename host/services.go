@@ -36,7 +36,7 @@ func (s *services) Log(ctx context.Context, level slog.Level, message string, at
 }
 
 func (s *services) Emit(ctx context.Context, event string, payload any) error {
-	return s.call.host.options.Recorder.Event(ctx, s.call.session.name, event, payload)
+	return s.call.host.options.Recorder.Event(ctx, s.call.session.name, event, emitted{s.call.outcome.RequestID, payload})
 }
 
 func (s *services) State(scope tool.Scope) tool.State {

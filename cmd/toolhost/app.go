@@ -135,7 +135,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		{"The project's agent.hcl",
 			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
 		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
-		{"What ran", []*cobra.Command{a.eventsCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
+		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
 		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand()}},
 	} {
@@ -183,7 +183,7 @@ func (a *app) log(level slog.Level) slog.Handler {
 // artifactsFlag adds --artifacts to a command that keeps or reads a record.
 func (a *app) artifactsFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.flags.artifacts, "artifacts", "",
-		"the directory for events and artifacts (default: .agent/runs/SESSION in the workspace)")
+		"the directory for copies of events and for artifacts (default: .agent/runs/SESSION in the workspace)")
 }
 
 // toolsetFlag adds --toolset to a command that offers tools.

@@ -107,10 +107,10 @@ func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, 
 
 // completeSessions completes the flag session with those that have a record.
 func (a *app) completeSessions(c *cobra.Command) {
-	a.completeFrom(c, "session", func(_ context.Context, p *project.Project) (names []string) {
-		runs, _ := p.Recorder.Runs()
-		for _, run := range runs {
-			names = append(names, run.Session)
+	a.completeFrom(c, "session", func(ctx context.Context, p *project.Project) (names []string) {
+		sessions, _ := p.Recorder.Sessions(ctx)
+		for _, s := range sessions {
+			names = append(names, s.Name)
 		}
 		return names
 	})

@@ -309,7 +309,7 @@ func stateFindings(ctx context.Context, p *project.Project) (findings []finding)
 			return err
 		}},
 		{"record", func() error {
-			_, err := p.Recorder.Runs()
+			_, err := p.Recorder.Sessions(ctx)
 			return err
 		}},
 	} {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,10 +18,11 @@ import (
 
 // eventsOptions are what events is asked for on the command line.
 type eventsOptions struct {
-	record.ReadOptions
-	session  string
-	format   string
-	sessions bool
+	record.Filter
+	follow       bool
+	format       string
+	sessions     bool
+	since, until string
 }
 
 func (a *app) eventsCommand() *cobra.Command {
@@ -30,28 +33,36 @@ func (a *app) eventsCommand() *cobra.Command {
 		Long: `Show what ran: the calls of all sessions, or of one.
 
 On a terminal it is a table with a line for each call. In a pipe, and with
---format json, it is the record itself, one JSON object a line.`,
+--format json, it is one JSON object a line for each event. "toolhost show CALL"
+shows all of one call.`,
 		Example: `  toolhost events --last 10
-  toolhost events --sessions
+  toolhost events --tool write_file --since 2h
+  toolhost events --status error --path src/
   toolhost events --session cli --follow
   toolhost events --format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.events(c.Context(), o) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.session, "session", "", "this session alone (default: all)")
+	f.StringVar(&o.Session, "session", "", "this session alone (default: all)")
+	f.StringVar(&o.Tool, "tool", "", "calls of this tool")
+	f.StringVar(&o.Status, "status", "", "calls that are running, lost, success, error, or one error, such as denied")
+	f.StringVar(&o.Path, "path", "", "calls that changed this file, or files in this directory of the workspace")
+	f.StringVar(&o.since, "since", "", "from this time on: 2h, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
+	f.StringVar(&o.until, "until", "", "before this time")
 	f.BoolVar(&o.sessions, "sessions", false, "list the sessions instead of their calls")
 	f.StringVar(&o.format, "format", "auto", "table, json, or auto: a table on a terminal, else json")
-	f.BoolVar(&o.Follow, "follow", false, "go on with the events that come")
-	f.IntVar(&o.Last, "last", 0, "only so many of the events that are there; 0 shows all")
+	f.BoolVar(&o.follow, "follow", false, "go on with what comes")
+	f.IntVar(&o.Last, "last", 0, "only so many: the last calls in a table, else the last events; 0 shows all")
 	a.artifactsFlag(c)
 	completeFlag(c, "format", "auto", "table", "json")
+	completeFlag(c, "status", record.StatusSuccess, "error", record.StatusRunning, record.StatusLost, "denied")
 	a.completeSessions(c)
 	return c
 }
 
-func (a *app) events(ctx context.Context, o *eventsOptions) error {
-	table := o.format == "table" || o.format == "auto" && isTerminal(a.out)
+// check reads what the flags say.
+func (o *eventsOptions) check() (err error) {
 	switch {
 	case o.format != "auto" && o.format != "table" && o.format != "json":
 		return usagef("Use table, json or auto.", "unknown --format %q", o.format)
@@ -59,42 +70,77 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 		return usagef("Give how many are to be shown, or 0 for all.", "--last %d: there is no such number of events",
 			o.Last)
 	}
-	if o.session != "" {
-		if err := record.ValidSession(o.session); err != nil {
+	if o.Session != "" {
+		if err := record.ValidSession(o.Session); err != nil {
 			return usage(err)
 		}
 	}
+	if o.Since, err = timeFlag("since", o.since); err != nil {
+		return err
+	}
+	o.Until, err = timeFlag("until", o.until)
+	return err
+}
+
+// timeFlag reads a time as a person gives it: how long ago, a day, or a moment.
+func timeFlag(name, value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(value, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 100_000 {
+			return time.Now().AddDate(0, 0, -n), nil
+		}
+	}
+	if ago, err := time.ParseDuration(value); err == nil && ago >= 0 {
+		return time.Now().Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04",
+		"2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, value, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("Use how long ago, as 30m, 2h or 3d, or a time, as 2006-01-02 or 2006-01-02T15:04:05Z.",
+		"--%s %q is no time", name, value)
+}
+
+func (a *app) events(ctx context.Context, o *eventsOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	table := o.format == "table" || o.format == "auto" && isTerminal(a.out)
 	p, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	if o.sessions {
+		return a.listSessions(ctx, p.Recorder, table)
+	}
+	if o.Session != "" && !o.follow {
+		if err := p.Recorder.HasSession(ctx, o.Session); err != nil {
+			return unknownName(true, err)
+		}
+	}
 	switch {
-	case o.sessions:
-		return a.listSessions(p.Recorder, table)
+	case table && o.follow:
+		return a.followTable(ctx, p.Recorder.Events(ctx, o.Filter, true))
 	case table:
-		return a.eventTable(ctx, o.read(ctx, p.Recorder), o)
+		return a.callTable(ctx, p.Recorder, o.Filter)
 	}
-	return a.eventLines(ctx, o.read(ctx, p.Recorder))
-}
-
-// read gives the events of the session that was named, or of all.
-func (o *eventsOptions) read(ctx context.Context, r *record.Recorder) iter.Seq2[record.Event, error] {
-	if o.session == "" {
-		return r.AllEvents(ctx, o.ReadOptions)
-	}
-	return r.Events(ctx, o.session, o.ReadOptions)
+	return a.eventLines(ctx, p.Recorder.Events(ctx, o.Filter, o.follow), o.Session)
 }
 
 // eventLines prints the record as it is, with the session where it is not the
 // one that was asked for.
-func (a *app) eventLines(ctx context.Context, events iter.Seq2[record.Event, error]) error {
+func (a *app) eventLines(ctx context.Context, events iter.Seq2[record.Event, error], asked string) error {
 	for event, err := range events {
 		if err != nil {
 			return unlessEnded(ctx, err)
 		}
 		line := event.Line
-		if event.Session != "" {
+		if event.Session != asked {
 			name, err := json.Marshal(event.Session)
 			if err != nil {
 				return err
@@ -114,23 +160,23 @@ func unlessEnded(ctx context.Context, err error) error {
 	return unknownName(true, err)
 }
 
-func (a *app) listSessions(r *record.Recorder, table bool) error {
-	runs, err := r.Runs()
+func (a *app) listSessions(ctx context.Context, r *record.Recorder, table bool) error {
+	sessions, err := r.Sessions(ctx)
 	if err != nil {
 		return err
 	}
 	if table {
 		return a.writeTable(func(out *bufio.Writer) {
 			rows := [][4]string{{"LAST CHANGE", "SIZE", "SESSION", ""}}
-			for _, run := range runs {
-				rows = append(rows, [4]string{moment(run.Changed), megabytes(run.Bytes), show.Line(run.Session), ""})
+			for _, s := range sessions {
+				rows = append(rows, [4]string{moment(s.Changed), megabytes(s.Bytes), show.Line(s.Name), ""})
 			}
 			writeRows(out, rows)
 		})
 	}
-	for _, run := range runs {
-		line, err := json.Marshal(map[string]any{"session": run.Session,
-			"changed": run.Changed.UTC().Format(time.RFC3339), "bytes": run.Bytes})
+	for _, s := range sessions {
+		line, err := json.Marshal(map[string]any{"session": s.Name,
+			"changed": s.Changed.UTC().Format(time.RFC3339), "bytes": s.Bytes})
 		if err != nil {
 			return err
 		}

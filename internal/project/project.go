@@ -112,6 +112,7 @@ type Project struct {
 	life        context.Context // until Close
 	endLife     context.CancelFunc
 	retiring    sync.WaitGroup // of parts that have been replaced
+	ignored     atomic.Bool    // by git is what lies in .agent
 	toldRefused atomic.Bool    // doctor was told about a change that is not used
 
 	pluginSecrets  pluginSecrets

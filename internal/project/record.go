@@ -12,10 +12,11 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/undo"
 )
 
-// openRecord opens the record: in the workspace, or in the directory that the
-// operator names for a run.
+// openRecord opens the record in the user's state. Copies of it go into the
+// workspace, or into the directory that the operator names for a run.
 func (p *Project) openRecord() (*record.Recorder, error) {
-	options := record.Options{Root: p.Workspace.Root(), Secrets: p.config.Secrets}
+	options := record.Options{Root: p.Workspace.Root(), State: p.stateDir, Workspace: p.Workspace.Root(),
+		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets}
 	if dir := p.options.Artifacts; dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err == nil {
@@ -25,29 +26,30 @@ func (p *Project) openRecord() (*record.Recorder, error) {
 			return nil, usage(tool.Errorf(tool.InvalidArgument, "--artifacts %s: %v", dir, err).
 				Suggest("Give a directory that can be made and written."))
 		}
-		options.Root, options.Dir, options.Single = abs, ".", true
+		options.Root, options.Dir, options.Single, options.Copy = abs, ".", true, true
 	}
 	return record.New(options)
 }
 
-// ignoreState keeps git from showing what toolhost put into .agent where the
-// record, which does so otherwise, lies elsewhere or is older than that.
+// ignoreState keeps git from showing what toolhost put into .agent, as soon as
+// there is one.
 func (p *Project) ignoreState() {
+	if p.ignored.Load() {
+		return
+	}
 	root, err := os.OpenRoot(p.Workspace.Root())
 	if err != nil {
 		return
 	}
 	defer root.Close()
-	record.IgnoreInGit(root)
+	p.ignored.Store(record.IgnoreInGit(root))
 }
 
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
-	if p.options.Artifacts != "" {
-		p.ignoreState() // of the calls before this one
-	}
+	p.ignoreState() // of the calls before this one
 	if known(p.Host.Catalog().Toolset().Name).StartsTasks {
 		if err := p.owners.own(call.Session); err != nil {
 			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)

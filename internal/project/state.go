@@ -3,10 +3,12 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
@@ -22,12 +24,14 @@ func (p *Project) findState(root string) {
 	if err != nil {
 		e := tool.AsError(err)
 		p.options.Logger.Warn(
-			"changes cannot be undone, and todos, memories and what waits for approval are kept for this process alone",
+			"calls are not recorded, changes cannot be undone, and todos, memories and what waits for approval are kept for this process alone",
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
 	p.stateDir = dir
-	p.tellFormer(root)
+	if dir != "" {
+		p.tellFormer(root)
+	}
 }
 
 // openState names the store of what tools keep.
@@ -58,6 +62,27 @@ var former = []string{"state.db", "tasks", "undo"}
 
 var toldFormer sync.Once
 
+// formerRuns reports whether the record of an earlier version lies in the
+// workspace: it counted calls there, which no longer happens where there is
+// state.
+func formerRuns(root string) bool {
+	runs, err := plainfile.Root(filepath.Join(root, ".agent", "runs"))
+	if err != nil {
+		return false
+	}
+	defer runs.Close()
+	dir, err := runs.Open(".")
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(100)
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := runs.Lstat(name + "/steps")
+		return err == nil
+	})
+}
+
 // tellFormer says once that what lies there is not used. It is not opened.
 func (p *Project) tellFormer(root string) {
 	var found []string
@@ -65,6 +90,9 @@ func (p *Project) tellFormer(root string) {
 		if _, err := os.Lstat(filepath.Join(root, ".agent", name)); err == nil {
 			found = append(found, ".agent/"+name)
 		}
+	}
+	if formerRuns(root) {
+		found = append(found, ".agent/runs")
 	}
 	if len(found) > 0 {
 		toldFormer.Do(func() {

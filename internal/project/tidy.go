@@ -20,9 +20,7 @@ func (p *Project) Tidy(ctx context.Context) {
 	if err != nil {
 		p.options.Logger.DebugContext(ctx, "the undo history was not pruned", "error", err)
 	}
-	if ran || p.options.Artifacts != "" {
-		p.ignoreState()
-	}
+	p.ignoreState()
 	if !ran {
 		return
 	}

@@ -26,6 +26,9 @@ type Toolset struct {
 	// OwnPermissions is set where calls are refused in words of the contract's
 	// own, so that tools which a policy refuses are listed too.
 	OwnPermissions bool `json:"own_permissions"`
+	// EventsFile is set where the contract promises an events.jsonl in the
+	// workspace.
+	EventsFile bool `json:"events_file"`
 	// NamedInJSON puts the tool's name in front of the result that the command
 	// line prints for programs, Checked a check mark in front of what it prints
 	// for people.

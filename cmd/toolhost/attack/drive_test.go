@@ -125,7 +125,10 @@ type host struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	events *bufio.Reader // of the record
-	nextID int
+	// session is the one of this host in the record, and last the error code of the
+	// call that ended last there.
+	session, last string
+	nextID        int
 
 	mu      sync.Mutex
 	answers map[string][]json.RawMessage
@@ -307,26 +310,37 @@ func (h *host) finish(id string, began time.Time) *result {
 	return r
 }
 
+// recorded are the files of the record.
+func (a *arena) recorded() []string {
+	files, _ := filepath.Glob(filepath.Join(a.home, ".local/state/toolhost/*/record/log/*.jsonl"))
+	return files
+}
+
 // lastCode is the error code of the call that the record reports last.
 func (h *host) lastCode() string {
 	h.a.t.Helper()
 	if h.events == nil {
-		files, _ := filepath.Glob(filepath.Join(h.a.ws, ".agent/runs/mcp-*/events.jsonl"))
-		require.NotEmpty(h.a.t, files)
-		f, err := os.Open(slices.MaxFunc(files, byTime)) // of this host, not of one before it
+		counts, _ := filepath.Glob(filepath.Join(h.a.home, ".local/state/toolhost/*/record/steps/mcp-*"))
+		require.NotEmpty(h.a.t, counts)
+		h.session = filepath.Base(slices.MaxFunc(counts, byTime)) // of this host, not of one before it
+		files := h.a.recorded()
+		require.Len(h.a.t, files, 1)
+		f, err := os.Open(files[0])
 		require.NoError(h.a.t, err)
 		h.a.t.Cleanup(func() { f.Close() })
 		h.events = bufio.NewReader(f)
 	}
-	last := ""
 	for {
 		line, err := h.events.ReadBytes('\n')
 		if err != nil {
-			return last
+			return h.last
 		}
-		var e struct{ Event, Error string }
-		if json.Unmarshal(line, &e) == nil && e.Event == "tool_call_finished" {
-			last = e.Error
+		var e struct {
+			Session, Event string
+			Body           struct{ Error string }
+		}
+		if json.Unmarshal(line, &e) == nil && e.Event == "tool_call_finished" && e.Session == h.session {
+			h.last = e.Body.Error
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -106,31 +105,24 @@ func TestATextForgesNoLine(t *testing.T) {
 	}
 }
 
-// The record lies in the workspace, so that a repository can bring one along.
+// What is recorded comes from whoever calls, and from tools.
 func TestARecordForgesNoLine(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": askAll, "a.txt": "x"})
 	a.arm()
-	a.cli(nil, "", "read_file", `{"path":"a.txt"}`)
-	files, err := filepath.Glob(filepath.Join(a.ws, ".agent/runs/*/events.jsonl"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	for name, text := range forgeries {
-		tally.note(tally.cases, "approval", "a planted record with "+name)
-		data, err := json.Marshal(map[string]any{
-			"event": "tool_call_finished", "time": time.Now().UTC().Format(time.RFC3339Nano), "request_id": "r" + text,
-			"tool": "t" + text, "status": "x", "error": text,
-		})
+		tally.note(tally.cases, "approval", "a record with "+name)
+		params, err := json.Marshal(map[string]any{"path": "a" + text})
 		require.NoError(t, err)
-		f, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = f.Write(append(data, '\n'))
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		screen, _ := a.onScreen(nil, "events")
-		assert.Empty(t, forged(screen), screen)
-		assert.Contains(t, screen, "Z", "control: it is shown")
-		assert.Empty(t, unseen(screen))
+		id := "r" + strings.ReplaceAll(text, "\x00", "")
+		_, err = a.run(nil, "call", "--request-id", id, "read_file", "--params", string(params))
+		require.Error(t, err, "there is no such file")
+		for _, args := range [][]string{{"events"}, {"show", id}} {
+			screen, _ := a.onScreen(nil, args...)
+			assert.Empty(t, forged(screen), screen)
+			assert.Contains(t, screen, "Z", "control: it is shown")
+			assert.Empty(t, unseen(screen))
+		}
 	}
 }
 

@@ -202,8 +202,7 @@ func (h *host) printed(text string) bool {
 
 // calling reports whether the record reports a call that has begun.
 func (a *arena) calling() bool {
-	files, _ := filepath.Glob(filepath.Join(a.ws, ".agent/runs/*/events.jsonl"))
-	for _, file := range files {
+	for _, file := range a.recorded() {
 		if data, err := os.ReadFile(file); err == nil && bytes.Contains(data, []byte("tool_call_started")) {
 			return true
 		}

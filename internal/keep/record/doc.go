@@ -1,16 +1,26 @@
-// Package record keeps what a session did: its events, the count of its calls
-// and the files that calls leave for the reader.
+// Package record keeps what sessions did: one entry for each step of a call,
+// with parameters and result, in the user's state, and copies for the reader in
+// the workspace.
 //
-// Every session has a run directory, by default .agent/runs/NAME:
+// What is believed lies in the state directory, below record:
 //
-//	events.jsonl                  one JSON object a line, oldest first
-//	events.1.jsonl                the lines before those, once events.jsonl was full
-//	steps                         as many bytes as calls were made
-//	diffs/step_0007.patch         artifacts, named after the step of their call
+//	log/00000001.jsonl      entries, one JSON object a line, each with the hash of
+//	                        all that came before it
+//	blobs/00000001/HASH.gz  what entries of that segment hold that is large
+//	head                    where the log ends
+//	steps/NAME              as many bytes as calls of a session were made
+//	writers/ID              a process that writes; locked as long as it lives
+//	index.db                made of the log, to find calls; can be deleted
+//
+// An entry is one write to the end of the log under a lock, so that it is there
+// when the write returns, whatever becomes of the process, and what a process
+// began to write when it was killed is cut off by the next. The index is made
+// of the log when somebody reads, and by writers from time to time.
+//
+// The copies of a session lie in .agent/runs/NAME of the workspace, or in a
+// directory of the operator's choice. Nothing is read from there:
+//
+//	events.jsonl            one JSON object a line, where a contract promises it
+//	diffs/step_0007.patch   artifacts, named after the step of their call
 //	logs/tool_step_0007_stdout.txt
-//
-// Several processes may write to one session at the same time. An event is one
-// write to the end of the file, so that lines interleave whole, and a step is
-// the position after a byte appended to the count, so that no two calls get
-// the same. The runs directory ignores itself in git.
 package record

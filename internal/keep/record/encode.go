@@ -6,10 +6,11 @@ import (
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/redact"
 )
 
-// Bounds of one event: a text beyond maxText is cut, and a line that is beyond
-// maxLine all the same loses its payload.
+// Bounds of one event: a text beyond maxText is cut, and fields that are beyond
+// maxLine together all the same are left out.
 const (
 	maxText = 16 << 10
 	maxLine = 512 << 10
@@ -18,30 +19,30 @@ const (
 // timeFormat is RFC 3339 in UTC, always with microseconds.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// encode makes the line of an event, newline included.
-func (r *Recorder) encode(event string, payload any) ([]byte, error) {
-	redactor := r.redactor.Load()
+// Kept is a payload that has more for the record than the line of its event
+// shows.
+type Kept interface {
+	// Kept gives the request id of the call that the event belongs to, the event's
+	// fields without the rest, further fields, and what is kept whole, under its
+	// name: "params" or "result". What comes after the event may be nothing.
+	Kept() (call string, event, more any, name string, content any)
+}
+
+// fields gives the fields of an event as an object, without secrets.
+func fields(redactor *redact.Redactor, event string, payload any) (json.RawMessage, error) {
 	data, err := marshal(payload)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "the payload of event %q is no JSON: %w", event, err).
 			Suggest("Emit values that encoding/json can encode.")
 	}
-	fields := payloadFields(redactor.Rewrite(data, maxText))
-	if len(fields) > maxLine {
-		fields = []byte(`"payload_bytes_left_out":` + strconv.Itoa(len(data)))
+	members := payloadFields(redactor.Rewrite(data, maxText))
+	if len(members) > maxLine {
+		members = []byte(`"payload_bytes_left_out":` + strconv.Itoa(len(data)))
 	}
-	var line bytes.Buffer
-	line.WriteString(`{"event":`)
-	line.Write(redactor.Rewrite(tool.MustMarshal(event), maxText))
-	line.WriteString(`,"timestamp":"`)
-	line.WriteString(r.options.Now().UTC().Format(timeFormat))
-	line.WriteByte('"')
-	if len(fields) > 0 {
-		line.WriteByte(',')
-		line.Write(fields)
+	if len(members) == 0 {
+		return nil, nil
 	}
-	line.WriteString("}\n")
-	return line.Bytes(), nil
+	return append(append([]byte{'{'}, members...), '}'), nil
 }
 
 // marshal gives v as JSON on one line.
@@ -53,6 +54,17 @@ func marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+func marshalText(s string) []byte { return tool.MustMarshal(s) }
+
+// cutTexts is content as an event shows it. It has been redacted.
+func cutTexts(content json.RawMessage) []byte {
+	data := (*redact.Redactor)(nil).Rewrite(content, maxText)
+	if len(data) > maxLine {
+		return []byte(`{"payload_bytes_left_out":` + strconv.Itoa(len(content)) + `}`)
+	}
+	return data
 }
 
 // payloadFields gives the members of an object payload without its braces,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,10 +15,11 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/record"
 )
 
-func read(t *testing.T, r *record.Recorder, o record.ReadOptions) []record.Event {
+func read(t *testing.T, r *record.Recorder, f record.Filter) []record.Event {
 	t.Helper()
+	f.Session = "s"
 	var events []record.Event
-	for event, err := range r.Events(t.Context(), "s", o) {
+	for event, err := range r.Events(t.Context(), f, false) {
 		require.NoError(t, err)
 		events = append(events, event)
 	}
@@ -37,24 +39,27 @@ func TestReadBack(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		require.NoError(t, r.Event(t.Context(), "s", name, nil))
 	}
-	events := read(t, r, record.ReadOptions{})
+	events := read(t, r, record.Filter{})
 	assert.Equal(t, []string{"a", "b", "c"}, names(events))
 	assert.Equal(t, time.Date(2026, 5, 4, 2, 2, 1, 123456000, time.UTC), events[0].Time)
 	assert.JSONEq(t, `{"event":"a","timestamp":"2026-05-04T02:02:01.123456Z"}`, string(events[0].Line))
-	assert.Equal(t, []string{"b", "c"}, names(read(t, r, record.ReadOptions{Last: 2})))
+	assert.Equal(t, []string{"b", "c"}, names(read(t, r, record.Filter{Last: 2})))
 }
 
 func TestReadNoRecord(t *testing.T) {
-	for _, err := range recorder(t).Events(t.Context(), "s", record.ReadOptions{}) {
-		assert.Equal(t, tool.NotFound, tool.CodeOf(err))
-	}
+	r := recorder(t)
+	assert.Equal(t, tool.NotFound, tool.CodeOf(r.HasSession(t.Context(), "s")))
+	assert.Empty(t, read(t, r, record.Filter{}))
+	assert.NoDirExists(t, filepath.Join(stateOf(filepath.Dir(filepath.Dir(filepath.Dir(r.ArtifactDir("s"))))), "record"),
+		"reading makes nothing")
 }
 
 // Lines that are torn or foreign are passed over.
 func TestReadDamagedLines(t *testing.T) {
-	r := recorder(t)
+	root := t.TempDir()
+	r := recorder(t, func(o *record.Options) { o.Root = root })
 	require.NoError(t, r.Event(t.Context(), "s", "a", nil))
-	file, err := os.OpenFile(filepath.Join(r.ArtifactDir("s"), "events.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(filepath.Join(stateOf(root), "record", "log", "00000001.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString("{\"event\":\"torn\n\n[1]\n{\"x\":1}\n\xff\n")
 	require.NoError(t, err)
@@ -62,14 +67,16 @@ func TestReadDamagedLines(t *testing.T) {
 	_, err = file.WriteString(`{"event":"unfinished"`)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	assert.Equal(t, []string{"a", "b"}, names(read(t, r, record.ReadOptions{})))
+	assert.Equal(t, []string{"a", "b"}, names(read(t, r, record.Filter{})))
+	require.NoError(t, r.Event(t.Context(), "s", "c", nil))
+	assert.Equal(t, []string{"a", "b", "c"}, names(read(t, r, record.Filter{})))
 }
 
-// A follower sees what is there and what comes, through a rotation, and begins
-// before there is a record.
+// A follower sees what is there and what comes, through the beginning of
+// segments, and begins before there is a record.
 func TestFollow(t *testing.T) {
 	root := t.TempDir()
-	set := func(o *record.Options) { o.Root, o.MaxBytes = root, 400 }
+	set := func(o *record.Options) { o.Root, o.Keep = root, record.Limits{Bytes: 1} }
 	writer, reader := recorder(t, set), recorder(t, set)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -77,7 +84,7 @@ func TestFollow(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		defer close(done)
-		for event, err := range reader.Events(ctx, "s", record.ReadOptions{Follow: true}) {
+		for event, err := range reader.Events(ctx, record.Filter{Session: "s"}, true) {
 			if err != nil {
 				done <- err
 				return
@@ -88,16 +95,10 @@ func TestFollow(t *testing.T) {
 	want := []string{}
 	for i := range 12 {
 		name := string(rune('a' + i))
-		require.NoError(t, writer.Event(ctx, "s", name, map[string]string{"pad": "0123456789"}))
+		require.NoError(t, writer.Event(ctx, "s", name, map[string]string{"pad": strings.Repeat("0123456789", 2000)}))
 		want = append(want, name)
-		for {
-			event := <-got
-			if event.Name == "events_rotated" {
-				continue
-			}
-			assert.Equal(t, name, event.Name)
-			break
-		}
+		event := <-got
+		assert.Equal(t, name, event.Name)
 	}
 	require.Len(t, want, 12)
 	cancel()

@@ -19,18 +19,28 @@ import (
 
 // Options says where and how a record is kept.
 type Options struct {
-	// Root is the absolute path of a directory that nothing of the record
-	// leaves, not through symlinks either: the workspace, or a directory that
-	// the operator named.
+	// Root is the absolute path of a directory that no copy leaves, not through
+	// symlinks either: the workspace, or a directory that the operator named.
 	Root string
-	// Dir is the slash path, below Root, of the directory of run
-	// directories. Empty means ".agent/runs".
+	// Dir is the slash path, below Root, of the directory of the copies of
+	// sessions. Empty means ".agent/runs".
 	Dir string
-	// Single makes Dir the run directory itself, of whatever session.
+	// Single makes Dir the directory of copies itself, of whatever session.
 	Single bool
+	// State is the absolute path of the user's own state of the workspace. Empty
+	// keeps no record, and copies alone.
+	State string
+	// Workspace is the path of the workspace that the record is of.
+	Workspace string
+	// Copy also writes events.jsonl into the directory of copies.
+	Copy bool
+	// Required has calls refused that cannot be recorded.
+	Required bool
+	// Keep is how much the record may hold.
+	Keep Limits
 	// Secrets are values that never reach the record.
 	Secrets []string
-	// MaxBytes is the size at which an event file is put aside; the one put
+	// MaxBytes is the size at which an events.jsonl is put aside; the one put
 	// aside before it is dropped then. Zero means 16 MiB.
 	MaxBytes int64
 	// Now is the clock. Nil means time.Now.
@@ -42,16 +52,21 @@ type Options struct {
 type Recorder struct {
 	options  Options
 	redactor atomic.Pointer[redact.Redactor]
+	log      *ledger // nil where no record is kept
+	writer   writer
 
-	mu   sync.Mutex
-	runs map[string]*run
+	mu    sync.Mutex
+	runs  map[string]*run
+	steps map[string]*os.File
+	calls map[callKey]openCall
 }
 
 // New makes a recorder. Close it at the end.
 func New(o Options) (*Recorder, error) {
-	if !filepath.IsAbs(o.Root) {
-		return nil, tool.Errorf(tool.InvalidArgument, "the record needs an absolute directory, not %q", o.Root).
-			Suggest("Give the workspace's absolute path.")
+	if !filepath.IsAbs(o.Root) || o.State != "" && !filepath.IsAbs(o.State) {
+		return nil, tool.Errorf(tool.InvalidArgument, "the record needs absolute directories, not %q and %q", o.Root,
+			o.State).
+			Suggest("Give the absolute paths of the workspace and of its state.")
 	}
 	if o.Dir == "" {
 		o.Dir = ".agent/runs"
@@ -66,7 +81,12 @@ func New(o Options) (*Recorder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Recorder{options: o, runs: make(map[string]*run)}
+	o.Keep = o.Keep.withDefaults()
+	r := &Recorder{options: o, runs: make(map[string]*run), steps: make(map[string]*os.File),
+		calls: make(map[callKey]openCall)}
+	if o.State != "" {
+		r.log = &ledger{dir: filepath.Join(o.State, "record"), workspace: o.Workspace, limits: o.Keep, now: o.Now}
+	}
 	r.Redact(nil)
 	return r, nil
 }
@@ -83,34 +103,8 @@ func (r *Recorder) Redact(values []string) {
 	r.redactor.Store(redact.WithShapes(r.options.Secrets))
 }
 
-// Step counts a call of session and gives its number, from 1. The calls of
-// all processes are counted together.
-func (r *Recorder) Step(_ context.Context, session string) (int, error) {
-	run, err := r.run(session)
-	if err != nil {
-		return 0, err
-	}
-	n, err := run.step()
-	return n, failure("count a call in", run.dir, err)
-}
-
-// Event appends an event to session's record. The payload is any value that
-// encodes as JSON; the fields of an object stand beside "event" and
-// "timestamp". Secrets are taken out, long texts cut with a note of how much.
-func (r *Recorder) Event(_ context.Context, session, event string, payload any) error {
-	run, err := r.run(session)
-	if err != nil {
-		return err
-	}
-	line, err := r.encode(event, payload)
-	if err != nil {
-		return err
-	}
-	return failure("write an event to", run.dir, run.append(line))
-}
-
-// ArtifactDir is the absolute path of session's run directory, for files that
-// calls leave; it may not exist yet. It is empty for a session name that is
+// ArtifactDir is the absolute path of session's directory of copies, for files
+// that calls leave; it may not exist yet. It is empty for a session name that is
 // refused.
 func (r *Recorder) ArtifactDir(session string) string {
 	if ValidSession(session) != nil {
@@ -126,33 +120,54 @@ func (r *Recorder) runPath(session string) string {
 	return path.Join(r.options.Dir, session)
 }
 
-// End closes the files of session. The record stays, and a later event opens
-// it again.
+// End closes the files of session, and says in the record that it ended. A later
+// event opens it again.
 func (r *Recorder) End(session string) error {
 	r.mu.Lock()
-	run := r.runs[session]
+	run, steps := r.runs[session], r.steps[session]
 	delete(r.runs, session)
-	r.mu.Unlock()
-	if run == nil {
-		return nil
+	delete(r.steps, session)
+	known := false
+	for key := range r.calls {
+		if key.session == session {
+			known = true
+			delete(r.calls, key)
+		}
 	}
-	return run.close()
-}
-
-// Close closes all files.
-func (r *Recorder) Close() error {
-	r.mu.Lock()
-	runs := r.runs
-	r.runs = make(map[string]*run)
 	r.mu.Unlock()
 	var errs []error
-	for _, run := range runs {
+	if known || steps != nil {
+		errs = append(errs, r.Event(context.Background(), session, "session_ended", nil))
+	}
+	if steps != nil {
+		errs = append(errs, steps.Close())
+	}
+	if run != nil {
 		errs = append(errs, run.close())
 	}
 	return errors.Join(errs...)
 }
 
-// run gives the open run directory of session, making it at the first use.
+// Close closes all files.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	runs, steps := r.runs, r.steps
+	r.runs, r.steps = make(map[string]*run), make(map[string]*os.File)
+	r.mu.Unlock()
+	var errs []error
+	for _, run := range runs {
+		errs = append(errs, run.close())
+	}
+	for _, file := range steps {
+		errs = append(errs, file.Close())
+	}
+	if r.log != nil {
+		errs = append(errs, r.writer.end(), r.log.close())
+	}
+	return errors.Join(errs...)
+}
+
+// run gives the open directory of copies of session, making it at the first use.
 func (r *Recorder) run(session string) (*run, error) {
 	if err := ValidSession(session); err != nil {
 		return nil, err
@@ -166,12 +181,12 @@ func (r *Recorder) run(session string) (*run, error) {
 	if err != nil {
 		return nil, failure("make", r.ArtifactDir(session), err)
 	}
-	run := &run{dir: r.ArtifactDir(session), root: root, max: r.options.MaxBytes, encode: r.encode}
+	run := &run{dir: r.ArtifactDir(session), root: root, max: r.options.MaxBytes, now: r.options.Now}
 	r.runs[session] = run
 	return run, nil
 }
 
-// openRun opens session's run directory so that no file name in it leads out
+// openRun opens session's directory of copies so that no file name in it leads out
 // of it.
 func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 	root, err := plainfile.Root(r.options.Root)
@@ -201,20 +216,22 @@ func (r *Recorder) openRun(session string, create bool) (*os.Root, error) {
 const agentIgnored = "/.gitignore\n/cache/\n/runs/\n/state.db*\n/tasks/\n/undo/\n"
 
 // IgnoreInGit keeps what toolhost puts into .agent of a workspace out of git's
-// sight, by a .agent/.gitignore. One that is there stays; where there is no
-// .agent, or it cannot be written, nothing is done.
-func IgnoreInGit(workspace *os.Root) { ignoreInGit(workspace, ".agent", agentIgnored) }
+// sight, by a .agent/.gitignore, and reports whether there is one. One that is
+// there stays; where there is no .agent, or it cannot be written, nothing is
+// done.
+func IgnoreInGit(workspace *os.Root) bool { return ignoreInGit(workspace, ".agent", agentIgnored) }
 
 // ignoreInGit keeps what patterns name in dir out of the project's history. A
 // file that is there stays, and where none can be written the record works all
 // the same.
-func ignoreInGit(root *os.Root, dir, patterns string) {
+func ignoreInGit(root *os.Root, dir, patterns string) (there bool) {
 	file, err := root.OpenFile(path.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return
+		return errors.Is(err, fs.ErrExist)
 	}
 	defer file.Close()
-	file.WriteString(patterns)
+	_, err = file.WriteString(patterns)
+	return err == nil
 }
 
 // ValidSession refuses a session name that is no plain file name on every
@@ -256,5 +273,5 @@ func failure(doing, dir string, err error) error {
 			Suggest("Make the directory writable for this user.")
 	}
 	return tool.Errorf(tool.Unavailable, "cannot %s the record %s: %w", doing, dir, err).
-		Suggest("Check that the directory is no link out of the workspace and that its file system has space.")
+		Suggest("Check that its file system has space, and that no link leads out of the workspace.")
 }

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func work(root string) int {
 	maxBytes, _ := strconv.ParseInt(os.Getenv("MAX"), 10, 64)
-	r, err := record.New(record.Options{Root: root, MaxBytes: maxBytes})
+	r, err := record.New(record.Options{Root: root, State: stateOf(root), Copy: true, MaxBytes: maxBytes})
 	if err != nil {
 		return 1
 	}
@@ -54,16 +54,22 @@ func work(root string) int {
 
 func recorder(t *testing.T, change ...func(*record.Options)) *record.Recorder {
 	t.Helper()
-	o := record.Options{Root: t.TempDir(),
+	o := record.Options{Root: t.TempDir(), Copy: true,
 		Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.FixedZone("x", 3600)) }}
 	for _, c := range change {
 		c(&o)
+	}
+	if o.State == "" {
+		o.State = stateOf(o.Root)
 	}
 	r, err := record.New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
+
+// stateOf is where the state of a test's workspace lies.
+func stateOf(root string) string { return root + "-state" }
 
 func lines(t *testing.T, path string) []string {
 	t.Helper()
@@ -152,7 +158,7 @@ func TestSeveralProcesses(t *testing.T) {
 	step, err := r.Step(t.Context(), "s")
 	require.NoError(t, err)
 	assert.Equal(t, 801, step)
-	assert.Len(t, read(t, r, record.ReadOptions{}), 800)
+	assert.Len(t, read(t, r, record.Filter{}), 800)
 	assert.Len(t, lines(t, filepath.Join(r.ArtifactDir("s"), "events.jsonl")), 800)
 }
 
@@ -175,16 +181,16 @@ func TestRotation(t *testing.T) {
 		require.NoError(t, err)
 		assert.Less(t, info.Size(), int64(22_000), name)
 	}
-	events := read(t, r, record.ReadOptions{})
 	var rotated struct {
 		Dropped int64 `json:"dropped_bytes"`
 	}
-	for _, e := range events {
-		if e.Name == "events_rotated" {
-			require.NoError(t, json.Unmarshal(e.Line, &rotated))
+	for _, line := range lines(t, filepath.Join(dir, "events.jsonl")) {
+		if strings.HasPrefix(line, `{"event":"events_rotated"`) {
+			require.NoError(t, json.Unmarshal([]byte(line), &rotated))
 		}
 	}
 	assert.Greater(t, rotated.Dropped, int64(10_000))
+	assert.Len(t, read(t, r, record.Filter{}), 600, "the record has all of them")
 }
 
 func TestSessionNames(t *testing.T) {
@@ -219,7 +225,10 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 		require.NoError(t, os.Symlink(victim, filepath.Join(r.ArtifactDir("s"), name)))
 	}
 	assert.Error(t, r.Event(t.Context(), "s", "e", nil))
-	_, err := r.Step(t.Context(), "s")
+	stateless, err := record.New(record.Options{Root: root})
+	require.NoError(t, err)
+	defer stateless.Close()
+	_, err = stateless.Step(t.Context(), "s")
 	assert.Error(t, err)
 	data, err := os.ReadFile(victim)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
-// Run is a run directory as it lies there.
+// Run is a directory of copies as it lies there.
 type Run struct {
 	// Session is the session's name.
 	Session string
@@ -84,35 +84,8 @@ func measure(root *os.Root, session string) Run {
 	return run
 }
 
-// Limits bounds what is kept of old runs.
-type Limits struct {
-	// Age is how long a run is kept after its last change. Zero means 30 days.
-	Age time.Duration
-	// Bytes is what all runs together may take; the oldest go first. Zero
-	// means 1 GiB.
-	Bytes int64
-	// Quiet protects runs that changed so recently, because another process
-	// may be writing to them. Zero means an hour.
-	Quiet time.Duration
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Age == 0 {
-		l.Age = 30 * 24 * time.Hour
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 1 << 30
-	}
-	if l.Quiet == 0 {
-		l.Quiet = time.Hour
-	}
-	return l
-}
-
-// Prune removes old runs beyond the limits and names their sessions. Runs
-// that this recorder has open stay.
-func (r *Recorder) Prune(limits Limits) (removed []string, err error) {
-	limits = limits.withDefaults()
+// pruneRuns removes old runs of copies and names their sessions.
+func (r *Recorder) pruneRuns(limits Limits) (removed []string, err error) {
 	runs, err := r.Runs()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
@@ -17,12 +18,12 @@ const (
 	lockFile   = "rotate.lock"
 )
 
-// run is one open run directory.
+// run is one open directory of copies.
 type run struct {
-	dir    string
-	root   *os.Root
-	max    int64
-	encode func(event string, payload any) ([]byte, error)
+	dir  string
+	root *os.Root
+	max  int64
+	now  func() time.Time
 
 	mu     sync.Mutex
 	events *os.File
@@ -121,11 +122,12 @@ func (r *run) putAside(size int64) error {
 	if err := r.openEvents(); err != nil {
 		return err
 	}
-	line, err := r.encode("events_rotated", rotated{olderFile, size, dropped})
+	body, err := marshal(rotated{olderFile, size, dropped})
 	if err != nil {
 		return err
 	}
-	_, err = r.events.Write(line)
+	e := entry{Event: "events_rotated", At: r.now().UTC().Format(timeFormat), Body: body}
+	_, err = r.events.Write(append(e.line(nil, false), '\n'))
 	return err
 }
 

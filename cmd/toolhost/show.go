@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/show"
+)
+
+// showOptions say which call is shown, and how.
+type showOptions struct {
+	filter record.Filter
+	json   bool
+}
+
+// shown is a call as the record and the undo store have it.
+type shown struct {
+	*record.Detail
+	Changed []string `json:"changed,omitempty"` // paths that can be taken back
+	Undone  string   `json:"undone_by,omitempty"`
+}
+
+func (a *app) showCommand() *cobra.Command {
+	o := &showOptions{}
+	c := &cobra.Command{
+		Use:   "show CALL",
+		Short: "Show all that is recorded of one call",
+		Long: `Show all that is recorded of one call: what it was given, who decided that it
+may run, what it gave back, and which files it changed. CALL is its name, as
+toolhost events and toolhost undo --list give it; where several calls have that
+name, the last one is shown.`,
+		Example: `  toolhost show tool_step_0045
+  toolhost show tool_step_0001 --session mcp-1 --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.filter.Request = args[0]
+			return a.show(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.filter.Session, "session", "", "the session (default: any)")
+	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
+	a.artifactsFlag(c)
+	a.completeFrom(c, "", recentCalls)
+	a.completeSessions(c)
+	return c
+}
+
+// recentCalls are the names of the last calls.
+func recentCalls(ctx context.Context, p *project.Project) (names []string) {
+	calls, _ := p.Recorder.Calls(ctx, record.Filter{Last: 50})
+	for _, c := range slices.Backward(calls) {
+		names = append(names, c.Request)
+	}
+	return names
+}
+
+func (a *app) show(ctx context.Context, o *showOptions) error {
+	if o.filter.Session != "" {
+		if err := record.ValidSession(o.filter.Session); err != nil {
+			return usage(err)
+		}
+	}
+	p, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	d, err := p.Recorder.Show(ctx, o.filter)
+	if err != nil {
+		return unknownName(true, err)
+	}
+	s := shown{Detail: d}
+	changes, err := p.Undo.Calls(ctx, undo.Filter{Session: d.Session})
+	if err != nil {
+		a.logger.WarnContext(ctx, "what the call changed cannot be read", "error", err)
+	}
+	for _, c := range changes {
+		if c.Call == d.Request {
+			s.Changed, s.Undone = c.Files, c.UndoneBy
+		}
+	}
+	if o.json {
+		return writeIndented(a.out, s)
+	}
+	a.showCall(&s)
+	return nil
+}
+
+// labelWidth is how many columns a label takes.
+const labelWidth = 12
+
+// showCall prints a call for a person.
+func (a *app) showCall(s *shown) {
+	fmt.Fprintln(a.out, show.Line(s.Tool))
+	say := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(a.out, "%-*s%s\n", labelWidth, label+":", noted(a.out, text, labelWidth))
+		}
+	}
+	s.tell(say)
+	say("Command", s.command())
+	for _, path := range s.Changed {
+		say("Changed", show.Word(path))
+	}
+	say("Undone by", s.Undone)
+	for _, problem := range s.Problems {
+		say("Problem", problem)
+	}
+	a.showContent("Parameters", indentedJSON(s.Params))
+	a.showContent("Plan", indentedJSON(s.Plan))
+	a.showContent("Result", resultText(s.Result))
+}
+
+// tell says the facts of a call.
+func (s *shown) tell(say func(label, text string)) {
+	fact := func(name string) string { return plainFact(s.Facts[name]) }
+	say("Call", s.Request+" of session "+s.Session)
+	say("Status", strings.TrimSpace(s.Status+" "+fact("message")))
+	say("Began", s.Began.Local().Format("2006-01-02 15:04:05.000"))
+	if took, err := strconv.ParseFloat(fact("duration_sec"), 64); err == nil {
+		say("Took", time.Duration(took*float64(time.Second)).Round(time.Microsecond).String())
+	}
+	say("Client", fact("client"))
+	say("Toolset", fact("toolset"))
+	say("Source", fact("source"))
+	say("agent.hcl", fact("config"))
+	var decision struct{ Action, Rule, Reason string }
+	if json.Unmarshal(s.Facts["decision"], &decision) == nil && decision.Action != "" {
+		say("Decision", strings.Join(strings.Fields(decision.Action+" by "+firstOf(fact("decided_by"), "rule")+" "+
+			inQuotes(decision.Rule)+" "+decision.Reason), " "))
+		say("Answer", fact("answer"))
+	}
+	var metadata map[string]json.RawMessage
+	_ = json.Unmarshal(s.Facts["metadata"], &metadata)
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		if name == "sandbox" {
+			say("Sandbox", plainFact(metadata[name]))
+		} else {
+			say("Note", name+": "+plainFact(metadata[name]))
+		}
+	}
+}
+
+// command is what ran, as a shell would take it.
+func (s *shown) command() string {
+	var argv []string
+	if json.Unmarshal(s.Facts["argv"], &argv) != nil {
+		return ""
+	}
+	return show.Argv(argv)
+}
+
+func inQuotes(rule string) string {
+	if rule == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q", rule)
+}
+
+// plainFact is a text as it is, and another value as JSON.
+func plainFact(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// showContent prints a text of several lines, each behind a bar.
+func (a *app) showContent(label, text string) {
+	if text == "" || text == "{}" {
+		return
+	}
+	width := 0
+	if isTerminal(a.out) {
+		width = terminalWidth(a.out)
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	fmt.Fprintf(a.out, "\n%s:\n%s", label, show.Prose(text, width))
+}
+
+// resultText is what the caller was given: texts as they are.
+func resultText(content json.RawMessage) string {
+	var result tool.Result
+	if len(content) == 0 || json.Unmarshal(content, &result) != nil {
+		return ""
+	}
+	text := result.Text()
+	if text == "" {
+		text = indentedJSON(result.Structured)
+	}
+	for _, c := range result.Contents {
+		if c.Kind != tool.KindText {
+			text += fmt.Sprintf("\n[%s %s %s]", c.Kind, c.MIMEType, c.URI)
+		}
+	}
+	return text
+}
+
+func indentedJSON(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}
