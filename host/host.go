@@ -256,11 +256,11 @@ type Outcome struct {
 	// fixed contract, which faces give out as it is.
 	Envelope bool
 	// Input is the question that has to be answered before the call can run.
-	// The face asks, then calls again with the answer and the same ID.
+	// The face asks, then calls again with what Again gives.
 	Input *tool.InputRequired
 	// Answers are what the configured model has answered so far, where Input is
-	// set. The next request has to bring them with the answer to Input, so that
-	// the model is not asked twice and what is approved is what runs.
+	// set. Again brings them with the answer to Input, so that the model is not
+	// asked twice and what is approved is what runs.
 	Answers map[string]tool.Answer
 	// Plan is what the call would do, where the tool can tell and it was
 	// needed: on a dry run and when approval is asked.

@@ -13,6 +13,17 @@ import (
 	"github.com/toolhost/toolhost/internal/show"
 )
 
+// Again is the request that led to the outcome, with answers to what the outcome
+// asks beside those that there are: it goes on where the call stopped.
+func (o *Outcome) Again(r Request, given map[string]tool.Answer) Request {
+	answers := make(map[string]tool.Answer)
+	maps.Copy(answers, r.Answers)
+	maps.Copy(answers, o.Answers)
+	maps.Copy(answers, given)
+	r.Answers, r.ID, r.Step = answers, o.RequestID, o.Step
+	return r
+}
+
 // Question is what a person is shown of a call before deciding on it.
 func (o *Outcome) Question() show.Question {
 	q := show.Question{Tool: o.Tool, Title: words(o.Tool), Rule: o.Decision.Rule, Reason: o.Decision.Reason,

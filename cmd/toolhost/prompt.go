@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -19,8 +18,6 @@ import (
 // the call is.
 func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Session, request host.Request,
 	watched bool) (*host.Outcome, error) {
-	answers := make(map[string]tool.Answer)
-	maps.Copy(answers, request.Answers)
 	for {
 		end := func() {}
 		if watched {
@@ -35,9 +32,7 @@ func (a *app) callAsking(ctx context.Context, p *project.Project, s *host.Sessio
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(answers, outcome.Answers)
-		answers[outcome.Input.Key] = answer
-		request.Answers, request.ID, request.Step = answers, outcome.RequestID, outcome.Step
+		request = outcome.Again(request, map[string]tool.Answer{outcome.Input.Key: answer})
 	}
 }
 

@@ -49,10 +49,11 @@ type asked struct {
 }
 
 // ask gives the questions of an outcome as input requests.
-func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcome) *open {
+func (s *Server) ask(link *link, in *inquiry, request host.Request, outcome *host.Outcome) *open {
+	next := outcome.Again(request, nil)
 	state := asked{
-		ID: outcome.RequestID, Step: outcome.Step,
-		Call: digest(link, in), Open: make(map[string]tool.Form), Before: known(before, outcome),
+		ID: next.ID, Step: next.Step,
+		Call: digest(link, in), Open: make(map[string]tool.Form), Before: next.Answers,
 		Put: time.Now().UnixMilli(), Expires: time.Now().Add(s.options.AskTimeout).Unix(), Nonce: rand.Text(),
 	}
 	requests := make(mcp.InputRequestMap)
@@ -65,14 +66,6 @@ func (s *Server) ask(link *link, in *inquiry, before asked, outcome *host.Outcom
 
 // mostNamed bounds what a state keeps of a question's text, in bytes.
 const mostNamed = 200
-
-// known are all answers so far.
-func known(before asked, outcome *host.Outcome) map[string]tool.Answer {
-	all := make(map[string]tool.Answer)
-	maps.Copy(all, before.answers)
-	maps.Copy(all, outcome.Answers)
-	return all
-}
 
 // questions are all that can be answered at the same time.
 func questions(input *tool.InputRequired) []*tool.InputRequired {
@@ -91,32 +84,32 @@ func (s *Server) requestOf(in *inquiry, outcome *host.Outcome, q *tool.InputRequ
 
 // putNow puts the questions of an outcome to a client of an older revision,
 // one after the other, and waits for the answers.
-func (s *Server) putNow(ctx context.Context, in *inquiry, before asked, outcome *host.Outcome) (asked, error) {
+func (s *Server) putNow(ctx context.Context, in *inquiry, outcome *host.Outcome) (map[string]tool.Answer, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.options.AskTimeout)
 	defer cancel()
-	next := asked{ID: outcome.RequestID, Step: outcome.Step, answers: known(before, outcome)}
+	given := make(map[string]tool.Answer)
 	for _, q := range questions(outcome.Input) {
 		began := time.Now()
 		response, err := s.put(waiting, in, outcome, q)
 		switch {
 		case ctx.Err() != nil:
-			return asked{}, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question",
+			return nil, tool.Errorf(tool.Cancelled, "the call of %s was cancelled at the question",
 				outcome.Tool).Suggest("Nothing was run.")
 		case err != nil && host.IsApproval(q):
-			next.answers[q.Key] = host.Undecided(s.unanswered(waiting, err))
+			given[q.Key] = host.Undecided(s.unanswered(waiting, err))
 		case waiting.Err() != nil:
-			return asked{}, tool.Errorf(tool.Denied, "%s: %s", s.unanswered(waiting, err), q.Form.Message).
+			return nil, tool.Errorf(tool.Denied, "%s: %s", s.unanswered(waiting, err), q.Form.Message).
 				Suggest("Nothing was run. Call again when the user is there to answer.")
 		case err != nil:
-			return asked{}, unasked(q, err)
+			return nil, unasked(q, err)
 		default:
-			next.answers[q.Key] = answer(q.Key, response, time.Since(began))
-			if host.IsApproval(q) && in.needsText() && host.Refuses(next.answers[q.Key]) {
-				next.answers[q.Key] = host.Approval(host.Refuse, s.askWhy(waiting, in, outcome))
+			given[q.Key] = answer(q.Key, response, time.Since(began))
+			if host.IsApproval(q) && in.needsText() && host.Refuses(given[q.Key]) {
+				given[q.Key] = host.Approval(host.Refuse, s.askWhy(waiting, in, outcome))
 			}
 		}
 	}
-	return next, nil
+	return given, nil
 }
 
 // unanswered says why a question has no answer.

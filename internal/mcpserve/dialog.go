@@ -85,35 +85,38 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry,
 	defer stop()
 	log, flush := s.logTo(ctx, in)
 	defer flush()
+	request := host.Request{
+		Tool:         in.name,
+		Params:       in.arguments,
+		ID:           cmp.Or(asked.ID, in.id),
+		Step:         asked.Step,
+		Answers:      asked.answers,
+		CanAsk:       in.canAsk(),
+		CanVisit:     in.canVisit(),
+		CanSample:    in.canSample() && isStateless(in.session),
+		CanRoots:     in.canRoots(),
+		Sample:       s.sampler(in),
+		ApproveLater: true,
+		Anonymous:    link.anonymous,
+		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
+		Progress:     report,
+		Log:          log,
+	}
 	for {
-		outcome := do(ctx, host.Request{
-			Tool:         in.name,
-			Params:       in.arguments,
-			ID:           cmp.Or(asked.ID, in.id),
-			Step:         asked.Step,
-			Answers:      asked.answers,
-			CanAsk:       in.canAsk(),
-			CanVisit:     in.canVisit(),
-			CanSample:    in.canSample() && isStateless(in.session),
-			CanRoots:     in.canRoots(),
-			Sample:       s.sampler(in),
-			ApproveLater: true,
-			Anonymous:    link.anonymous,
-			HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
-			Progress:     report,
-			Log:          log,
-		})
+		outcome := do(ctx, request)
 		switch {
 		case outcome.Input == nil:
 			return outcome, nil, in.lacks(outcome)
 		case asksForSecret(outcome.Input):
 			return failed(outcome, secretRefused(outcome)), nil, nil
 		case isStateless(in.session):
-			return nil, s.ask(link, in, asked, outcome), nil
+			return nil, s.ask(link, in, request, outcome), nil
 		}
-		if asked, err = s.putNow(ctx, in, asked, outcome); err != nil {
+		given, err := s.putNow(ctx, in, outcome)
+		if err != nil {
 			return failed(outcome, tool.AsError(err)), nil, nil
 		}
+		request = outcome.Again(request, given)
 	}
 }
 
