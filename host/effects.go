@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -11,10 +10,10 @@ import (
 // mostFiles is how many files a result names that its processes have changed.
 const mostFiles = 1000
 
-// effects adds what the processes of a call have changed to its result, or to
+// affected adds what the processes of a call have changed to its result, or to
 // its error.
-func (c *call) effects(ctx context.Context, err error) error {
-	files, note := c.host.options.Effects(ctx)
+func (c *call) affected(ended func() (files []string, note string), err error) error {
+	files, note := ended()
 	if len(files) == 0 && note == "" {
 		return err
 	}

@@ -65,10 +65,10 @@ type Options struct {
 	// change nothing; what it gives is asked afterwards what the call has left
 	// behind that its caller should know, "" for nothing. Both may be nil.
 	Around func(source string) (after func() string)
-	// Effects is asked, when a tool has run in a context of CallContext, which
-	// files its processes have changed, and what the caller should know of that,
-	// "" for nothing. May be nil.
-	Effects func(ctx context.Context) (files []string, note string)
+	// Effects is called before a tool runs in a context of CallContext. What it
+	// gives is asked afterwards which files the tool's processes have changed, and
+	// what the caller should know of that, "" for nothing. May be nil.
+	Effects func(ctx context.Context) (ended func() (files []string, note string))
 	// Judge decides on every call before it runs. Nil allows all.
 	Judge Judge
 	// Remember stores a lasting approval of exactly this call, for a user who

@@ -32,8 +32,9 @@ func (c *call) run(ctx context.Context) (err error) {
 		after := around(c.entry.Source)
 		defer func() { err = c.leftBehind(ctx, after, err) }()
 	}
-	if c.host.options.Effects != nil {
-		defer func() { err = c.effects(ctx, err) }()
+	if effects := c.host.options.Effects; effects != nil {
+		ended := effects(ctx)
+		defer func() { err = c.affected(ended, err) }()
 	}
 	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
 	if err != nil {

@@ -217,6 +217,7 @@ func (p *Project) confinePlugin(cfg *config.Config) (prepare func(plugins.Launch
 			cfg.ApprovedFiles(p.Workspace.Root(), words).Verify()); err != nil {
 			return err
 		}
+		defer p.lifeOf("plugin " + l.Plugin).Attach(l.Cmd)()
 		return policy.Confine(l.Cmd)
 	}
 	denied = func(plugin, printed string) string {

@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/realpath"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/redact"
 	"github.com/toolhost/toolhost/internal/keep/state"
@@ -101,6 +102,7 @@ type Project struct {
 	policy    atomic.Pointer[policy.Policy]
 	granted   atomic.Pointer[[]tool.Permission]
 	session   atomic.Pointer[string] // of the last call
+	calls     effects.Calls
 
 	mu     sync.Mutex // guards config and parts against a reload
 	config *config.Config

@@ -56,7 +56,17 @@ func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Cont
 		}
 	}
 	own := undo.Call{Session: call.Session, ID: call.RequestID, Step: call.Step, Tool: call.Tool}
-	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees(), nil))
+	return effects.With(undo.WithCall(ctx, own), effects.New(p.Undo, own, p.trees()))
+}
+
+// lifeOf watches a process that serves many calls.
+func (p *Project) lifeOf(name string) *effects.Life {
+	session := "default"
+	if last := p.session.Load(); last != nil {
+		session = *last
+	}
+	own := undo.Call{Session: session, ID: name, Tool: name}
+	return effects.NewLife(&p.calls, p.Undo, own, p.trees())
 }
 
 // trees are where what processes change is kept.
@@ -70,14 +80,15 @@ func (p *Project) trees() effects.Trees {
 	return trees
 }
 
-// effects is what the processes of a call have changed.
-func (p *Project) effects(ctx context.Context) (files []string, note string) {
+// effects tells what the processes of a call have changed.
+func (p *Project) effects(ctx context.Context) (ended func() (files []string, note string)) {
 	call := effects.From(ctx)
-	if call == nil {
-		return nil, ""
+	leave := p.calls.Enter(call)
+	return func() ([]string, string) {
+		leave()
+		report := call.End()
+		return report.Files, report.Note()
 	}
-	report := call.End()
-	return report.Files, report.Note()
 }
 
 // pluginLife records what becomes of a plugin's process: in the session whose

@@ -151,6 +151,7 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 		if err := verified(cfg, access); err != nil {
 			return err
 		}
+		defer p.lifeOf("mcp " + spec.Name).Attach(cmd)()
 		return policyFor(access).Confine(cmd)
 	}
 	denied = func(spec mcpclient.Spec, printed string) string {

@@ -59,7 +59,8 @@ func (t Trees) path(name string) string {
 type Call struct {
 	trees   Trees
 	effects *undo.Effects
-	ignore  func(name string) string
+	store   *undo.Store
+	own     undo.Call
 	running sync.WaitGroup
 	began   atomic.Bool
 
@@ -82,18 +83,19 @@ type kept struct {
 	whole bool
 }
 
-// New gives the watcher of a call. ignore gives the directory for whose sake
-// changes below a path are not kept, "" for a path that counts.
-func New(store *undo.Store, call undo.Call, trees Trees, ignore func(name string) string) *Call {
-	if ignore == nil {
-		ignore = func(string) string { return "" }
-	}
-	return &Call{trees: trees, effects: store.Effects(call), ignore: ignore,
+// New gives the watcher of a call.
+func New(store *undo.Store, call undo.Call, trees Trees) *Call {
+	return &Call{trees: trees, store: store, own: call, effects: store.Effects(call),
 		paths: make(map[string]*kept), ignored: make(map[string]int)}
 }
 
-// With gives a context whose processes the call watches.
-func With(ctx context.Context, c *Call) context.Context { return watch.With(ctx, c) }
+// With gives a context whose processes the call watches; nil watches none.
+func With(ctx context.Context, c *Call) context.Context {
+	if c == nil {
+		return ctx
+	}
+	return watch.With(ctx, c)
+}
 
 // From gives the call that watches a context's processes, nil when there is none.
 func From(ctx context.Context) *Call {
@@ -136,7 +138,7 @@ func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
 	if k := c.paths[name]; k != nil {
 		return name, what == watch.Content && !k.whole
 	}
-	if dir := c.ignore(name); dir != "" {
+	if dir := ignore(name); dir != "" {
 		c.ignored[dir]++
 		return "", false
 	}
@@ -173,6 +175,7 @@ func (c *Call) keep(name string, state undo.State, whole bool) {
 		state.Mode = known.state.Mode // as it was at first
 		c.replaced = append(c.replaced, known.id)
 	}
+	c.began.Store(true)
 	id, err := c.effects.Before(name, state)
 	if err != nil {
 		c.err = err

@@ -68,7 +68,7 @@ func (a *arena) run(argv []string) *effects.Report {
 	a.t.Helper()
 	a.calls++
 	own := undo.Call{Session: "s", ID: fmt.Sprintf("call%d", a.calls), Step: a.calls, Tool: "sh"}
-	call := effects.New(a.store, own, effects.Trees{Root: a.root}, nil)
+	call := effects.New(a.store, own, effects.Trees{Root: a.root})
 	policy := sandbox.Policy{Level: a.level, Workspace: a.root, NoCache: true}
 	ended, err := proc.Run(effects.With(context.Background(), call), proc.Command{
 		Argv: argv, Dir: a.root, Env: proc.Environ(nil), Prepare: policy.Confine,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -40,6 +41,7 @@ type order struct {
 	Grace     time.Duration   `json:"grace,omitempty"`
 	DiskLimit int64           `json:"disk_limit"`
 	Confine   *sandbox.Policy `json:"confine,omitempty"`
+	Watch     *effects.Order  `json:"watch,omitempty"`
 }
 
 // Start starts a task. The error is a *tool.Error: of code unavailable when
@@ -121,6 +123,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		Store: s.dir, ID: t.ID, Session: t.Session, Owned: owned(dir, t.Session), Argv: spec.Argv, Dir: spec.Dir,
 		Env: spec.Env, Stdin: spec.Stdin,
 		Timeout: spec.Timeout, Grace: spec.Grace, DiskLimit: s.options.DiskLimit, Confine: spec.Confine,
+		Watch: effects.From(ctx).Order(),
 	})
 }
 

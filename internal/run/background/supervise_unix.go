@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
@@ -151,7 +152,8 @@ func (s *supervision) watchOwner(owner *os.File) {
 
 // run runs the command to its end and writes down how it ended.
 func (s *supervision) run() {
-	result, err := proc.Run(s.ctx, proc.Command{
+	watching := s.Watch.Open()
+	result, err := proc.Run(effects.With(s.ctx, watching), proc.Command{
 		Argv: s.Argv, Dir: s.Dir, Env: append(s.Env, taskMark+"="+s.ID), Stdin: s.Stdin,
 		Timeout: s.Timeout, Grace: s.Grace, Cap: 1,
 		Prepare:  s.confine,
@@ -159,6 +161,9 @@ func (s *supervision) run() {
 		OnOutput: s.keep,
 	})
 	killDescendants()
+	if watching != nil {
+		watching.End()
+	}
 	if err != nil && !s.started {
 		s.tell(tool.AsError(err))
 	}

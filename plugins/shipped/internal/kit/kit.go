@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 )
 
@@ -144,14 +145,17 @@ func (t *work[D, O]) compile() (*schema.Schema, error) {
 
 func (t *work[D, O]) call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	c := Call{call, t.definition, time.Now()}
-	o, err := t.attempt(ctx, c)
+	deps := t.deps
+	watching := watched(ctx, *t.contract.Workspace(&deps), call)
+	o, err := t.attempt(effects.With(ctx, watching), c)
 	switch {
 	case err == nil:
-		return t.contract.Success(c, o), nil
+		return changed(t.contract.Success(c, o), watching), nil
 	case t.contract.Failure == nil, errors.Is(err, tool.ErrInputRequired):
+		changed(nil, watching)
 		return nil, err
 	}
-	return t.contract.Failure(c, o, err), nil
+	return changed(t.contract.Failure(c, o, err), watching), nil
 }
 
 func (t *work[D, O]) attempt(ctx context.Context, c Call) (o O, err error) {

@@ -26,7 +26,11 @@ func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Worksp
 	if w.Symlinks == "block" {
 		options.Symlinks = workspace.Block
 	}
-	return undo.OpenWorkspace(kept(confine, undo.DirName), w.Root, options)
+	ws, err := undo.OpenWorkspace(kept(confine, undo.DirName), w.Root, options)
+	if err == nil {
+		watch(ws, kept(confine, undo.DirName), w.Allow)
+	}
+	return ws, err
 }
 
 // Tasks are the background tasks of a workspace, in the state that the host names.

@@ -1,0 +1,89 @@
+package effects
+
+import (
+	"os/exec"
+	"sync"
+
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/watch"
+)
+
+// Calls are those under way in a process.
+type Calls struct {
+	mu    sync.Mutex
+	calls map[*Call]bool
+}
+
+// Enter says that a call begins, leave that it has ended.
+func (s *Calls) Enter(c *Call) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls == nil {
+		s.calls = make(map[*Call]bool)
+	}
+	s.calls[c] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.calls, c)
+	}
+}
+
+// only is the one call that is under way.
+func (s *Calls) only() *Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) != 1 {
+		return nil
+	}
+	for c := range s.calls {
+		return c
+	}
+	return nil
+}
+
+// Life watches a process that serves many calls: what it changes belongs to the
+// call that is under way, or else to one of its own, which ends with it.
+type Life struct {
+	calls *Calls
+	own   *Call
+}
+
+// NewLife gives the watcher of such a process.
+func NewLife(calls *Calls, store *undo.Store, own undo.Call, trees Trees) *Life {
+	return &Life{calls: calls, own: New(store, own, trees)}
+}
+
+// Attach has whoever confines the process watch it, as watch.Attach.
+func (l *Life) Attach(cmd *exec.Cmd) (detach func()) { return watch.Attach(cmd, l) }
+
+func (l *Life) now() *Call {
+	if c := l.calls.only(); c != nil {
+		return c
+	}
+	return l.own
+}
+
+// Begin implements watch.Watcher.
+func (l *Life) Begin() (done func()) {
+	ended := l.own.Begin()
+	return func() {
+		ended()
+		l.own.End()
+	}
+}
+
+// Began implements watch.Watcher.
+func (l *Life) Began() bool { return l.own.Began() }
+
+// Wants implements watch.Watcher.
+func (l *Life) Wants(path string, what watch.What) bool { return l.now().Wants(path, what) }
+
+// Before implements watch.Watcher.
+func (l *Life) Before(at watch.Place, what watch.What) { l.now().Before(at, what) }
+
+// Rename implements watch.Watcher.
+func (l *Life) Rename(from, to watch.Place, exchange bool) { l.now().Rename(from, to, exchange) }
+
+// Missed implements watch.Watcher.
+func (l *Life) Missed(why string) { l.now().Missed(why) }
