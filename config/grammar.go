@@ -53,7 +53,7 @@ var grammar = sync.OnceValue(func() map[string]*hcl.BodySchema {
 		"variable":              schema("default description sensitive"),
 		"web":                   schema("allow timeout max_size search"),
 		"workspace":             schema("root allow protect"),
-		"lock file":             schema("", "plugin name", "tools source"),
+		"lock file":             schema("format", "plugin name", "tools source"),
 		"plugin in a lock file": schema("version constraint from key sha256"),
 		"tools in a lock file":  schema("sha256"),
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/toolhost/toolhost/internal/versions"
 )
@@ -132,6 +134,9 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 	if !r.parse(src) {
 		return lock, finish(r.diags, r.file, nil)
 	}
+	if r.newerLock() {
+		return lock, finish(r.diags, r.file, nil)
+	}
 	content := r.content(r.file.Body, "lock file", LockName)
 	for _, b := range content.Blocks {
 		if b.Type == "tools" {
@@ -146,6 +151,32 @@ func ParseLock(filename string, src []byte) (*Lock, Diagnostics) {
 		lock.Set(r.locked(b))
 	}
 	return lock, finish(r.diags, r.file, nil)
+}
+
+// lockFormat is the newest form of lock files that this program reads. One that
+// does not name its format has 1.
+const lockFormat = 1
+
+// newerLock reports a lock file that a newer toolhost wrote. What is in it is not
+// looked at: all of it could mean something else.
+func (r *reader) newerLock() bool {
+	content, _, _ := r.file.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "format"}}})
+	format, ok := content.Attributes["format"]
+	if !ok {
+		return false
+	}
+	value, diags := format.Expr.Value(nil)
+	if diags.HasErrors() || value.Type() != cty.Number || !value.IsKnown() || value.IsNull() {
+		r.fail(format.Range, "Invalid format", "Get the file from version control again.", "It is no number.")
+		return true
+	}
+	if value.AsBigFloat().Cmp(big.NewFloat(lockFormat)) == 0 {
+		return false
+	}
+	r.fail(format.Range, "Written by a newer toolhost",
+		"Use the toolhost that the project uses. To lock the plugins anew with this one, move the file away and run toolhost plugin lock.",
+		"%s has format %s, and this toolhost reads format %d.", LockName, value.AsBigFloat().Text('f', -1), lockFormat)
+	return true
 }
 
 func (r *reader) lockedTools(b *hcl.Block, lock *Lock) {

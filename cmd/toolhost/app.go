@@ -137,7 +137,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
 		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
-		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand()}},
+		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand(), a.selfUpdateCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})
 		for _, command := range group.commands {

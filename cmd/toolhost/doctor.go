@@ -96,7 +96,8 @@ func (a *app) examine(ctx context.Context) []finding {
 			detail = "agent.hcl has the mistakes that were shown"
 		}
 		p = nil
-		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: "Run toolhost validate."})
+		next := firstOf(tool.AsError(err).Suggestion, "Run toolhost validate.")
+		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: next})
 	} else {
 		defer p.Close()
 		avoid = p.Workspace.Root()
@@ -132,6 +133,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
 	}
+	findings = append(findings, a.clientFindings()...)
 	return append(findings, installationFindings(avoid)...)
 }
 

@@ -64,16 +64,37 @@ directory.`,
 
 func (a *app) uninstallCommand() *cobra.Command {
 	var flags clientFlags
+	var all, yes bool
 	c := &cobra.Command{
-		Use:   "uninstall CLIENT",
-		Short: "Take toolhost out of an MCP client's configuration",
+		Use:   "uninstall CLIENT | --all",
+		Short: "Take toolhost out of an MCP client's configuration, or remove all that it keeps",
+		Long: `Take toolhost out of an MCP client's configuration.
+
+With --all, list everything that toolhost keeps for you on this machine: its
+entries in the configurations of all clients, approvals, rules, logins, the record,
+undo, todos, memories, installed plugins and caches. With --yes too, remove it.`,
 		Example: `  toolhost uninstall cursor
-  toolhost uninstall vscode --project`,
-		Args:      cobra.ExactArgs(1),
+  toolhost uninstall vscode --project
+  toolhost uninstall --all --yes`,
+		Args: func(c *cobra.Command, args []string) error {
+			if all {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.ExactArgs(1)(c, args)
+		},
 		ValidArgs: clientIDs(),
-		RunE:      func(_ *cobra.Command, args []string) error { return a.uninstall(args[0], flags) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all {
+				return a.uninstallAll(yes)
+			}
+			return a.uninstall(args[0], flags)
+		},
 	}
 	a.registerClientFlags(c, &flags)
+	c.Flags().BoolVar(&all, "all", false, "list all that toolhost keeps for you on this machine")
+	c.Flags().BoolVar(&yes, "yes", false, "with --all, remove it")
+	c.MarkFlagsMutuallyExclusive("all", "project")
+	c.MarkFlagsMutuallyExclusive("all", "name")
 	return c
 }
 

@@ -145,3 +145,67 @@ func (c Channel) Restore(program string) string {
 	return fmt.Sprintf("Run `"+line+"`, or `make build` in toolhost's source, and keep it beside toolhost.", program,
 		"latest")
 }
+
+// Remove says how the programs themselves are removed.
+func (c Channel) Remove() string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "toolhost"
+	}
+	switch c.Name {
+	case Deb:
+		return fmt.Sprintf("Remove those with `sudo apt-get remove %s`.", c.Package)
+	case RPM:
+		return fmt.Sprintf("Remove those with `sudo rpm -e %s`.", c.Package)
+	case NPM:
+		return fmt.Sprintf("Remove those with `npm uninstall -g %s`.", c.Package)
+	case Homebrew:
+		return fmt.Sprintf("Remove those with `brew uninstall %s`.", c.Package)
+	case Image:
+		return "Remove the image."
+	case MCPB:
+		return "Remove the bundle in the client."
+	case Archive:
+		return fmt.Sprintf("Delete the directory of the archive: %s is in it.", self)
+	}
+	return fmt.Sprintf("Delete %s, and toolhost-task, toolhost-architect and toolhost-otel beside it.", self)
+}
+
+// Update says how a newer version takes the place of this one.
+func (c Channel) Update(version string) string {
+	switch c.Name {
+	case GoInstall:
+		var lines []string
+		for _, program := range append([]string{"toolhost"}, helpersFound()...) {
+			lines = append(lines, fmt.Sprintf("go install github.com/toolhost/toolhost/cmd/%s@%s", program, version))
+		}
+		return strings.Join(lines, "\n")
+	case Clone:
+		return fmt.Sprintf("In the clone: git fetch --tags, git checkout %s, make build.", version)
+	case Embedded:
+		return "Update the module github.com/toolhost/toolhost in the program that it is part of."
+	case Deb:
+		return fmt.Sprintf("Install the package %s %s: `sudo apt-get install ./FILE.deb`.", c.Package, version)
+	case RPM:
+		return fmt.Sprintf("Install the package %s %s: `sudo rpm -U FILE.rpm`.", c.Package, version)
+	case NPM:
+		return fmt.Sprintf("npm install -g %s@%s", c.Package, strings.TrimPrefix(version, "v"))
+	case Homebrew:
+		return fmt.Sprintf("brew upgrade %s", c.Package)
+	case Image:
+		return fmt.Sprintf("Use the image of version %s.", version)
+	case MCPB:
+		return fmt.Sprintf("Install the bundle of version %s in the client.", version)
+	}
+	return fmt.Sprintf("Install version %s as this one was; docs/INSTALL.md has a line for each way.", version)
+}
+
+// helpersFound are the helpers that were found.
+func helpersFound() (names []string) {
+	for _, h := range Helpers() {
+		if _, err := proc.LookSibling(h.Name, "."); err == nil {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}

@@ -27,6 +27,7 @@ type Lock struct {
 	configPath string
 	file       *config.Lock
 	store      *install.Store // nil where the user has no place for one
+	storeless  error          // and why
 	chosen     []string       // sources that got another program
 }
 
@@ -53,7 +54,8 @@ func Open(configPath string) (*Lock, config.Diagnostics) {
 
 func empty(configPath string) *Lock {
 	l := &Lock{configPath: configPath, file: new(config.Lock)}
-	if dir, err := install.Dir(); err == nil {
+	dir, err := install.Dir()
+	if l.storeless = err; err == nil {
 		l.store = install.OpenStore(dir)
 	}
 	return l
@@ -96,8 +98,9 @@ func (l *Lock) Installed(c config.Plugin) (*install.Installed, error) {
 // agent.hcl allows.
 func (l *Lock) installed(c config.Plugin, locked *config.LockedPlugin) (*install.Installed, error) {
 	if l.store == nil {
-		return nil, tool.Errorf(tool.Unavailable, "plugin %s cannot be found: there is no place for installed plugins",
-			c.Name).Suggest("Set HOME or XDG_DATA_HOME.")
+		why := tool.AsError(l.storeless)
+		return nil, tool.Errorf(why.Code, "plugin %s cannot be found: %s", c.Name, why.Message).Suggest("%s",
+			why.Suggestion)
 	}
 	wanted, err := versions.Parse(c.Version)
 	if err != nil {

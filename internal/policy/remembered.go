@@ -76,7 +76,8 @@ type stored struct {
 const storedVersion = 1
 
 // List gives the rules, the oldest first. A file that cannot be read is left
-// out and told in the error, with the rules that could be.
+// out and told in the error, with the rules that could be. A rule that a newer
+// toolhost wrote is an error of code unsupported.
 func (r *Remembered) List() ([]Rule, error) {
 	entries, err := os.ReadDir(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,6 +93,9 @@ func (r *Remembered) List() ([]Rule, error) {
 			continue
 		}
 		s, err := r.read(entry.Name())
+		if tool.CodeOf(err) == tool.Unsupported {
+			return nil, err
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -111,6 +115,13 @@ func (r *Remembered) read(name string) (s stored, err error) {
 	data, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
 		return s, err
+	}
+	var form struct {
+		Version int `json:"version"`
+	}
+	if json.Unmarshal(data, &form) == nil && form.Version > storedVersion {
+		file := filepath.Join(r.dir, name)
+		return s, userdir.Newer("a remembered rule", file, file, form.Version, storedVersion)
 	}
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, fmt.Errorf("%s: %w", name, err)
@@ -144,6 +155,9 @@ func (r *Remembered) Add(rule Rule) error {
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return r.failure("write", err)
+	}
+	if _, err := r.read(filepath.Base(r.file(rule.Name))); tool.CodeOf(err) == tool.Unsupported {
+		return err // one that a newer toolhost wrote is not lost
 	}
 	data, err := json.MarshalIndent(stored{storedVersion, r.workspace, time.Now().UTC(), rule}, "", "  ")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/installation"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/internal/trust"
 )
@@ -60,6 +61,9 @@ func (o *Opening) report(diags config.Diagnostics) error {
 
 // Find finds the agent.hcl that is meant, and reports its mistakes.
 func (o *Opening) Find() (*agentfile.Standing, error) {
+	if err := userdir.Usable(); err != nil {
+		return nil, err
+	}
 	standing, diags := o.Place.Find()
 	if diags.HasErrors() {
 		return nil, o.report(diags)

@@ -30,6 +30,9 @@ func (p *Project) openPolicy(cfg *config.Config) (*policy.Policy, error) {
 		return base, nil
 	}
 	more, err := remembered.List()
+	if tool.CodeOf(err) == tool.Unsupported {
+		return nil, err // it may be one that denies
+	}
 	if err != nil {
 		p.options.Logger.Warn("a remembered rule is not used", "error", err)
 	}

@@ -216,6 +216,9 @@ func (s *Store) Take(call Call) (*Word, error) {
 	if err != nil {
 		return nil, s.failure(err)
 	}
+	if formatOf(data) > grantVersion {
+		return nil, userdir.Newer("an approval", path, path, formatOf(data), grantVersion)
+	}
 	if err := os.Remove(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // another call was faster
 	} else if err != nil {
@@ -234,12 +237,22 @@ func (s *Store) holds(data []byte, digest string) *Word {
 	return &g.Word
 }
 
+// formatOf is the format of a file, 0 where it has none.
+func formatOf(data []byte) int {
+	var g struct {
+		Version int `json:"version"`
+	}
+	_ = json.Unmarshal(data, &g)
+	return g.Version
+}
+
 // sweep removes approvals that nobody has used in time.
 func (s *Store) sweep() {
 	files, _ := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	for _, path := range files {
 		digest := strings.TrimSuffix(filepath.Base(path), ".json")
-		if data, err := os.ReadFile(path); err == nil && s.holds(data, digest) == nil {
+		if data, err := os.ReadFile(path); err == nil && formatOf(data) <= grantVersion && s.holds(data,
+			digest) == nil {
 			_ = os.Remove(path)
 		}
 	}

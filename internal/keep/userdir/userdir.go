@@ -19,14 +19,21 @@ import (
 )
 
 // Dir is the directory of toolhost's in the user's configuration in which what
-// is kept, such as "approvals", lies under name. It need not exist.
+// is kept, such as "approvals", lies under name. It need not exist. One that a
+// newer toolhost wrote is refused.
 func Dir(what, name string) (string, error) {
-	base, err := os.UserConfigDir()
+	dir, err := configHome()
 	if err != nil {
 		return "", tool.Errorf(tool.Unavailable, "there is no place for %s: %w", what, err).
 			Suggest("Set HOME (or XDG_CONFIG_HOME).")
 	}
-	return filepath.Join(base, "toolhost", name), nil
+	return filepath.Join(dir, name), Usable()
+}
+
+// configHome is toolhost's directory in the user's configuration.
+func configHome() (string, error) {
+	base, err := os.UserConfigDir()
+	return filepath.Join(base, "toolhost"), err
 }
 
 // Outside refuses a directory that lies in any tree that tools may use, wherever
@@ -69,7 +76,10 @@ func State(root string, trees ...string) (string, error) {
 	if err := outside(what, home, "XDG_STATE_HOME", trees); err != nil {
 		return "", err
 	}
-	return dir, usable(home, dir)
+	if err := usable(home, dir); err != nil {
+		return "", err
+	}
+	return dir, Known("the state of the workspace", dir, StateFormat)
 }
 
 // holdsHome reports whether a tree holds the user's whole home directory, and the
@@ -148,18 +158,50 @@ func Cache(name string) string {
 	return filepath.Join(base, "toolhost", name)
 }
 
+// Data is toolhost's directory in the user's data, where installed plugins are.
+func Data() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "toolhost"), nil
+	}
+	if runtime.GOOS == "windows" {
+		if dir := os.Getenv("LOCALAPPDATA"); dir != "" {
+			return filepath.Join(dir, "toolhost"), nil
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "toolhost"), nil
+	}
+	return filepath.Join(home, ".local", "share", "toolhost"), nil
+}
+
 // Private are toolhost's directories in the user's configuration, state and
 // cache, of all workspaces. No tool and no confined command may read or change
 // them.
 func Private() (dirs []string) {
-	if dir := Cache(""); dir != "" {
-		dirs = append(dirs, dir)
+	for _, dir := range Own() {
+		dirs = append(dirs, dir.Path)
 	}
-	if dir, err := Dir("", ""); err == nil {
-		dirs = append(dirs, dir)
+	return dirs
+}
+
+// OwnDir is a directory that belongs to toolhost alone.
+type OwnDir struct{ What, Path string }
+
+// Own are those of the user's cache, configuration and state, whether they exist
+// or not.
+func Own() (dirs []OwnDir) {
+	if dir := Cache(""); dir != "" {
+		dirs = append(dirs, OwnDir{"caches", dir})
+	}
+	if dir, err := configHome(); err == nil {
+		dirs = append(dirs, OwnDir{"approvals, rules, logins and keys", dir})
 	}
 	if dir, err := stateHome(); err == nil {
-		dirs = append(dirs, dir)
+		dirs = append(dirs, OwnDir{"the record, undo, todos and memories", dir})
 	}
 	return dirs
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
 	"github.com/toolhost/toolhost/internal/versions"
 )
@@ -59,25 +60,16 @@ func (i *Installed) Path() string { return filepath.Join(i.Dir, filepath.FromSla
 type Store struct{ dir string }
 
 // Dir is where the plugins of this user are: in toolhost/plugins below
-// XDG_DATA_HOME, or where the system has such data.
+// XDG_DATA_HOME, or where the system has such data. Plugins that a newer
+// toolhost installed are refused.
 func Dir() (string, error) {
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "toolhost", "plugins"), nil
-	}
-	if runtime.GOOS == "windows" {
-		if dir := os.Getenv("LOCALAPPDATA"); dir != "" {
-			return filepath.Join(dir, "toolhost", "plugins"), nil
-		}
-	}
-	home, err := os.UserHomeDir()
+	data, err := userdir.Data()
 	if err != nil {
 		return "", tool.Errorf(tool.Unavailable, "there is no place for plugins: %w",
 			err).Suggest("Set HOME or XDG_DATA_HOME.")
 	}
-	if runtime.GOOS == "darwin" {
-		return filepath.Join(home, "Library", "Application Support", "toolhost", "plugins"), nil
-	}
-	return filepath.Join(home, ".local", "share", "toolhost", "plugins"), nil
+	dir := filepath.Join(data, "plugins")
+	return dir, userdir.Known("what is installed as plugins", dir, userdir.PluginsFormat)
 }
 
 // OpenStore opens the store in dir, which need not exist.
