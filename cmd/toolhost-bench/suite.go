@@ -157,8 +157,8 @@ var memoryMetric = regexp.MustCompile(`(?m)^Benchmark(\w+?)(?:-\d+)?\s.*?([\d.]+
 // goBenchmarks adds ratios of pairs of Go benchmarks, for work that happens
 // inside a process.
 func (b *suite) goBenchmarks() error {
-	cmd := exec.Command("go", "test", "./plugins", "-run", "^$", "-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$",
-		"-benchtime", "1s")
+	cmd := exec.Command("go", "test", "./internal/peer/plugins", "-run", "^$",
+		"-bench", "^Benchmark(Call|BareEcho|Start|BareStart)$", "-benchtime", "1s")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go test -bench: %w\n%s", err, out)
@@ -172,7 +172,7 @@ func (b *suite) goBenchmarks() error {
 		times[string(m[1])] = time.Duration(ns)
 	}
 	if times["Call"] == 0 || times["BareEcho"] == 0 || times["Start"] == 0 || times["BareStart"] == 0 {
-		return fmt.Errorf("the benchmarks of ./plugins are missing:\n%s", out)
+		return fmt.Errorf("the benchmarks of ./internal/peer/plugins are missing:\n%s", out)
 	}
 	report("plugin call / bare go-plugin gRPC echo", "1.5", times["Call"], times["BareEcho"])
 	report("plugin start to first call / bare go-plugin echo", "1.1", times["Start"], times["BareStart"])
