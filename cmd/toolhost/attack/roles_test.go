@@ -24,6 +24,10 @@ func play(role string) {
 		sdk.Serve(evilPlugin())
 	case "liar":
 		sdk.Serve(liar())
+	case "named":
+		sdk.Serve(namedPlugin())
+	case "prompts":
+		servePrompts()
 	case "loud":
 		serveLoudly()
 	case "mcp":

@@ -117,14 +117,14 @@ func text(r *tool.Result) string {
 
 // look reads the first resource and gets the first prompt, where there are any.
 func look(ctx context.Context, client *mcpclient.Client) error {
-	resources, err := client.Resources(ctx, server)
+	resources, _, err := client.Resources(ctx, server)
 	if err == nil && len(resources) > 0 && !resources[0].Template {
 		_, err = client.ReadResource(ctx, server, resources[0].URI)
 	}
 	if err != nil {
 		return err
 	}
-	prompts, err := client.Prompts(ctx, server)
+	prompts, _, err := client.Prompts(ctx, server)
 	if err == nil && len(prompts) > 0 {
 		_, err = client.GetPrompt(ctx, server, prompts[0].Name, map[string]string{})
 	}

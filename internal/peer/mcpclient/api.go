@@ -174,33 +174,40 @@ func (s *server) offersNone(toolName string) *tool.Error {
 }
 
 // Resources lists what a server lets be read: resources, then templates.
-func (c *Client) Resources(ctx context.Context, name string) ([]Resource, error) {
+func (c *Client) Resources(ctx context.Context, name string) (all []Resource, leftOut int, err error) {
 	l, err := c.connected(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all := []Resource{}
+	all = []Resource{}
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Resources == nil {
-		return all, nil
+		return all, 0, nil
+	}
+	room := roomOfAList
+	add := func(r Resource) {
+		if r, ok := saidResource(r); ok && room.takes(r) {
+			all = append(all, r)
+		} else {
+			leftOut++
+		}
 	}
 	for r, err := range l.session.Resources(ctx, nil) {
 		if err != nil {
-			return nil, l.callError(ctx, "the list of resources", err)
+			return nil, 0, l.callError(ctx, "the list of resources", err)
 		}
-		all = append(all,
-			saidResource(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType}))
+		add(Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType})
 	}
 	for r, err := range l.session.ResourceTemplates(ctx, nil) {
 		if err != nil {
 			if l.answered("", err) != nil {
 				break // many servers have resources and no templates
 			}
-			return nil, l.callError(ctx, "the list of resource templates", err)
+			return nil, 0, l.callError(ctx, "the list of resource templates", err)
 		}
-		all = append(all, saidResource(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description,
-			MIMEType: r.MIMEType, Template: true}))
+		add(Resource{URI: r.URITemplate, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType,
+			Template: true})
 	}
-	return all, nil
+	return all, leftOut, nil
 }
 
 // ReadResource reads a resource of a server.
@@ -222,23 +229,28 @@ func (c *Client) ReadResource(ctx context.Context, name, uri string) ([]tool.Con
 }
 
 // Prompts lists the prompts of a server.
-func (c *Client) Prompts(ctx context.Context, name string) ([]Prompt, error) {
+func (c *Client) Prompts(ctx context.Context, name string) (all []Prompt, leftOut int, err error) {
 	l, err := c.connected(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all := []Prompt{}
+	all = []Prompt{}
 	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Prompts == nil {
-		return all, nil
+		return all, 0, nil
 	}
+	room := roomOfAList
 	for p, err := range l.session.Prompts(ctx, nil) {
 		if err != nil {
-			return nil, l.callError(ctx, "the list of prompts", err)
+			return nil, 0, l.callError(ctx, "the list of prompts", err)
 		}
-		all = append(all, saidPromptOf(p))
+		if said, ok := saidPromptOf(p); ok && room.takes(said) {
+			all = append(all, said)
+		} else {
+			leftOut++
+		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
-	return all, nil
+	return all, leftOut, nil
 }
 
 // GetPrompt fills in a prompt of a server.
@@ -254,10 +266,17 @@ func (c *Client) GetPrompt(ctx context.Context, name, prompt string, arguments m
 	}
 	l.server.Succeeded()
 	messages := []PromptMessage{}
-	for _, m := range result.Messages {
+	room := roomOfAList
+	for i, m := range result.Messages {
 		c := content(m.Content)
 		c.Text = show.Said(c.Text, saidPrompt)
-		messages = append(messages, PromptMessage{string(m.Role), c})
+		message := PromptMessage{show.SaidLine(string(m.Role), show.MostName), c}
+		if !room.takes(message.Role + c.Text) {
+			return messages,
+				tool.Errorf(tool.TooLarge, "the prompt %q of the MCP server %s is longer than %d KiB", prompt,
+					name, roomOfAList>>10).Suggest("Its first %d messages fit; ask for a shorter prompt.", i)
+		}
+		messages = append(messages, message)
 	}
 	return messages, nil
 }

@@ -276,7 +276,7 @@ func TestChangedListsAreTold(t *testing.T) {
 
 func TestResourcesAndPrompts(t *testing.T) {
 	eachWay(t, mcpclient.Options{}, func(t *testing.T, client *mcpclient.Client) {
-		resources, err := client.Resources(t.Context(), "up")
+		resources, _, err := client.Resources(t.Context(), "up")
 		require.NoError(t, err)
 		require.Equal(t, []mcpclient.Resource{{URI: "test://one", Name: "one", MIMEType: "text/plain"}}, resources)
 		contents, err := client.ReadResource(t.Context(), "up", "test://one")
@@ -284,7 +284,7 @@ func TestResourcesAndPrompts(t *testing.T) {
 		require.Equal(t, "first", contents[0].Text)
 		_, err = client.ReadResource(t.Context(), "up", "test://two")
 		require.Error(t, err)
-		prompts, err := client.Prompts(t.Context(), "up")
+		prompts, _, err := client.Prompts(t.Context(), "up")
 		require.NoError(t, err)
 		require.Equal(t, []mcpclient.Prompt{{Name: "greet",
 			Arguments: []mcpclient.PromptArgument{{Name: "who", Required: true}}}}, prompts)

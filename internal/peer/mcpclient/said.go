@@ -45,17 +45,38 @@ func formOf(schema any) (json.RawMessage, error) {
 	return said, nil
 }
 
-func saidResource(r Resource) Resource {
-	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
-		show.SaidLine(r.MIMEType, show.MostName)
-	return r
+// room is how many bytes of a list are still shown.
+type room int
+
+// roomOfAList is for all prompts or resources of a server, and for one prompt.
+const roomOfAList room = 256 << 10
+
+// takes reports whether there is room for an entry, and takes it.
+func (r *room) takes(entry any) bool {
+	*r -= room(len(tool.MustMarshal(entry)))
+	return *r >= 0
 }
 
-func saidPromptOf(p *mcp.Prompt) Prompt {
-	out := Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}
+// seen reports whether a name, by which the server knows something, is seen for
+// what it is. One that is not cannot be written out: it would be another.
+func seen(name string, most int) bool { return show.SaidLine(name, most) == name }
+
+// saidResource is false for a resource whose name cannot be shown.
+func saidResource(r Resource) (said Resource, ok bool) {
+	r.Name, r.Description, r.MIMEType = show.SaidLine(r.Name, show.MostName), show.Said(r.Description, show.MostText),
+		show.SaidLine(r.MIMEType, show.MostName)
+	return r, seen(r.URI, show.MostMessage)
+}
+
+// saidPromptOf is false for a prompt whose name, or an argument's, cannot be
+// shown.
+func saidPromptOf(p *mcp.Prompt) (said Prompt, ok bool) {
+	ok = seen(p.Name, show.MostName)
+	said = Prompt{Name: p.Name, Description: show.Said(p.Description, show.MostText)}
 	for _, a := range p.Arguments {
-		out.Arguments = append(out.Arguments,
+		ok = ok && seen(a.Name, show.MostName)
+		said.Arguments = append(said.Arguments,
 			PromptArgument{a.Name, show.Said(a.Description, show.MostMessage), a.Required})
 	}
-	return out
+	return said, ok
 }

@@ -43,11 +43,11 @@ func TestWhatAServerListsIsSaid(t *testing.T) {
 	assert.Equal(t, `{"description":"\\u200b"}`, string(l.Tools[0].Input))
 	assert.Nil(t, l.Tools[0].Output)
 	assert.Equal(t, "t_", portableName("", l.Tools[0].Name), "the name that is shown")
-	p := saidPromptOf(&mcp.Prompt{Name: "p", Description: "\u202e",
+	p, _ := saidPromptOf(&mcp.Prompt{Name: "p", Description: "\u202e",
 		Arguments: []*mcp.PromptArgument{{Name: "a", Description: "\x1b"}}})
 	assert.Equal(t, `\u202e`, p.Description)
 	assert.Equal(t, `\x1b`, p.Arguments[0].Description)
-	r := saidResource(Resource{URI: "u", Name: "\u200b", Description: strings.Repeat("x", 100_000)})
+	r, _ := saidResource(Resource{URI: "u", Name: "\u200b", Description: strings.Repeat("x", 100_000)})
 	assert.Equal(t, `\u200b`, r.Name)
 	assert.Less(t, len(r.Description), 17<<10)
 }

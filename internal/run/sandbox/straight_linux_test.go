@@ -45,7 +45,7 @@ func TestAGrantedPathIsNotFollowed(t *testing.T) {
 			for _, when := range []string{"before", "between", "never"} {
 				t.Run(kind+" "+when, func(t *testing.T) {
 					ws, outside, swap := swapped(t)
-					s := sandbox.Settings{Level: level}
+					s := sandbox.Settings{Level: level, Mask: []string{outside}}
 					grant(&s, filepath.Join(ws, "build", "out"))
 					p := s.Policy(filepath.Join(filepath.Dir(ws), "other"))
 					cmd := exec.Command("/bin/sh", "-c", script)

@@ -82,10 +82,15 @@ func lookAt(ctx context.Context, client *mcpclient.Client, name string) (s liste
 	for _, d := range tools {
 		s.Tools = append(s.Tools, listedTool{d.Name, d.Description, d.Parameters})
 	}
-	if s.Resources, err = client.Resources(ctx, name); err != nil {
+	var resources, prompts int
+	if s.Resources, resources, err = client.Resources(ctx, name); err != nil {
 		return s, err
 	}
-	s.Prompts, err = client.Prompts(ctx, name)
+	s.Prompts, prompts, err = client.Prompts(ctx, name)
+	if resources+prompts > 0 {
+		s.LeftOut = append(s.LeftOut, fmt.Sprintf("%d resources and %d prompts of %s are left out: their names hold "+
+			"characters that cannot be seen, or the list is too long", resources, prompts, name))
+	}
 	return s, err
 }
 
