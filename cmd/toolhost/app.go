@@ -135,7 +135,8 @@ func (a *app) addCommands(root *cobra.Command) {
 		{"The project's agent.hcl",
 			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
 		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
-		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.undoCommand(), a.psCommand(), a.killCommand()}},
+		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.recordCommand(), a.pruneCommand(),
+			a.undoCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
 		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand(), a.selfUpdateCommand()}},
 	} {

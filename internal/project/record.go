@@ -109,3 +109,6 @@ func (p *Project) pluginLife(ctx context.Context, plugin, event string, details 
 		p.options.Logger.DebugContext(ctx, "an event was not recorded", "event", event, "error", err) // the host warns
 	}
 }
+
+// RecordLimits are the bounds of the record that are in force.
+func (p *Project) RecordLimits() record.Limits { return record.Limits{} }

@@ -3,8 +3,6 @@ package project
 import (
 	"context"
 	"time"
-
-	"github.com/toolhost/toolhost/internal/keep/record"
 )
 
 // tidyEvery is how long what is kept of the past may go on without a look at
@@ -24,7 +22,7 @@ func (p *Project) Tidy(ctx context.Context) {
 	if !ran {
 		return
 	}
-	if _, err := p.Recorder.Prune(record.Limits{}); err != nil {
+	if _, err := p.Recorder.Prune(p.RecordLimits()); err != nil {
 		p.options.Logger.DebugContext(ctx, "the record was not pruned", "error", err)
 	}
 }

@@ -23,13 +23,19 @@ import (
 	"github.com/toolhost/toolhost/internal/testneed"
 )
 
-const workerEnv = "TOOLHOST_RECORD_TEST_WORKER"
+const (
+	workerEnv = "TOOLHOST_RECORD_TEST_WORKER"
+	killedEnv = "TOOLHOST_RECORD_TEST_KILLED"
+)
 
 // TestMain runs the test binary as another writing process where a test asks
 // for it: it writes events and prints the steps that it got.
 func TestMain(m *testing.M) {
 	if root := os.Getenv(workerEnv); root != "" {
 		os.Exit(work(root))
+	}
+	if root := os.Getenv(killedEnv); root != "" {
+		os.Exit(recordUntilKilled(root))
 	}
 	os.Exit(m.Run())
 }

@@ -62,7 +62,7 @@ func (l *ledger) prune(at *head, why string, limits Limits) error {
 	}
 	drop := 0
 	for drop < len(segments) && segments[drop] < at.segment &&
-		(total > limits.Bytes-limits.segment() || l.olderThan(segments[drop], limits.Age)) {
+		(total > limits.Bytes-2*limits.segment() || l.olderThan(segments[drop], limits.Age)) {
 		total -= sizes[drop]
 		drop++
 	}

@@ -1,0 +1,104 @@
+package record_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/keep/record"
+)
+
+// recordUntilKilled is the process that [TestKilledWriters] kills: it records
+// calls, and says so before the next one.
+func recordUntilKilled(root string) int {
+	ctx := context.Background()
+	r, err := record.New(record.Options{Root: root, State: stateOf(root), Keep: record.Limits{Bytes: 8 << 20}})
+	for i := 0; err == nil; i++ {
+		id := fmt.Sprintf("%d-%d", os.Getpid(), i)
+		err = errors.Join(r.Event(ctx, "s", "tool_call_started", started{id, "read_file", nil}),
+			r.Event(ctx, "s", "tool_call_finished", finished{RequestID: id, Tool: "read_file", Status: "success",
+				Result: strings.Repeat(id, i%2000)}))
+		fmt.Println("did", id)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// A process that is killed at any point leaves a record that verifies, with
+// every call that it had recorded, while others go on writing; the call that it
+// was in is lost.
+func TestKilledWriters(t *testing.T) {
+	rounds := 25
+	if os.Getenv("TOOLHOST_TEST_LONG") != "" {
+		rounds = 500
+	}
+	root := t.TempDir()
+	r := recorder(t, func(o *record.Options) { o.Root, o.Copy, o.Keep = root, false, record.Limits{Bytes: 8 << 20} })
+	for round := range rounds {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), killedEnv+"="+root)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines, last := bufio.NewScanner(out), ""
+		for range 1 + rand.IntN(20) {
+			if !lines.Scan() {
+				break
+			}
+			last = lines.Text()
+		}
+		callOf(t, r, "other", fmt.Sprint(round), "")
+		time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond) // any point is as good as another
+		require.NoError(t, cmd.Process.Kill())
+		for lines.Scan() {
+			last = lines.Text()
+		}
+		_ = cmd.Wait()
+		v := verified(t, r)
+		require.Empty(t, v.Problems, "round %d", round)
+		id := strings.TrimPrefix(last, "did ")
+		calls, err := r.Calls(t.Context(), record.Filter{Request: id})
+		require.NoError(t, err)
+		require.Len(t, calls, 1, id)
+		assert.Equal(t, record.StatusSuccess, calls[0].Status)
+	}
+	running, err := r.Calls(t.Context(), record.Filter{Status: record.StatusRunning})
+	require.NoError(t, err)
+	assert.Empty(t, running, "nobody is there who could end them")
+}
+
+// A call whose process is there is running, and one whose process was killed is
+// lost.
+func TestLostCalls(t *testing.T) {
+	root := t.TempDir()
+	r := recorder(t, func(o *record.Options) { o.Root = root })
+	require.NoError(t, r.Event(t.Context(), "s", "tool_call_started", started{"here", "head", nil}))
+	other := recorder(t, func(o *record.Options) { o.Root = root })
+	require.NoError(t, other.Event(t.Context(), "s", "tool_call_started", started{"there", "head", nil}))
+	states := func() (states []string) {
+		calls, err := r.Calls(t.Context(), record.Filter{})
+		require.NoError(t, err)
+		for _, c := range calls {
+			states = append(states, c.Request+" "+c.Status)
+		}
+		return states
+	}
+	assert.Equal(t, []string{"here running", "there running"}, states())
+	require.NoError(t, other.Close())
+	assert.Equal(t, []string{"here running", "there lost"}, states())
+	lost, err := r.Calls(t.Context(), record.Filter{Status: record.StatusLost})
+	require.NoError(t, err)
+	require.Len(t, lost, 1)
+	assert.Equal(t, "there", lost[0].Request)
+	assert.Empty(t, verified(t, r).Problems)
+}
