@@ -4,11 +4,17 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
 )
+
+// packed is how hard artifacts are compressed. Its library is named in go.mod,
+// so a newer Go does not change the bytes.
+const packed = gzip.DefaultCompression
 
 // tarFiles writes files as a tar: sorted, all of one time, of root unless they say otherwise.
 func tarFiles(out io.Writer, files []file, at time.Time) error {
@@ -50,9 +56,9 @@ func tarFiles(out io.Writer, files []file, at time.Time) error {
 }
 
 // tarGz is a compressed tar. Its gzip header has neither name nor time.
-func tarGz(files []file, at time.Time) ([]byte, error) {
+func tarGz(files []file, at time.Time, level int) ([]byte, error) {
 	var buf bytes.Buffer
-	w, err := gzip.NewWriterLevel(&buf, gzip.DefaultCompression)
+	w, err := gzip.NewWriterLevel(&buf, level)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +70,14 @@ func tarGz(files []file, at time.Time) ([]byte, error) {
 }
 
 // zipped is a zip: sorted, all of one time, with Unix modes.
-func zipped(files []file, at time.Time) ([]byte, error) {
+func zipped(files []file, at time.Time, level int) ([]byte, error) {
 	files, err := sorted(files)
 	if err != nil {
 		return nil, err
 	}
 	var buf bytes.Buffer
 	w := zip.NewWriter(&buf)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, level) })
 	for _, f := range files {
 		header := zip.FileHeader{Name: f.path, Method: zip.Deflate, Modified: at.UTC()}
 		header.SetMode(fs.FileMode(f.mode.Perm()))

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // run builds everything and writes dist, but for the signature.
@@ -77,6 +79,14 @@ func (b *build) artifacts(ctx context.Context) (map[string][]byte, error) {
 	}
 	made["server.json"], err = b.serverJSON(made)
 	return made, err
+}
+
+// level is how hard all but the archives are compressed: little, for a test.
+func (b *build) level() int {
+	if b.short {
+		return gzip.BestSpeed
+	}
+	return packed
 }
 
 // pack makes all that is for one platform.
@@ -214,13 +224,13 @@ func (b *build) archiveName(p platform) string {
 func (b *build) archive(p platform, common []file) ([]byte, error) {
 	top := fmt.Sprintf("%s-%s", name, number(b.version))
 	if p.os == "windows" {
-		return zipped(below(top, append(b.flat(p, "archive"), common...)), b.time)
+		return zipped(below(top, append(b.flat(p, "archive"), common...)), b.time, packed)
 	}
 	files := append(b.installed(p, "archive"), common...)
 	if p.os == "linux" {
 		files = append(files, file{path: unitPath, mode: 0o644, data: unit})
 	}
-	return tarGz(below(top, files), b.time)
+	return tarGz(below(top, files), b.time, packed)
 }
 
 // checkSizes holds the limits.

@@ -54,12 +54,12 @@ func (b *build) image(common []file) ([]byte, error) {
 }
 
 func (b *build) imageFor(p platform, common []file) (v1.Image, error) {
-	var content bytes.Buffer
-	if err := tarFiles(&content, b.rootFS(p, common), b.time); err != nil {
+	content, err := tarGz(b.rootFS(p, common), b.time, b.level())
+	if err != nil {
 		return nil, err
 	}
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
+		return io.NopCloser(bytes.NewReader(content)), nil
 	}, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err

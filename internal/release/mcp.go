@@ -63,7 +63,7 @@ func (b *build) bundle(p platform, common []file) ([]byte, error) {
 		return nil, err
 	}
 	files = append(below("server", files), file{path: "manifest.json", mode: 0o644, data: text})
-	return zipped(append(files, texts(common)...), b.time)
+	return zipped(append(files, texts(common)...), b.time, b.level())
 }
 
 // server is the server.json of the MCP registry.

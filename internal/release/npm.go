@@ -77,7 +77,7 @@ func (b *build) npmTarball(m manifest, files []file) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time)
+	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time, b.level())
 }
 
 // texts are the license and the introduction.

@@ -56,13 +56,14 @@ func (b *build) packageInfo(kind string, p platform, common []file, dir string) 
 		contents = append(contents, &files.Content{Source: filepath.Join(dir, f.path), Destination: "/" + f.path,
 			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: b.time}})
 	}
+	compression := fmt.Sprintf("gzip:%d", b.level())
 	return nfpm.WithDefaults(&nfpm.Info{
 		Name: name, Arch: p.arch, Platform: p.os, Version: number(b.version), Release: "1", Section: "devel",
 		Priority: "optional", Maintainer: maintainer, Vendor: author, Description: summary + "\n" + description,
 		Homepage: homepage, License: license, MTime: b.time, DisableGlobbing: true,
 		Overridables: nfpm.Overridables{Contents: contents, Recommends: []string{"git", "ripgrep"},
-			Deb: nfpm.Deb{Compression: "gzip"},
-			RPM: nfpm.RPM{Compression: "gzip", BuildHost: "localhost", Summary: summary, Packager: maintainer}},
+			Deb: nfpm.Deb{Compression: compression},
+			RPM: nfpm.RPM{Compression: compression, BuildHost: "localhost", Summary: summary, Packager: maintainer}},
 	}), nil
 }
 

@@ -75,20 +75,20 @@ func TestArchivesAreTheSameEverywhere(t *testing.T) {
 	b := testBuild(t)
 	files := []file{{path: "b/x", mode: 0o755, data: []byte("x")}, {path: "a", mode: 0o644, data: []byte("a")},
 		{path: "b/a", mode: 0o777, link: "x"}}
-	makers := map[string]func([]file, time.Time) ([]byte, error){"tar.gz": tarGz, "zip": zipped}
+	makers := map[string]func([]file, time.Time, int) ([]byte, error){"tar.gz": tarGz, "zip": zipped}
 	for kind, pack := range makers {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "zip" {
 				files = files[:2]
 			}
-			first, err := pack(files, b.time)
+			first, err := pack(files, b.time, packed)
 			require.NoError(t, err)
 			old := syscall.Umask(0o077)
 			defer syscall.Umask(old)
 			t.Setenv("TZ", "Asia/Tokyo")
 			turned := []file{files[1], files[0]}
 			turned = append(turned, files[2:]...)
-			second, err := pack(turned, b.time)
+			second, err := pack(turned, b.time, packed)
 			require.NoError(t, err)
 			assert.True(t, bytes.Equal(first, second), "order, umask and time zone must not show")
 			unpacked, err := unpack("x."+kind, first)
@@ -107,7 +107,7 @@ func TestArchivesAreTheSameEverywhere(t *testing.T) {
 		})
 	}
 	t.Run("two files of one name", func(t *testing.T) {
-		_, err := tarGz([]file{{path: "a"}, {path: "a"}}, b.time)
+		_, err := tarGz([]file{{path: "a"}, {path: "a"}}, b.time, packed)
 		assert.ErrorContains(t, err, "two files are called a")
 	})
 }

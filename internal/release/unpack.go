@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/blakesmith/ar"
+	"github.com/klauspost/compress/gzip"
 	"github.com/sassoftware/go-rpmutils"
 )
 
