@@ -118,7 +118,7 @@ clean:
 # is checked out. KEY is the file of minisign's secret key, its password in
 # RELEASE_KEY_PASSWORD; KEY=throwaway signs for a test. SHORT=1 is linux/amd64
 # alone.
-.PHONY: release release-verify
+.PHONY: release release-verify release-test
 DIST ?= dist
 RELEASE := $(GO) run -C internal/release -ldflags=-s .
 release:
@@ -132,3 +132,8 @@ release-verify:
 	@test -n "$(PUBKEY)" || { echo "usage: make release-verify DIST=DIR PUBKEY=KEY|FILE"; exit 2; }
 	$(RELEASE) verify --key "$(if $(wildcard $(PUBKEY)),$(abspath $(PUBKEY)),$(PUBKEY))" "$(abspath $(DIST))"
 	$(RELEASE) rebuild --key "$(if $(wildcard $(PUBKEY)),$(abspath $(PUBKEY)),$(PUBKEY))" "$(abspath $(DIST))"
+
+# release-test makes a release of all platforms, installs it by each channel, and
+# makes it once more as another user in another directory. It takes long.
+release-test:
+	cd internal/release && TOOLHOST_TEST_ALL=1 RELEASE_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 2h ./...
