@@ -106,21 +106,38 @@ func TestImageInARoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root directory")
 	}
-	chroot := needed(t, "chroot")
+	unshare := needed(t, "unshare")
+	needed(t, "chroot")
 	root := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(root), 0o755))
 	require.NoError(t, os.Chmod(root, 0o755))
 	unpackTo(t, artifact(t, dist, "toolhost_*.oci.tar"), root)
 	root = filepath.Join(root, "linux-amd64")
+	require.NoError(t, writeFiles(root, []file{{path: "workspace/agent.hcl", mode: 0o644, data: []byte(`
+tool "self" {
+  description = "Says its version."
+  risk        = "read_only"
+  command { argv = ["/usr/bin/toolhost", "version"] }
+}
+`)}}))
 	for _, dir := range []string{"home/toolhost", "workspace", "tmp", "proc", "dev"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
 		require.NoError(t, os.Chown(filepath.Join(root, dir), nobody, nobody))
 	}
-	out, err := exec.CommandContext(t.Context(), chroot, "--userspec=65532:65532", root, "/usr/bin/toolhost", "version",
-		"--json").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	assert.Contains(t, string(out), `"channel": "image"`)
-	assert.Contains(t, string(out), `"missing": []`)
+	inside := func(args ...string) string {
+		script := `mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && cd "$1/workspace" && root=$1 && shift &&
+			HOME=/home/toolhost exec chroot --userspec=65532:65532 "$root" /usr/bin/toolhost "$@"`
+		cmd := exec.CommandContext(t.Context(), unshare, append([]string{"-m", "sh", "-c", script, "sh", root}, args...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	version := inside("version", "--json")
+	assert.Contains(t, version, `"channel": "image"`)
+	assert.Contains(t, version, `"missing": []`)
+	config := []string{"--trust", "--config", "/workspace/agent.hcl", "--workspace", "/workspace"}
+	assert.Contains(t, inside(append(config, "list")...), "self")
+	assert.Contains(t, inside(append(config, "call", "self")...), "linux/amd64", "a confined command")
 }
 
 // TestDescriptionsByTheirOwnTools has the tools of each format read it, where
@@ -143,7 +160,11 @@ func TestDescriptionsByTheirOwnTools(t *testing.T) {
 		assert.FileExists(t, filepath.Join(root, "usr/bin/toolhost"))
 	})
 	t.Run("unit", func(t *testing.T) {
-		command(t, dist, needed(t, "systemd-analyze"), "--user", "verify", "--man=no", "toolhost@.service")
+		analyze, dir := needed(t, "systemd-analyze"), t.TempDir()
+		t.Setenv("XDG_RUNTIME_DIR", dir)
+		text := bytes.Replace(unit, []byte("ExecStart=toolhost "), []byte("ExecStart=/bin/sh "), 1) // it is not installed here
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "toolhost@.service"), text, 0o644))
+		command(t, dir, analyze, "--user", "verify", "--man=no", "toolhost@.service")
 	})
 	t.Run("MCP bundle", func(t *testing.T) {
 		validator := os.Getenv("RELEASE_MCPB")
