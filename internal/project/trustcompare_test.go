@@ -24,6 +24,9 @@ import (
 // knows nothing of what needs approval: only of what a run does with the value.
 type direction func(f *trustFuzz, without, with any) bool
 
+// noMore is for what is granted: nothing is that was not.
+func noMore(_ *trustFuzz, without, with any) bool { return !with.(bool) || without.(bool) }
+
 // directions has one for each field of a configuration, and of its blocks.
 // A field that is not here is loosened by whatever is in it.
 var directions = map[string]direction{
@@ -55,9 +58,9 @@ var directions = map[string]direction{
 		return a == nil || b != nil && covers(a, b)
 	},
 	"Sandbox.Level":   func(_ *trustFuzz, without, with any) bool { return strength(with) >= strength(without) },
-	"Sandbox.Network": func(_ *trustFuzz, without, with any) bool { return !with.(bool) || without.(bool) },
-	"Sandbox.Image":   sameOrNone,
-	"Sandbox.Read":    fewer, "Sandbox.Write": fewer, "Sandbox.Mask": more,
+	"Sandbox.Network": noMore, "Sandbox.Unwatched": noMore,
+	"Sandbox.Image": sameOrNone,
+	"Sandbox.Read":  fewer, "Sandbox.Write": fewer, "Sandbox.Mask": more,
 }
 
 // settingsDirections is the same for how commands are confined.
@@ -66,8 +69,8 @@ var settingsDirections = map[string]direction{
 		return strength(string(with.(sandbox.Level))) >= strength(string(without.(sandbox.Level)))
 	},
 	"confined.Image":   sameOrNone,
-	"confined.Network": directions["Sandbox.Network"],
-	"confined.Read":    fewer, "confined.Write": fewer, "confined.Mask": more, "confined.Names": more,
+	"confined.Network": noMore, "confined.Unwatched": noMore,
+	"confined.Read": fewer, "confined.Write": fewer, "confined.Mask": more, "confined.Names": more,
 	"confined.Keep":     any2, // compared by what is kept
 	"confined.Identity": any2,
 }
