@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"io/fs"
@@ -168,6 +169,13 @@ func TestContents(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the image has its name", func(t *testing.T) {
+		layout, err := untar(bytes.NewReader(made["toolhost_1.2.3.oci.tar"]))
+		require.NoError(t, err)
+		index, _ := find(layout, "index.json")
+		assert.Contains(t, string(index.data), `"org.opencontainers.image.ref.name": "ghcr.io/toolhost/toolhost:1.2.3"`)
+		assert.Contains(t, string(index.data), `"application/vnd.oci.image.index.v1+json"`)
+	})
 	t.Run("again, the same bytes", func(t *testing.T) {
 		again := plainBuild(t)
 		second, err := again.artifacts(t.Context())

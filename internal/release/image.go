@@ -22,7 +22,7 @@ const nobody = 65532
 
 func (b *build) imageName() string { return fmt.Sprintf("%s_%s.oci.tar", name, number(b.version)) }
 
-// image is an OCI layout with an image for each Linux, in a tar.
+// image is an OCI layout in a tar: one image by name, for each Linux.
 func (b *build) image(common []file) ([]byte, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range b.targets() {
@@ -41,7 +41,12 @@ func (b *build) image(common []file) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if _, err := layout.Write(dir, index); err != nil {
+	images, err := layout.Write(dir, mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
+	if err != nil {
+		return nil, err
+	}
+	reference := map[string]string{"org.opencontainers.image.ref.name": imageName + ":" + number(b.version)}
+	if err := images.AppendIndex(index, layout.WithAnnotations(reference)); err != nil {
 		return nil, err
 	}
 	files, err := readFiles(dir)

@@ -177,21 +177,37 @@ func unimage(data []byte) ([]file, error) {
 		return nil, err
 	}
 	var files []file
-	for _, d := range index.Manifests {
-		var manifest struct{ Layers []descriptor }
-		if err := json.Unmarshal(blob(layout, d.Digest), &manifest); err != nil {
+	for _, image := range index.Manifests {
+		var machines struct{ Manifests []descriptor }
+		if err := json.Unmarshal(blob(layout, image.Digest), &machines); err != nil {
 			return nil, err
 		}
-		if d.Platform == nil {
-			return nil, errors.New("a manifest names no platform")
-		}
-		for _, layer := range manifest.Layers {
-			content, err := untarGz(blob(layout, layer.Digest))
+		for _, d := range machines.Manifests {
+			content, err := layers(layout, d)
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, below(d.Platform.OS+"-"+d.Platform.Architecture, content)...)
+			files = append(files, content...)
 		}
+	}
+	return files, nil
+}
+
+// layers gives the files of the image for one machine.
+func layers(layout []file, d descriptor) (files []file, err error) {
+	var manifest struct{ Layers []descriptor }
+	if err := json.Unmarshal(blob(layout, d.Digest), &manifest); err != nil {
+		return nil, err
+	}
+	if d.Platform == nil {
+		return nil, errors.New("a manifest names no platform")
+	}
+	for _, layer := range manifest.Layers {
+		content, err := untarGz(blob(layout, layer.Digest))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, below(d.Platform.OS+"-"+d.Platform.Architecture, content)...)
 	}
 	return files, nil
 }
