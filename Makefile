@@ -65,6 +65,8 @@ attacks: probe
 long:
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/toolhost ./cmd/toolhost/attack \
 		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills'
+	TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_CALLS=1000000 $(GO) test -vet=off -count=1 -v -timeout 30m \
+		./internal/keep/record -run 'TestFiltersAreQuick|TestKilledWriters'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
