@@ -67,6 +67,8 @@ long:
 		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills'
 	TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_CALLS=1000000 $(GO) test -vet=off -count=1 -v -timeout 30m \
 		./internal/keep/record -run 'TestFiltersAreQuick|TestKilledWriters'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/keep/undo \
+		-run 'TestUndoRaces|TestUndoIsKilled'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"

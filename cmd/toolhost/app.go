@@ -136,7 +136,7 @@ func (a *app) addCommands(root *cobra.Command) {
 			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
 		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
 		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.recordCommand(), a.pruneCommand(),
-			a.undoCommand(), a.psCommand(), a.killCommand()}},
+			a.undoCommand(), a.redoCommand(), a.diffCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
 		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand(), a.selfUpdateCommand()}},
 	} {

@@ -98,6 +98,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 	if err := a.printOutcome(outcome, flags, p.Host.Root()); err != nil {
 		return err
 	}
+	a.sayHowToUndo(ctx, p, flags.session, outcome)
 	if code := exitCode(ctx, outcome); code != exitOK {
 		return &exitError{code: code}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,15 +10,30 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
 // undoFlags are the flags of toolhost undo.
 type undoFlags struct {
-	selection          undo.Selection
-	list, dryRun, json bool
+	selectFlags
+	list, dryRun bool
+}
+
+// add adds the flags that undo and redo have in common.
+func (flags *undoFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&flags.selection.Skip, "skip", false,
+		"leave out files that somebody has changed since, instead of refusing")
+	f.BoolVar(&flags.selection.Ours, "ours", false,
+		"replace files that somebody has changed since, too; what is replaced is kept")
+	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false,
+		"leave out files whose old content was not kept, instead of refusing")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
+	c.MarkFlagsMutuallyExclusive("skip", "ours")
 }
 
 func (a *app) undoCommand() *cobra.Command {
@@ -26,48 +42,38 @@ func (a *app) undoCommand() *cobra.Command {
 		Use:   "undo [CALL]",
 		Short: "Take back what a call changed in files",
 		Long: `Take back what a call changed in files: the last one, the one named (as
-toolhost undo --list shows it), or all of a session. It covers what tools change
-themselves and what the processes of commands change, at the sandbox levels full
-and landlock. Nothing is undone when a file has been changed since; the
-difference is shown.`,
+toolhost undo --list shows it), all of a session, or all since a time. It covers
+what tools change themselves and what the processes of commands change, at the
+sandbox levels full and landlock. Nothing is undone when somebody has changed a
+file since; the difference is shown, and --skip or --ours says what to do.`,
 		Example: `  toolhost undo --list
   toolhost undo
   toolhost undo tool_step_0045 --dry-run
-  toolhost undo --all --session cli`,
+  toolhost undo --all --session cli
+  toolhost undo --since 30m --path src`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				flags.selection.Call = args[0]
-			}
-			if s := flags.selection.Session; s != "" {
-				if err := record.ValidSession(s); err != nil {
-					return usage(err)
-				}
+			if err := flags.read(args); err != nil {
+				return err
 			}
 			return a.undo(c, flags)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&flags.selection.Session, "session", "", "the session (default: the one that changed something last)")
-	f.BoolVar(&flags.selection.All, "all", false, "every call of the session")
-	f.BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back")
-	f.BoolVar(&flags.selection.SkipLost, "skip-lost", false,
-		"leave out files whose old content was not kept, instead of refusing")
-	f.BoolVar(&flags.list, "list", false, "list the calls that can be undone")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "show what would happen and change nothing")
-	f.BoolVar(&flags.json, "json", false, "print JSON, for programs")
-	a.completeFrom(c, "", callsToUndo)
-	a.completeSessions(c)
+	a.selecting(c, &flags.selectFlags)
+	flags.add(c)
+	c.Flags().BoolVar(&flags.selection.Redo, "redo", false, "take the last undo back, as toolhost redo does")
+	c.Flags().BoolVar(&flags.list, "list", false, "list the calls that can be undone")
 	return c
 }
 
 func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 	ctx := c.Context()
-	p, err := a.open(ctx)
+	p, w, err := a.changing(c, &flags.selectFlags)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	defer w.Close()
 	switch {
 	case flags.list:
 		calls, err := p.Undo.Calls(ctx, undo.Filter{Session: flags.selection.Session})
@@ -76,13 +82,13 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 		}
 		return a.listUndo(calls, flags.json)
 	case flags.dryRun:
-		plan, err := p.Undo.Plan(ctx, p.Workspace, flags.selection)
+		plan, err := p.Undo.Plan(ctx, w, flags.selection)
 		if err != nil {
 			return unknownName(flags.selection.Call != "", err)
 		}
 		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, "Would undo", flags.json)
 	}
-	outcome, err := p.Undo.Undo(ctx, p.Workspace, flags.selection)
+	outcome, err := p.Undo.Undo(ctx, w, flags.selection)
 	if err != nil {
 		return unknownName(flags.selection.Call != "", err)
 	}
@@ -121,6 +127,9 @@ func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) 
 	if done.Preview != "" {
 		a.printDiff(done.Preview)
 	}
+	for _, path := range done.Over {
+		say("Replaced, though somebody had changed it since: %s", show.Line(path))
+	}
 	for _, change := range done.Skipped {
 		say("Left out: %s, %s", show.Line(change.Path), show.Line(change.Lost))
 	}
@@ -131,4 +140,30 @@ func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) 
 		say("To take this back: toolhost undo %s", show.Word(done.Call))
 	}
 	return nil
+}
+
+func (a *app) showDiff(d *undo.Difference) {
+	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
+	say("%s changed: %s", show.Line(strings.Join(d.Calls, ", ")),
+		firstOf(show.Line(strings.Join(d.Files, ", ")), "nothing that still differs"))
+	if d.Diff != "" {
+		a.printDiff(d.Diff)
+	}
+	for _, path := range d.Since {
+		say("Somebody has changed it since: %s", show.Line(path))
+	}
+	for _, change := range d.Unknown {
+		say("Not shown: %s, %s", show.Line(change.Path), show.Line(change.Lost))
+	}
+}
+
+// sayHowToUndo ends a dangerous call on a terminal with the way to take it back.
+func (a *app) sayHowToUndo(ctx context.Context, p *project.Project, session string, o *host.Outcome) {
+	if o.Definition == nil || o.Definition.Risk != tool.Dangerous || !isTerminal(a.err) {
+		return
+	}
+	calls, err := p.Undo.Calls(ctx, undo.Filter{Session: session, Call: o.RequestID})
+	if err == nil && len(calls) > 0 {
+		fmt.Fprintln(a.err, noted(a.err, "To take this back: toolhost undo "+show.Word(o.RequestID), 2))
+	}
 }

@@ -194,19 +194,7 @@ func withExistingTrees(cfg *config.Config, logger *slog.Logger) *config.Config {
 
 // openTrees opens the trees that a configuration allows.
 func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspace, error) {
-	trees := append([]string{root}, cfg.Workspace.Allow...)
-	for i := range trees {
-		if real, err := realpath.Of(trees[i]); err == nil {
-			trees[i] = real
-		}
-	}
-	w, err := workspace.Open(root, workspace.Options{
-		Hidden:   masks(cfg).Hidden(trees...),
-		Identity: p.identity,
-		Recorder: p.Undo.Recorder("", "", 0),
-		Allow:    cfg.Workspace.Allow,
-		Protect:  protectedGlobs(root, cfg),
-	})
+	w, err := workspace.Open(root, p.treeOptions(root, cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -218,6 +206,23 @@ func (p *Project) openTrees(root string, cfg *config.Config) (*workspace.Workspa
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// treeOptions say what may be done in the trees that a configuration allows.
+func (p *Project) treeOptions(root string, cfg *config.Config) workspace.Options {
+	trees := append([]string{root}, cfg.Workspace.Allow...)
+	for i := range trees {
+		if real, err := realpath.Of(trees[i]); err == nil {
+			trees[i] = real
+		}
+	}
+	return workspace.Options{
+		Hidden:   masks(cfg).Hidden(trees...),
+		Identity: p.identity,
+		Recorder: p.Undo.Recorder("", "", 0),
+		Allow:    cfg.Workspace.Allow,
+		Protect:  protectedGlobs(root, cfg),
+	}
 }
 
 // held refuses calls when another directory has taken the place of the one that

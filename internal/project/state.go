@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
@@ -54,6 +55,19 @@ func (p *Project) openUndo() (err error) {
 	p.Undo, err = undo.Open(filepath.Join(p.stateDir, undo.DirName),
 		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
 	return err
+}
+
+// Unprotected is the workspace for a person who brings back what it held: also
+// what tools may not touch. Close it.
+func (p *Project) Unprotected() (*workspace.Workspace, error) {
+	cfg := p.Config()
+	options := p.treeOptions(p.Workspace.Root(), cfg)
+	options.Protect = []string{}
+	w, err := workspace.Open(p.Workspace.Root(), options)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return w, nil
 }
 
 // former are the names in .agent of a workspace under which earlier versions

@@ -22,7 +22,8 @@ type Change struct {
 	// Mode is the new mode, permission bits only. Zero keeps the old one, or
 	// for Create means 0644. A created file's mode is subject to the umask.
 	Mode fs.FileMode
-	// Expect is the Hash that the old content has to have. Empty means any.
+	// Expect is the Hash that the old content has to have, or the target of a
+	// symlink that goes. Empty means any.
 	Expect string
 	// Old is the old content itself that has to be there, for who has it: to
 	// compare it costs less than a hash. Nil means any.
@@ -104,8 +105,10 @@ type batchStep struct {
 	data   []byte
 	like   fs.FileInfo // whose owner the new file gets; nil for a new one
 	mode   fs.FileMode
-	temp   string // the name of the new content until it is in place
-	backup string // the name of what was there, once it is not
+	temp   string      // the name of the new content until it is in place
+	backup string      // the name of what was there, once it is not
+	expect string      // the Hash that what was there has to have
+	mine   fs.FileInfo // the new file
 	done   bool
 }
 
@@ -147,11 +150,11 @@ func (b *batch) add(c Change, helds []*held) error {
 	}
 	switch c.Kind {
 	case Replace:
-		return b.step(&batchStep{held: h, put: true, data: c.Data, mode: mode, like: h.info})
+		return b.step(&batchStep{held: h, put: true, data: c.Data, mode: mode, like: h.info, expect: c.Expect})
 	case Chmod:
 		return b.step(&batchStep{held: h, put: true, data: old, mode: mode, like: h.info})
 	case Delete:
-		return b.step(&batchStep{held: h, drop: true})
+		return b.step(&batchStep{held: h, drop: true, expect: c.Expect})
 	}
 	data := c.Data
 	if data == nil {
@@ -167,7 +170,11 @@ func (b *batch) add(c Change, helds []*held) error {
 // change.
 func (b *batch) old(c Change, h *held) ([]byte, error) {
 	if c.Kind == Delete && !h.missing() && h.info.Mode()&fs.ModeSymlink != 0 {
-		return nil, nil
+		target, err := h.dir.Readlink(h.name)
+		if err == nil && c.Expect != "" && Hash([]byte(target)) != c.Expect {
+			err = changing(c.Path)
+		}
+		return nil, err
 	}
 	if err := h.regular(); err != nil {
 		return nil, err

@@ -3,6 +3,8 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -178,7 +180,10 @@ func (s *batchStep) apply() error {
 		return s.swap()
 	}
 	backup := tempName()
-	return s.applied(renameAt(s.place, s.beside(backup), true), backup)
+	if err := s.applied(renameAt(s.place, s.beside(backup), true), backup); err != nil {
+		return err
+	}
+	return s.unraced()
 }
 
 // applied notes how a step went that, when there is no error, has left what was
@@ -190,11 +195,41 @@ func (s *batchStep) applied(err error, backup string) error {
 	return err
 }
 
+// unraced refuses what was there when it is not what was looked at: another program
+// may have saved the file at the last moment.
+func (s *batchStep) unraced() error {
+	was, err := s.dir.Lstat(s.backup)
+	if err != nil || !sameContent(was, s.info) || !s.expected(s.backup) {
+		return changing(s.given)
+	}
+	return nil
+}
+
+// expected reports that the file of that name has the content that the caller
+// said. A write of the same length within a tick of the clock shows nowhere else.
+func (s *batchStep) expected(name string) bool {
+	if s.expect == "" || !s.info.Mode().IsRegular() {
+		return true
+	}
+	f, err := s.dir.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == s.expect
+}
+
 // swap exchanges the old file and the new one. Where the system cannot, the old
 // one gets a second name before the new one takes its place.
-func (s *batchStep) swap() error {
+func (s *batchStep) swap() (err error) {
+	if s.mine, err = s.dir.Lstat(s.temp); err != nil {
+		return err
+	}
 	if s.w.exchange(s.place, s.temp) == nil {
-		return s.applied(nil, s.temp)
+		_ = s.applied(nil, s.temp)
+		return s.unraced()
 	}
 	if err := s.keep(); err != nil {
 		return err
@@ -222,18 +257,34 @@ func (s *batchStep) keep() error {
 	return err
 }
 
-// rollBack takes back what was applied, the last first.
+// rollBack takes back what was applied, the last first. What another program has
+// put there since stays.
 func (b *batch) rollBack() {
 	for _, s := range slices.Backward(b.steps) {
 		switch {
 		case !s.done:
+		case s.backup != "" && s.put:
+			s.swapBack()
 		case s.backup != "":
-			if s.dir.Rename(s.backup, s.name) == nil {
+			if renameAt(s.beside(s.backup), s.place, false) == nil {
 				s.backup = ""
 			}
 		default:
 			_ = s.dir.Remove(s.name)
 		}
+	}
+}
+
+// swapBack puts what was there in its place again.
+func (s *batchStep) swapBack() {
+	if s.w.exchange(s.place, s.backup) != nil {
+		if s.dir.Rename(s.backup, s.name) == nil {
+			s.backup = ""
+		}
+		return
+	}
+	if now, err := s.dir.Lstat(s.backup); err == nil && !os.SameFile(now, s.mine) {
+		_ = s.w.exchange(s.place, s.backup)
 	}
 }
 

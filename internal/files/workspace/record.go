@@ -90,7 +90,11 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 	}
 	if !p.missing() {
 		b.Mode, b.Size, b.ModTime = p.info.Mode(), p.info.Size(), p.info.ModTime()
-		if err := b.read(p, kind); err != nil {
+		err := b.read(p, kind)
+		if errors.Is(err, errRaced) {
+			err = changing(p.given)
+		}
+		if err != nil {
 			return w.fail("keep the old content of", p.given, err)
 		}
 	}

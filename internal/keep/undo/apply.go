@@ -86,7 +86,7 @@ func (s *Store) Undo(ctx context.Context, ws *workspace.Workspace, sel Selection
 // undo does it under the locks, and takes back half an undo if asked to.
 func (s *Store) undo(ctx context.Context, v *vault, ws *workspace.Workspace, sel Selection, takeBack bool) (*Outcome,
 	error) {
-	lines, err := v.journal(ctx, sel.Session)
+	lines, err := v.journal(ctx)
 	if err != nil {
 		return nil, s.storeError("read", err)
 	}
@@ -219,7 +219,7 @@ func (a *applier) files(ops []op) error {
 // change turns an operation into one of a batch.
 func (a *applier) change(o op) (workspace.Change, error) {
 	c := workspace.Change{Kind: workspace.Delete, Path: o.path}
-	if o.base.regular() {
+	if o.base.regular() || o.base.isLink() {
 		c.Expect = o.base.hash
 	}
 	if !o.want.exists {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -82,35 +83,51 @@ type callRef struct{ session, call string }
 
 func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 
-// newHistory finds which changes stand. An undo counts when it has changed
-// anything, or says that there was nothing to do.
+// newHistory finds which changes stand. An undo counts when it came to its end.
 func newHistory(lines []*line) *history {
 	lines = settled(lines)
 	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line)}
-	acted, void := make(map[callRef]bool), make(map[callRef]bool)
+	ended, void := make(map[callRef]bool), make(map[callRef]bool)
 	for _, l := range lines {
 		switch {
 		case l.isChange():
 			h.lines = append(h.lines, l)
 			h.byID[l.ID] = l
-			acted[l.ref()] = true
 		case l.Op == opDone:
-			acted[l.ref()] = true
+			ended[l.ref()] = true
 		case l.Op == opVoid:
 			void[l.ref()] = true
 		}
 	}
-	for _, l := range lines {
-		if l.Op == opUndo && acted[l.ref()] && !void[l.ref()] {
-			h.note(l)
-		}
+	inOrder(lines)
+	undos := slices.DeleteFunc(slices.Clone(lines), func(l *line) bool {
+		return l.Op != opUndo || void[l.ref()]
+	})
+	slices.SortStableFunc(undos, func(a, b *line) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range undos {
+		h.note(l, ended[l.ref()])
 	}
 	return h
 }
 
-// note takes account of one undo: what an undone undo had undone stands again.
-func (h *history) note(l *line) {
+// inOrder gives lines an order across sessions that leaves those of one session
+// in theirs.
+func inOrder(lines []*line) {
+	last := make(map[string]string)
+	for _, l := range lines {
+		last[l.Session] = max(last[l.Session], l.ID)
+		l.order = last[l.Session]
+	}
+}
+
+// note takes account of one undo: what an undone undo had undone stands again. One
+// that was killed has undone nothing yet, whatever it has changed: the next does
+// the rest.
+func (h *history) note(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
+	if !ended {
+		return
+	}
 	for _, id := range l.Of {
 		if change := h.byID[id]; change != nil {
 			for _, redone := range h.undoes[change.ref()] {
@@ -146,7 +163,7 @@ func (l *line) keepsContent() bool {
 
 // Changes lists recorded changes, the newest first.
 func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
-	v, h, err := s.load(ctx, filter.Session)
+	v, h, err := s.load(ctx)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -165,7 +182,7 @@ func (s *Store) Changes(ctx context.Context, filter Filter) ([]Change, error) {
 
 // Calls lists the calls that changed anything, the newest first.
 func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
-	v, h, err := s.load(ctx, filter.Session)
+	v, h, err := s.load(ctx)
 	if err != nil || v == nil {
 		return nil, err
 	}
@@ -226,15 +243,13 @@ func (h *history) undoneCalls(ref callRef) []string {
 func (h *history) newestFirst() []*line {
 	lines := slices.Clone(h.lines)
 	slices.Reverse(lines)
-	if len(lines) > 0 && slices.ContainsFunc(lines, func(l *line) bool { return l.Session != lines[0].Session }) {
-		slices.SortStableFunc(lines, func(a, b *line) int { return cmp.Compare(b.ID, a.ID) })
-	}
+	slices.SortStableFunc(lines, func(a, b *line) int { return cmp.Compare(b.order, a.order) })
 	return lines
 }
 
-// load reads the history of a session, or of all. The vault is nil when
-// nothing was ever recorded.
-func (s *Store) load(ctx context.Context, session string) (*vault, *history, error) {
+// load reads the history of all sessions: what one did, another may have undone.
+// The vault is nil when nothing was ever recorded.
+func (s *Store) load(ctx context.Context) (*vault, *history, error) {
 	v, err := s.open(false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -242,7 +257,7 @@ func (s *Store) load(ctx context.Context, session string) (*vault, *history, err
 	if err != nil {
 		return nil, nil, s.storeError("read", err)
 	}
-	lines, err := v.journal(ctx, session)
+	lines, err := v.journal(ctx)
 	if err != nil {
 		v.close()
 		return nil, nil, s.storeError("read", err)
@@ -261,8 +276,20 @@ type Selection struct {
 	Call string
 	// All selects every call of the session that stands, undos left out.
 	All bool
-	// Redo selects the last undo that stands instead.
+	// Since selects every call since then that stands, of all sessions when none
+	// is named, undos left out.
+	Since time.Time
+	// Paths leaves only changes of these files and of what lies below these
+	// directories, as Change.Path names them. "." is the workspace.
+	Paths []string
+	// Redo selects the last undo that stands instead, or with Call the one that
+	// has undone that call.
 	Redo bool
+	// Skip leaves out files that somebody has changed since, instead of refusing.
+	Skip bool
+	// Ours brings back files that somebody has changed since all the same. What
+	// is replaced is kept like any other content, and the undo can be undone.
+	Ours bool
 	// SkipLost leaves out what was not kept; otherwise that prevents the undo.
 	SkipLost bool
 }
@@ -271,8 +298,9 @@ type Selection struct {
 func (h *history) pick(sel Selection) ([]*line, error) {
 	var picked []*line
 	undone := ""
+	sel.Call = h.redone(sel)
 	for _, l := range h.newestFirst() {
-		if sel.Session != "" && l.Session != sel.Session || sel.Call != "" && l.Call != sel.Call {
+		if !sel.takes(l) {
 			continue
 		}
 		if by, ok := h.undoneBy[l.ID]; ok {
@@ -282,10 +310,10 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		if sel.Call == "" && !sel.wants(h.level(l.ref())) {
 			continue
 		}
-		if sel.Session == "" {
+		if sel.Session == "" && sel.Since.IsZero() {
 			sel.Session = l.Session
 		}
-		if !sel.All && sel.Call == "" {
+		if !sel.All && sel.Call == "" && sel.Since.IsZero() {
 			sel.Call = l.Call
 		}
 		picked = append(picked, l)
@@ -294,6 +322,40 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		return nil, nothing(sel, undone)
 	}
 	return picked, nil
+}
+
+// takes tells whether a change is one of those meant, whether it stands or not.
+func (s Selection) takes(l *line) bool {
+	if s.Session != "" && l.Session != s.Session || s.Call != "" && l.Call != s.Call || l.Time.Before(s.Since) {
+		return false
+	}
+	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(dir string) bool {
+		return lies(string(l.Path), dir) || l.To != "" && lies(string(l.To), dir)
+	})
+}
+
+// lies reports whether path is dir or lies below it.
+func lies(path, dir string) bool {
+	if dir == "." {
+		return !filepath.IsAbs(path)
+	}
+	_, ok := within(path, dir)
+	return ok
+}
+
+// redone gives the call to take back: for a redo of a call that is undone, what
+// has undone it.
+func (h *history) redone(sel Selection) string {
+	if !sel.Redo || sel.Call == "" {
+		return sel.Call
+	}
+	for _, l := range h.newestFirst() {
+		by, undone := h.undoneBy[l.ID]
+		if undone && l.Call == sel.Call && (sel.Session == "" || l.Session == sel.Session) {
+			return by.call
+		}
+	}
+	return sel.Call
 }
 
 // level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.

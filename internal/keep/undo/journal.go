@@ -63,6 +63,7 @@ type line struct {
 	unended bool  // its call has not said what became of the path
 	newSize int64 // with newTime what is known of content without a NewHash
 	newTime time.Time
+	order   string // grows with the lines of a session
 }
 
 // isChange tells changes from remarks about them.
@@ -198,8 +199,8 @@ func readLine(in *bufio.Reader) (text []byte, err error) {
 	}
 }
 
-// journal reads the lines of a session, of all when it is empty.
-func (v *vault) journal(ctx context.Context, session string) ([]*line, error) {
+// journal reads the lines of all sessions.
+func (v *vault) journal(ctx context.Context) ([]*line, error) {
 	dir, err := enter(v.dir, "journal", false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -208,20 +209,16 @@ func (v *vault) journal(ctx context.Context, session string) ([]*line, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	files := []string{journalName(session)}
-	if session == "" {
-		if files, err = journalFiles(dir); err != nil {
-			return nil, err
-		}
+	files, err := journalFiles(dir)
+	if err != nil {
+		return nil, err
 	}
 	var lines []*line
 	for _, name := range files {
 		err := readJournal(ctx, dir, name, func(l *line) {
-			if session == "" || l.Session == session {
-				lines = append(lines, l)
-				if len(l.Data) > 0 {
-					v.small[l.Hash] = l.Data
-				}
+			lines = append(lines, l)
+			if len(l.Data) > 0 {
+				v.small[l.Hash] = l.Data
 			}
 		})
 		if err != nil {

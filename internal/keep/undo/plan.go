@@ -22,8 +22,11 @@ type Plan struct {
 	// Preview shows the changes to a person, as unified diffs and lines that
 	// say what else happens.
 	Preview string `json:"preview,omitempty"`
-	// Skipped are changes left out because their content was not kept.
+	// Skipped are changes left out: their content was not kept, or somebody has
+	// changed the file since. Lost says which.
 	Skipped []Change `json:"skipped,omitempty"`
+	// Over are the files that somebody has changed since, and that are replaced.
+	Over []string `json:"over,omitempty"`
 }
 
 // Plan says what Undo would do and changes nothing. Errors are those of Undo.
@@ -42,7 +45,7 @@ func (s *Store) Plan(ctx context.Context, ws *workspace.Workspace, sel Selection
 
 // loadFor reads the history that sel needs; having none is an error.
 func (s *Store) loadFor(ctx context.Context, sel Selection) (*vault, *history, error) {
-	v, h, err := s.load(ctx, sel.Session)
+	v, h, err := s.load(ctx)
 	if err == nil && v == nil {
 		err = nothing(sel, "")
 	}
@@ -61,6 +64,8 @@ type planner struct {
 	skipped  []Change
 	lost     []Change
 	problems []problem
+	left     map[string]bool // paths that are left as they are
+	over     []string
 }
 
 // problem is why a change cannot be undone.
@@ -78,8 +83,8 @@ func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Wo
 		return nil, err
 	}
 	p := &planner{
-		store: s, vault: v, history: h, sel: sel, lines: lines,
-		view: &view{ctx: ctx, ws: ws, entries: make(map[string]*entry)},
+		store: s, vault: v, history: h, sel: sel, lines: slices.Clone(lines),
+		view: &view{ctx: ctx, ws: ws, entries: make(map[string]*entry)}, left: make(map[string]bool),
 	}
 	for _, l := range lines {
 		if err := ctx.Err(); err != nil {
@@ -90,11 +95,30 @@ func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Wo
 		}
 	}
 	p.flush()
+	if len(p.lines) == 0 {
+		return nil, p.allLeft()
+	}
 	return p, p.failure()
+}
+
+// allLeft is the error when there is nothing but what is left out.
+func (p *planner) allLeft() error {
+	paths := make([]string, len(p.skipped))
+	for i, c := range p.skipped {
+		paths[i] = c.Path
+	}
+	return tool.Errorf(tool.NoChange, "nothing is left to undo: somebody has changed %s since",
+		strings.Join(paths, ", ")).
+		Suggest("Bring the files back by hand, or replace the later changes too (--ours), which can be undone.").
+		With("paths", paths)
 }
 
 // undo works out one change.
 func (p *planner) undo(l *line) error {
+	if p.left[string(l.Path)] || p.left[string(l.To)] {
+		p.leave(l, string(l.Path), "a later change of it stays")
+		return nil
+	}
 	switch workspace.Kind(l.Op) {
 	case workspace.Rename:
 		return p.rename(l)
@@ -109,7 +133,31 @@ func (p *planner) undo(l *line) error {
 }
 
 func (p *planner) conflict(l *line, path, what string, wanted state) {
+	if p.sel.Skip {
+		p.leave(l, path, what)
+		return
+	}
 	p.problems = append(p.problems, problem{l, path, what, wanted})
+}
+
+// leave has a path stay as it is, whatever older changes there are of it.
+func (p *planner) leave(l *line, path, why string) {
+	change := *p.history.change(p.vault, l)
+	change.Lost = why
+	p.skipped = append(p.skipped, change)
+	p.lines = slices.DeleteFunc(p.lines, func(other *line) bool { return other == l })
+	p.left[path], p.left[string(l.Path)] = true, true
+	if l.To != "" {
+		p.left[string(l.To)] = true
+	}
+}
+
+// replaces reports that what somebody has made of the path since is replaced.
+func (p *planner) replaces(path string) bool {
+	if p.sel.Ours && !slices.Contains(p.over, path) {
+		p.over = append(p.over, path)
+	}
+	return p.sel.Ours
 }
 
 func (p *planner) content(l *line) error {
@@ -126,7 +174,8 @@ func (p *planner) content(l *line) error {
 	case l.keepsContent() && (l.Lost != "" || !p.vault.has(l.Hash)):
 		p.drop(l)
 		return nil
-	case !l.unended && !e.want.holds(after):
+	case l.unended, e.want.holds(after):
+	case e.want.isDir() || before.isDir() && e.want.exists, !p.replaces(path):
 		p.conflict(l, path, "has changed since", before)
 		return nil
 	}
@@ -173,7 +222,7 @@ func (p *planner) chmod(l *line) error {
 	case e.want.mode.Type() != l.Mode.Type():
 		p.conflict(l, path, "is something else now", state{})
 	case e.want.mode.Perm() == l.Mode.Perm():
-	case e.want.mode.Perm() != l.NewMode.Perm():
+	case e.want.mode.Perm() != l.NewMode.Perm() && !p.replaces(path):
 		p.conflict(l, path, "has another mode since", state{})
 	default:
 		e.want.mode = l.Mode
@@ -218,7 +267,7 @@ func (p *planner) rename(l *line) error {
 	case now.want.mode.Type() != l.Mode.Type():
 		p.conflict(l, to, "is something else now", state{})
 		return nil
-	case l.Mode.IsRegular() && !now.want.holds(l.moved()):
+	case l.Mode.IsRegular() && !now.want.holds(l.moved()) && !p.replaces(to):
 		p.conflict(l, to, "has changed since it was renamed", state{})
 		return nil
 	}
@@ -318,7 +367,7 @@ func (p *planner) callNames() string {
 }
 
 func (p *planner) public() *Plan {
-	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped}
+	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over}
 	for _, o := range p.ops {
 		plan.Files = append(plan.Files, o.path)
 		if o.kind == opRename {

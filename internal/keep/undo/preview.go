@@ -45,6 +45,8 @@ func (p *planner) describe(o op) string {
 	}
 	head := ""
 	switch {
+	case o.kind == opFile && o.base.isLink():
+		return fmt.Sprintf("remove symbolic link: %s -> %s\n", o.path, o.base.link)
 	case !o.base.exists:
 		head = "new file: " + o.path + "\n"
 	case !o.want.exists:
@@ -111,7 +113,7 @@ func (p *planner) conflictError() error {
 	slices.Sort(paths)
 	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(),
 		strings.Join(texts, "; ")).
-		Suggest("Undo the later changes first, or bring the file back by hand.").With("paths", slices.Compact(paths))
+		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too (--ours), which can be undone.").With("paths", slices.Compact(paths))
 	if diff != "" {
 		e.Message += "\n" + diff
 		_ = e.With("diff", diff)

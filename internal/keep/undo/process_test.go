@@ -25,7 +25,11 @@ const childEnv = "TOOLHOST_UNDO_CHILD"
 
 func TestMain(m *testing.M) {
 	if id := os.Getenv(childEnv); id != "" {
-		if err := child(id, os.Args[1], os.Args[2] == "forever"); err != nil {
+		run := func() error { return child(id, os.Args[1], os.Args[2] == "forever") }
+		if os.Args[2] == "undo" {
+			run = func() error { return undoing(os.Args[1]) }
+		}
+		if err := run(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

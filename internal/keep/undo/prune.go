@@ -102,7 +102,7 @@ func (r *pruner) journals(ctx context.Context, v *vault) error {
 		return err
 	}
 	defer dir.Close()
-	lines, err := v.journal(ctx, "")
+	lines, err := v.journal(ctx)
 	if err != nil {
 		return err
 	}

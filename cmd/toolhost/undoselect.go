@@ -1,0 +1,153 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/project"
+)
+
+// selectFlags say which changes undo, redo and diff are about.
+type selectFlags struct {
+	selection undo.Selection
+	since     string
+	paths     []string
+	json      bool
+}
+
+// selecting adds the flags to a command.
+func (a *app) selecting(c *cobra.Command, s *selectFlags) {
+	f := c.Flags()
+	f.StringVar(&s.selection.Call, "call", "", "the call, as toolhost undo --list names it; CALL does the same")
+	f.StringVar(&s.selection.Session, "session", "", "the session (default: the one that changed something last)")
+	f.BoolVar(&s.selection.All, "all", false, "every call of the session")
+	f.StringVar(&s.since, "since", "",
+		"every call since then, of all sessions: 30m, 3d, 2006-01-02 or 2006-01-02T15:04:05Z")
+	f.StringArrayVar(&s.paths, "path", nil, "only this file, or what lies below this directory; may be repeated")
+	f.BoolVar(&s.json, "json", false, "print JSON, for programs")
+	a.completeFrom(c, "", callsToUndo)
+	a.completeSessions(c)
+}
+
+// read checks what was given.
+func (s *selectFlags) read(args []string) (err error) {
+	if len(args) > 0 {
+		if s.selection.Call != "" {
+			return usagef("Give one of the two.", "both %s and --call %s are given", args[0], s.selection.Call)
+		}
+		s.selection.Call = args[0]
+	}
+	if s.selection.Session != "" {
+		if err := record.ValidSession(s.selection.Session); err != nil {
+			return usage(err)
+		}
+	}
+	s.selection.Since, err = timeFlag("since", s.since)
+	return err
+}
+
+// locate turns the paths, which are those of the working directory, into those of
+// the workspace.
+func (s *selectFlags) locate(p *project.Project) error {
+	for _, path := range s.paths {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return usage(err)
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(real, filepath.Base(path))
+		}
+		rel, err := p.Workspace.Rel(path)
+		if err != nil {
+			return usage(err)
+		}
+		s.selection.Paths = append(s.selection.Paths, rel)
+	}
+	return nil
+}
+
+// changing opens the project and what undo changes: all of the workspace, also what
+// tools may not touch, since a person brings it back as it was.
+func (a *app) changing(c *cobra.Command, s *selectFlags) (*project.Project, *workspace.Workspace, error) {
+	p, err := a.open(c.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := p.Unprotected()
+	if err == nil {
+		err = s.locate(p)
+	}
+	if err != nil {
+		p.Close()
+		return nil, nil, err
+	}
+	return p, w, nil
+}
+
+func (a *app) redoCommand() *cobra.Command {
+	var flags undoFlags
+	c := &cobra.Command{
+		Use:   "redo [CALL]",
+		Short: "Take an undo back",
+		Long: `Take an undo back: the last one, the one named, or the one that has undone the
+call named. It goes the way of toolhost undo, with its flags.`,
+		Example: `  toolhost redo
+  toolhost redo tool_step_0045 --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.read(args); err != nil {
+				return err
+			}
+			flags.selection.Redo = true
+			return a.undo(c, flags)
+		},
+	}
+	a.selecting(c, &flags.selectFlags)
+	flags.add(c)
+	return c
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var flags selectFlags
+	c := &cobra.Command{
+		Use:   "diff [CALL]",
+		Short: "Show what calls have changed in files",
+		Long: `Show what calls have changed in files: the last one, the one named, all of a
+session, or all since a time. It compares what the files held before with what
+they hold now; files that somebody has changed since are named.`,
+		Example: `  toolhost diff
+  toolhost diff --since 1h
+  toolhost diff --all --session cli --path src`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.read(args); err != nil {
+				return err
+			}
+			return a.diff(c, &flags)
+		},
+	}
+	a.selecting(c, &flags)
+	return c
+}
+
+func (a *app) diff(c *cobra.Command, flags *selectFlags) error {
+	p, w, err := a.changing(c, flags)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	defer w.Close()
+	d, err := p.Undo.Diff(c.Context(), w, flags.selection)
+	if err != nil {
+		return unknownName(flags.selection.Call != "", err)
+	}
+	if flags.json {
+		return writeIndented(a.out, d)
+	}
+	a.showDiff(d)
+	return nil
+}
