@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -38,8 +39,8 @@ func DecidingAnywhere() []string {
 // DefaultProtect lists the globs that protect what is Deciding, what git runs
 // programs by, and toolhost's own account of what has happened.
 func DefaultProtect() []string {
-	globs := append(Deciding(), ".git/**", "**/.git/**", ".agent/runs/**", ".agent/undo/**", ".agent/tasks/**",
-		".agent/state.db*")
+	globs := slices.Concat(Deciding(), gitOwn,
+		[]string{".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*"})
 	for _, name := range DecidingAnywhere() {
 		globs = append(globs, "**/"+name)
 	}
@@ -74,6 +75,24 @@ func newProtection(globs []string) (*protection, error) {
 func (p *protection) add(given, folded string) {
 	p.given = append(p.given, given)
 	p.folded = append(p.folded, folded)
+}
+
+// gitOwn are the globs that keep tools from what git keeps.
+var gitOwn = []string{".git/**", "**/.git/**"}
+
+// Restoring is a view of the same workspace in which what git keeps may change,
+// too: for bringing back what a confined command has changed there, which was
+// the sandbox's to allow.
+func (w *Workspace) Restoring() *Workspace {
+	lifted := &protection{}
+	for i, given := range w.protect.given {
+		if !slices.Contains(gitOwn, given) {
+			lifted.add(given, w.protect.folded[i])
+		}
+	}
+	c := &core{trees: w.trees, symlinks: w.symlinks, protect: lifted, recorder: w.recorder, lockWait: w.lockWait,
+		hidden: w.hidden, escape: w.escape, sync: w.sync, syncTogether: w.syncTogether, exchange: w.exchange}
+	return &Workspace{core: c, ctx: w.ctx}
 }
 
 // match gives the glob that protects rel or a directory above it.

@@ -68,9 +68,11 @@ type Call struct {
 	paths map[string]*kept
 	// replaced are records of paths of which there is a later one.
 	replaced []string
+	links    map[undo.FileID][]string // the names of files that have several
 	bytes    int64
-	beyond   int            // paths past a bound
-	ignored  map[string]int // changes, by what they were ignored for
+	beyond   int             // paths past a bound
+	ignored  map[string]int  // changes, by what they were ignored for
+	objects  map[string]bool // that the call has made, of git
 	missed   []string
 	err      error
 }
@@ -86,7 +88,7 @@ type kept struct {
 // New gives the watcher of a call.
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
 	return &Call{trees: trees, store: store, own: call, effects: store.Effects(call),
-		paths: make(map[string]*kept), ignored: make(map[string]int)}
+		paths: make(map[string]*kept), ignored: make(map[string]int), objects: make(map[string]bool)}
 }
 
 // With gives a context whose processes the call watches; nil watches none.
@@ -162,10 +164,22 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		return
 	}
 	state := look(at, what == watch.Content, MaxBytes-c.bytes)
-	if state.Mode&unkept != 0 {
+	if state.Mode&unkept != 0 || c.objects[name] {
+		return
+	}
+	if !state.Exists && object(name) {
+		c.objects[name] = true
 		return
 	}
 	c.keep(name, state, what == watch.Content || !state.Mode.IsRegular())
+	if state.Links > 1 && state.Mode.IsRegular() && c.links == nil {
+		c.links = c.linked()
+	}
+	for _, other := range c.links[state.File] {
+		if c.paths[other] == nil {
+			c.beforeLink(other, what)
+		}
+	}
 }
 
 // keep records what a path holds before it changes for the first time, and

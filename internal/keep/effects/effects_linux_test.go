@@ -21,6 +21,11 @@ import (
 	"github.com/toolhost/toolhost/internal/testneed"
 )
 
+var (
+	last = undo.Selection{}
+	redo = undo.Selection{Redo: true}
+)
+
 // arena is a workspace whose commands are watched.
 type arena struct {
 	t     *testing.T
@@ -81,13 +86,13 @@ func (a *arena) run(argv []string) *effects.Report {
 // undo takes the last call back, redo the last undo.
 func (a *arena) undo() {
 	a.t.Helper()
-	_, err := a.store.Undo(context.Background(), a.ws, undo.Selection{})
+	_, err := a.store.Undo(context.Background(), a.ws, last)
 	require.NoError(a.t, err)
 }
 
 func (a *arena) redo() {
 	a.t.Helper()
-	_, err := a.store.Undo(context.Background(), a.ws, undo.Selection{Redo: true})
+	_, err := a.store.Undo(context.Background(), a.ws, redo)
 	require.NoError(a.t, err)
 }
 
@@ -111,7 +116,9 @@ func (a *arena) tree() map[string]string {
 		switch {
 		case info.Mode().IsRegular() && info.Size() < 1<<20:
 			data, err := os.ReadFile(path)
-			found[rel] += " " + string(data)
+			if found[rel] += " " + string(data); len(data) > 64 {
+				found[rel] = info.Mode().String() + " " + workspace.Hash(data)
+			}
 			return err
 		case info.Mode().IsRegular():
 			found[rel] += fmt.Sprint(" ", info.Size())

@@ -22,7 +22,7 @@ import (
 const unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
 
 // mostHashed is the size of a file up to which it is compared by its content.
-const mostHashed = 512 << 20
+const mostHashed = workspace.DefaultReadLimit
 
 // look gives what is at a place, with its content if that is wanted and no
 // longer than room.
@@ -63,7 +63,8 @@ func look(at watch.Place, content bool, room int64) undo.State {
 
 func stateOf(stat *unix.Stat_t) undo.State {
 	return undo.State{Exists: true, Mode: modeOf(uint32(stat.Mode)), Size: stat.Size,
-		ModTime: time.Unix(stat.Mtim.Unix())}
+		ModTime: time.Unix(stat.Mtim.Unix()), Links: uint64(stat.Nlink),
+		File: undo.FileID{Dev: uint64(stat.Dev), Ino: stat.Ino}}
 }
 
 func modeOf(raw uint32) fs.FileMode {

@@ -19,3 +19,7 @@ func now(string) undo.State { return undo.State{} }
 
 // Rename implements watch.Watcher.
 func (c *Call) Rename(_, _ watch.Place, _ bool) {}
+
+func (c *Call) linked() map[undo.FileID][]string { return nil }
+
+func (c *Call) beforeLink(string, watch.What) {}

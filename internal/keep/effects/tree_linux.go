@@ -1,10 +1,13 @@
 package effects
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
@@ -50,6 +53,49 @@ func (c *Call) moveTree(from, to watch.Place) {
 		if c.beyond > 0 && len(c.paths) >= MaxPaths {
 			return
 		}
+	}
+}
+
+// mostLooked is how many files are looked at for other names of one.
+const mostLooked = 50_000
+
+// linked finds the files of the trees that have several names.
+func (c *Call) linked() map[undo.FileID][]string {
+	found := make(map[undo.FileID][]string)
+	looked := 0
+	for _, tree := range append([]string{c.trees.Root}, c.trees.Allow...) {
+		_ = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+			name, ok := c.trees.name(path)
+			switch {
+			case err != nil:
+				return fs.SkipDir
+			case !ok:
+				return nil
+			case undo.OwnFile(name) || d.IsDir() && ignore(name+"/") != "":
+				return fs.SkipDir
+			case looked >= mostLooked:
+				c.missed = append(c.missed, "other names of hard-linked files, in so large a tree")
+				return fs.SkipAll
+			}
+			looked++
+			var stat unix.Stat_t
+			if d.Type().IsRegular() && unix.Lstat(path, &stat) == nil && stat.Nlink > 1 {
+				id := stateOf(&stat).File
+				found[id] = append(found[id], name)
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+// beforeLink is Before for another name of a file that changes.
+func (c *Call) beforeLink(name string, what watch.What) {
+	path := c.trees.path(name)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == nil {
+		c.before(watch.Place{Path: path, Dir: fd}, what)
+		_ = unix.Close(fd)
 	}
 }
 

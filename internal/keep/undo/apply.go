@@ -103,7 +103,7 @@ func (s *Store) undo(ctx context.Context, v *vault, ws *workspace.Workspace, sel
 	if _, err := s.append(v, intent); err != nil {
 		return nil, s.storeError("record the undo", err)
 	}
-	a := &applier{planner: p, ws: ws.WithContext(WithCall(ctx, call)), ctx: WithCall(ctx, call)}
+	a := &applier{planner: p, ws: ws.Restoring().WithContext(WithCall(ctx, call)), ctx: WithCall(ctx, call)}
 	if err := a.run(); err != nil {
 		return nil, s.fail(ctx, v, ws, call, a.done, takeBack, err)
 	}

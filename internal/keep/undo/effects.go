@@ -31,7 +31,14 @@ type State struct {
 	Hash    string
 	// Lost says why the content is not kept; empty if it is.
 	Lost string
+	// Links is how many names a file has, and File which it is. They are not
+	// recorded.
+	Links uint64
+	File  FileID
 }
+
+// FileID tells files apart.
+type FileID struct{ Dev, Ino uint64 }
 
 // Same reports that both are alike by kind, content and mode.
 func (s State) Same(other State) bool {

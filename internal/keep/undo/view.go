@@ -158,6 +158,7 @@ func (v *view) look(path string) (state, error) {
 	}
 	s := state{exists: true, mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), info: info}
 	switch {
+	case s.regular() && s.size > workspace.DefaultReadLimit: // size and time have to do
 	case s.regular():
 		s.hash, err = v.hash(path)
 	case s.isLink():

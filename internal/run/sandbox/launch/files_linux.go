@@ -290,6 +290,7 @@ func (s *supervisor) link(c caller, fromAt, from, toAt, to, flags uint64) syscal
 	if errno := s.mayMake(target); errno != 0 {
 		return errno
 	}
+	s.beforeFile(source, watch.Content) // who writes to the new name, writes to this one
 	s.beforePlace(target, watch.Content)
 	return number(unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(source), target.dir, target.name, follow))
 }

@@ -75,10 +75,18 @@ func (s *supervisor) see(n *notification) {
 		s.seeRename(c, a[0], a[1], a[2], a[3], 0)
 	case sysRenameat2:
 		s.seeRename(c, a[0], a[1], a[2], a[3], uint(a[4]))
-	case sysLink, sysSymlink:
+	case sysLink: // who writes to the new name, writes to the old one
+		s.seeFile(c, cwd, a[0], atSymlinkNofollow, watch.Content)
 		s.seePlace(c, cwd, a[1], watch.Content)
 	case sysLinkat:
+		follow := uint64(atSymlinkNofollow)
+		if a[4]&unix.AT_SYMLINK_FOLLOW != 0 {
+			follow = 0
+		}
+		s.seeFile(c, a[0], a[1], a[4]&atEmpty|follow, watch.Content)
 		s.seePlace(c, a[2], a[3], watch.Content)
+	case sysSymlink:
+		s.seePlace(c, cwd, a[1], watch.Content)
 	case sysSymlinkat:
 		s.seePlace(c, a[1], a[2], watch.Content)
 	case sysUnlink, sysRmdir, sysMkdir, sysMknod:
