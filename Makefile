@@ -120,13 +120,14 @@ clean:
 
 # release makes all that is published of VERSION into DIST, from the commit that
 # is checked out. KEY is the file of minisign's secret key, its password in
-# RELEASE_KEY_PASSWORD; KEY=throwaway signs for a test. SHORT=1 is linux/amd64
-# alone.
+# RELEASE_KEY_PASSWORD. Without one a key made for this release alone signs it,
+# which proves nothing to others. SHORT=1 is linux/amd64 alone.
 .PHONY: release release-verify release-test
 DIST ?= dist
+KEY ?= throwaway
 RELEASE := $(GO) run -C internal/release -ldflags=-s .
 release:
-	@test -n "$(VERSION)" -a -n "$(KEY)" || { echo "usage: make release VERSION=v0.1.0 KEY=FILE|throwaway [DIST=dist] [SHORT=1]"; exit 2; }
+	@test -n "$(VERSION)" || { echo "usage: make release VERSION=v0.1.0 [KEY=FILE] [DIST=dist] [SHORT=1]"; exit 2; }
 	$(RELEASE) build --version $(VERSION) --dist "$(abspath $(DIST))" $(if $(SHORT),--short) \
 		$(if $(filter throwaway,$(KEY)),--throwaway-key,--key "$(abspath $(KEY))")
 
