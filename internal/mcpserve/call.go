@@ -51,9 +51,6 @@ func (s *Server) result(link *link, outcome *host.Outcome, revision string) *mcp
 		StructuredContent: structured(revision, outcome.Definition, r.Structured),
 	}
 	once(result, outcome.Definition, r.Structured)
-	if link.stdio && mayBeLong(r) {
-		return fit(result)
-	}
 	return result
 }
 

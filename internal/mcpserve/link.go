@@ -17,7 +17,6 @@ type link struct {
 	session *host.Session
 	// anonymous is true where the session's name was made up.
 	anonymous bool
-	stdio     bool
 
 	ended   context.Context
 	end     context.CancelFunc

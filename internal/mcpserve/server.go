@@ -220,7 +220,6 @@ func (s *Server) Announce() {
 // input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	link := s.newLink(s.options.Session)
-	link.stdio = true
 	defer link.close()
 	stop := context.AfterFunc(ctx, link.end)
 	defer stop()

@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -49,6 +50,38 @@ func structured(revision string, def *tool.Definition, data json.RawMessage) any
 		return data
 	}
 	return map[string]json.RawMessage{schema.WrapKey: data}
+}
+
+// longest is how long a result may be for its structured part to stand beside its
+// text: clients of the official TypeScript SDK end a session over stdio at a
+// message of 10 MiB.
+const longest = 10<<20 - 64<<10
+
+// once leaves out what a result that is longer has twice: its text where a schema
+// promises the structured part, and else that part.
+func once(r *mcp.CallToolResult, def *tool.Definition, data json.RawMessage) {
+	if len(data) == 0 {
+		return
+	}
+	size, rest := len(data), []mcp.Content(nil)
+	for _, c := range r.Content {
+		text, ok := c.(*mcp.TextContent)
+		if !ok {
+			rest = append(rest, c)
+			continue
+		}
+		encoded, _ := json.Marshal(text.Text)
+		size += len(encoded)
+	}
+	switch {
+	case size <= longest:
+	case def != nil && len(def.Returns) > 0:
+		note := fmt.Sprintf("The result has %d bytes. It is in the structured part alone: some clients take no message "+
+			"of more than 10 MiB. Ask for less to see it as text.", len(data))
+		r.Content = append([]mcp.Content{&mcp.TextContent{Text: note}}, rest...)
+	default:
+		r.StructuredContent = nil
+	}
 }
 
 // agreedRevision is the revision of a list request.
