@@ -44,7 +44,8 @@ func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
 	report := versionOf(t, toolhost)
 	assert.Equal(t, "v0.1.0", report.Version)
 	require.Len(t, report.Helpers, 1)
-	assert.Equal(t, helperReport{Name: "toolhost-architect", Path: helper, Version: "v0.1.0"}, report.Helpers[0])
+	assert.Equal(t, helperReport{Name: "toolhost-architect", Path: helper, Version: "v0.1.0",
+		Commit: report.Commit}, report.Helpers[0])
 	require.Len(t, report.Missing, 2)
 	assert.Equal(t, "toolhost-task", report.Missing[0].Name)
 	assert.NotEmpty(t, report.Missing[0].Next)

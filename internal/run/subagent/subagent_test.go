@@ -71,7 +71,8 @@ func TestWhatAnAgentIsGranted(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, sandbox.Policy{
 		Level: sandbox.Full, Workspace: root, Network: true, ReadOnly: []string{"/own", "/r"},
-		ReadWrite: []string{"/tree", "/w"},
+		ReadWrite: []string{"/tree", "/w"}, Straight: []string{"/own", "/r", "/w"},
+		Unwatched: true, // it confines its own commands
 		Held:      sandbox.Held{Path: root},
 	}, *spec.Confine)
 	assert.Equal(t, time.Minute, spec.Timeout)
