@@ -209,5 +209,5 @@ func defaultText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	return show.Compact(raw)
+	return compact(raw)
 }

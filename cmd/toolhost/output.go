@@ -296,3 +296,12 @@ func shortDuration(d time.Duration) string {
 	}
 	return d.Round(10 * time.Millisecond).String()
 }
+
+// compact writes JSON on one line, or as it is when it is none.
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}

@@ -117,6 +117,6 @@ func (a *app) showPlugin(d described) {
 			firstOf(joinPermissions(def.Permissions), "nothing"), refused, show.Text(indented(def.Description)))
 	}
 	if len(d.ConfigSchema) > 0 {
-		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", show.Compact(d.ConfigSchema))
+		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", compact(d.ConfigSchema))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Tool is a tool to write about.
@@ -117,7 +116,7 @@ func examples(b *bytes.Buffer, d *tool.Definition) {
 		}
 		fmt.Fprintf(b, "\n%s\n",
 			fenced("sh", fmt.Sprintf("toolhost call %s --params '%s'", d.Name,
-				strings.ReplaceAll(show.Compact(e.Params), "'", `'\''`))))
+				strings.ReplaceAll(compact(e.Params), "'", `'\''`))))
 	}
 }
 
@@ -147,7 +146,7 @@ func properties(b *bytes.Buffer, raw json.RawMessage, none string) {
 	}
 	if len(s.Properties) == 0 {
 		if none == "" {
-			none = fenced("json", show.Indented(raw))
+			none = fenced("json", indented(raw))
 		}
 		fmt.Fprintln(b, none)
 		return
@@ -186,12 +185,12 @@ func (s *schema) typeText() string {
 func (s *schema) limits() string {
 	var b strings.Builder
 	if s.Default != nil {
-		fmt.Fprintf(&b, " Default: %s.", code(show.Compact(s.Default)))
+		fmt.Fprintf(&b, " Default: %s.", code(compact(s.Default)))
 	}
 	if len(s.Enum) > 0 {
 		choices := make([]string, len(s.Enum))
 		for i, choice := range s.Enum {
-			choices[i] = code(show.Compact(choice))
+			choices[i] = code(compact(choice))
 		}
 		fmt.Fprintf(&b, " One of %s.", strings.Join(choices, ", "))
 	}
@@ -239,6 +238,22 @@ func order(raw json.RawMessage, properties map[string]json.RawMessage) []string 
 		}
 	}
 	return names
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // text keeps what comes from a plugin from being anything but text.

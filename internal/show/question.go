@@ -113,7 +113,7 @@ func Call(tool string, params json.RawMessage) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		var text string
-		value := Line(Compact(values[name]))
+		value := Line(compact(values[name]))
 		if json.Unmarshal(values[name], &text) == nil && string(values[name]) != "null" {
 			value = Word(text)
 		}
@@ -146,10 +146,10 @@ func (q Question) param(p Param, width int) string {
 	var text string
 	isText := json.Unmarshal(p.Value, &text) == nil && len(p.Value) > 0 && p.Value[0] == '"'
 	switch {
-	case !isText && columns(label)+columns(Compact(p.Value)) > width:
-		text = Indented(p.Value)
+	case !isText && columns(label)+columns(compact(p.Value)) > width:
+		text = indented(p.Value)
 	case !isText:
-		text = Compact(p.Value)
+		text = compact(p.Value)
 	case p.Name == "content" && q.Own && q.hasDiff(): // the diff has it
 		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
 	}
@@ -162,8 +162,7 @@ func (q Question) hasDiff() bool {
 	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
 }
 
-// Compact is JSON without its white space, and what is no JSON as it is.
-func Compact(raw json.RawMessage) string {
+func compact(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return string(raw)
@@ -171,8 +170,7 @@ func Compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// Indented is JSON a member a line, and what is no JSON as it is.
-func Indented(raw json.RawMessage) string {
+func indented(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
