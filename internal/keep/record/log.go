@@ -2,7 +2,6 @@ package record
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -228,21 +227,4 @@ func (l *ledger) segments() ([]int64, error) {
 	}
 	slices.Sort(numbers)
 	return numbers, err
-}
-
-// lineAt reads one line of a segment.
-func (l *ledger) lineAt(segment, off, size int64) ([]byte, error) {
-	file, err := os.Open(l.segmentPath(segment))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	line := make([]byte, size)
-	if _, err := file.ReadAt(line, off); err != nil {
-		return nil, err
-	}
-	if bytes.IndexByte(line, '\n') != len(line)-1 {
-		return nil, errLine
-	}
-	return line, nil
 }

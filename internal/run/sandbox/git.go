@@ -148,3 +148,17 @@ func (r *repositories) submodules(dir string) (paths []string) {
 	}
 	return paths
 }
+
+// inRepository reports whether a directory lies in a work tree.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,20 +37,6 @@ func wherever(path string) []string {
 		paths = append(paths, real)
 	}
 	return paths
-}
-
-// inRepository reports whether a directory lies in a work tree.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
-	}
 }
 
 type keeper struct {
