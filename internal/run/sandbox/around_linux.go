@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -32,13 +33,28 @@ func around() (level Level, held bool) {
 		return "", false
 	}
 	held = supervised()
-	if first, _ := os.ReadFile("/proc/1/cmdline"); strings.HasPrefix(string(first), launch.Name+"\x00") {
+	first, _ := os.ReadFile("/proc/1/cmdline")
+	inFull := strings.HasPrefix(string(first), launch.Name+"\x00")
+	switch {
+	case held && !(inFull && filters("self") == filters("1")):
+		return Landlock, true
+	case inFull:
 		return Full, held
 	}
-	if held {
-		return Landlock, true
+	return Other, held
+}
+
+// filters is how many system call filters a process has; 0 where the kernel
+// does not say so. Each of toolhost's sandboxes adds one, level full to its first
+// process as well.
+func filters(process string) (n int) {
+	status, _ := os.ReadFile("/proc/" + process + "/status")
+	for line := range strings.Lines(string(status)) {
+		if count, ok := strings.CutPrefix(line, "Seccomp_filters:"); ok {
+			n, _ = strconv.Atoi(strings.TrimSpace(count))
+		}
 	}
-	return Other, false
+	return n
 }
 
 // supervised reports whether a supervisor answers system calls of the running
