@@ -4,7 +4,7 @@ GO      ?= go
 BIN     := bin
 BINARY  := $(BIN)/toolhost
 PLUGINS := files
-PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-otel
+PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-console ./cmd/toolhost-otel ./cmd/toolhost-hub
 
 .PHONY: all build plugins run test race probe attack attacks mutate long lint fuzz bench soak cross clean
 
@@ -32,10 +32,13 @@ run: build
 	$(GO) run ./examples/demo $(BINARY)
 
 # test runs all tests; TESTFLAGS are flags of go test. A busy machine has its
-# time. vet is lint's, which has more of it.
+# time. vet is lint's, which has more of it. Tests wait for a good part of their
+# time: half as many packages again as there are processors run at once.
+TESTS = $(GO) test -vet=off -timeout 30m -p $$(( ($$(getconf _NPROCESSORS_ONLN || echo 2) * 3 + 1) / 2 )) $(TESTFLAGS) ./...
 test:
-	$(GO) test -vet=off -timeout 30m $(TESTFLAGS) ./...
-	cd examples/plugin-go && $(GO) test -vet=off -timeout 30m $(TESTFLAGS) ./...
+	$(TESTS)
+	cd examples/plugin-go && $(TESTS)
+	cd internal/console/bundle && $(TESTS)
 
 race: export CGO_ENABLED = 1
 race:
@@ -64,17 +67,44 @@ attacks: probe
 # long runs tests with their large numbers of repetitions.
 long:
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/toolhost ./cmd/toolhost/attack \
-		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills'
+		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills|TestGoInstallAlone'
 	TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_CALLS=1000000 $(GO) test -vet=off -count=1 -v -timeout 30m \
 		./internal/keep/record -run 'TestFiltersAreQuick|TestKilledWriters'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/keep/undo \
 		-run 'TestUndoRaces|TestUndoIsKilled'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/effects \
+		-run 'TestKilledHosts|TestMoreFilesThanAreKept'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/review -run 'TestKilledCommits'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/search -run 'TestEnginesAgree'
+
+# races puts what was changed in a view into a workspace RACES times while somebody
+# else saves the same file.
+.PHONY: races
+RACES ?= 2000
+races:
+	TOOLHOST_TEST_RACES=$(RACES) $(GO) test -vet=off -count=1 -v -timeout 2h ./internal/keep/review -run 'TestRaces'
+
+# faults breaks a fleet's programs and connections while FAULTCALLS calls are made.
+.PHONY: faults
+FAULTCALLS ?= 50000
+faults:
+	TOOLHOST_TEST_CALLS=$(FAULTCALLS) TOOLHOST_TEST_SECONDS=86400 TOOLHOST_TEST_WORKERS=8 TOOLHOST_TEST_SESSIONS=300 $(GO) test -vet=off -count=1 -v -timeout 25h \
+		./cmd/toolhost-hub -run TestFaults
+
+# sequences undoes and redoes SEQUENCES generated sequences of commands over small
+# trees, and as many in repositories of five kinds.
+.PHONY: sequences
+SEQUENCES ?= 20000
+sequences:
+	TOOLHOST_TEST_SEQUENCES=$(SEQUENCES) $(GO) test -vet=off -count=1 -v -timeout 10h ./internal/keep/effects \
+		-run 'TestSequences'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
 	$(GO) vet ./...
 	cd examples/plugin-go && $(GO) vet ./...
 	cd examples/embed && $(GO) vet ./...
+	cd internal/console/bundle && $(GO) vet ./...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 # fuzz runs every fuzz target for FUZZTIME.
@@ -114,6 +144,12 @@ CROSS := linux/arm64 darwin/arm64 windows/amd64
 cross:
 	for platform in $(CROSS); do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
 		$(GO) build -gcflags='all=-N -l' -o /dev/null $(PROGRAMS) || exit 1; done
+
+# vet-others vets all packages, with their tests, for other systems.
+.PHONY: vet-others
+vet-others:
+	for platform in darwin/arm64 windows/amd64; do GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+		$(GO) vet ./... || exit 1; done
 
 clean:
 	rm -rf $(BIN)

@@ -161,7 +161,8 @@ func TestTheLogHoldsNoSecrets(t *testing.T) {
 	assert.NotContains(t, log.String(), "s3cr3t")
 }
 
-const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
 func TestHTTPHandlerIsForThisMachineAlone(t *testing.T) {
 	dir := newProject(t, "")

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -98,6 +99,27 @@ func (r *reader) limits(b *hcl.Block) {
 	blk.size("output", &l.Output)
 	blk.duration("timeout", &l.Timeout)
 	blk.count("processes", &l.Processes)
+}
+
+// leastRecord is what the record cannot do without: it is dropped in pieces.
+const leastRecord = 1 << 20
+
+func (r *reader) record(b *hcl.Block) {
+	blk := r.open(b, "record")
+	c := &r.cfg.Record
+	c.Pos = pos(b.DefRange)
+	blk.age("keep", &c.Keep)
+	blk.size("size", &c.Size)
+	if c.Size != 0 && c.Size < leastRecord {
+		r.fail(blk.where("size"), "Size too small", `Write "1MiB" or more.`, "The record needs more than %d bytes.",
+			c.Size)
+	}
+	blk.boolean("required", &c.Required)
+	blk.texts("ignore", &c.Ignore)
+	if slices.Contains(c.Ignore, "") {
+		r.fail(blk.where("ignore"), "Empty pattern", `Write a pattern as in a .gitignore file: "/data/raw/", "*.iso".`,
+			"An empty pattern names nothing.")
+	}
 }
 
 func (r *reader) web(b *hcl.Block) {

@@ -35,6 +35,7 @@ type Config struct {
 	Builtins Builtins
 	Limits   Limits
 	Web      Web
+	Record   Record
 	// Resources and Prompts are offered to MCP clients beside the tools.
 	Resources []argv.Resource
 	Prompts   []argv.Prompt
@@ -197,6 +198,18 @@ type Limits struct {
 	Pos       string
 }
 
+// Record is the record block. Zero means the default.
+type Record struct {
+	Keep time.Duration // how long entries stay
+	Size int64         // bytes of all that is kept
+	// Required has calls fail, before they run, that cannot be recorded.
+	Required bool
+	// Ignore are patterns, as in a .gitignore file, of what commands may change
+	// without its being kept.
+	Ignore []string
+	Pos    string
+}
+
 // Web is the web block.
 type Web struct {
 	// Allow are addresses, CIDRs or hosts that may be reached although the
@@ -209,14 +222,15 @@ type Web struct {
 	Pos    string
 }
 
-// Action is what a policy says of a call: "allow", "ask" or "deny".
+// Action is what a policy says of a call: "allow", "review", "ask" or "deny".
 type Action string
 
 // The actions.
 const (
-	Allow Action = "allow"
-	Ask   Action = "ask"
-	Deny  Action = "deny"
+	Allow  Action = "allow"
+	Review Action = "review"
+	Ask    Action = "ask"
+	Deny   Action = "deny"
 )
 
 // Policy is the policy block.
@@ -225,6 +239,19 @@ type Policy struct {
 	Permissions map[tool.Permission]Action
 	Rules       []Rule
 	Pos         string
+}
+
+// Bounds are what the changes of a call under review may be without anybody's word.
+type Bounds struct {
+	// Files counts paths, Bytes what is written; zero is no bound.
+	Files int
+	Bytes int64
+	// Paths are globs of what may change; none is any.
+	Paths []string
+	// Deletes lets things be removed.
+	Deletes bool
+	// Deny has a call denied that goes beyond, instead of somebody asked.
+	Deny bool
 }
 
 // Rule is a rule of a policy. It matches a call that meets every condition
@@ -241,6 +268,8 @@ type Rule struct {
 	Permission tool.Permission
 	Risk       tool.Risk
 	Action     Action
+	// Limits go with Review.
+	Limits Bounds
 	// Expires is when the rule ceases to match; zero is never.
 	Expires  time.Time
 	Disabled bool

@@ -244,6 +244,29 @@ func (b block) duration(name string, to *time.Duration) {
 	*to = d
 }
 
+// mostDays bounds an age, so that it can be calculated with.
+const mostDays = 36500
+
+// age sets a time such as "30d" or "12h".
+func (b block) age(name string, to *time.Duration) {
+	var s string
+	if b.attrs[name] == nil || !b.text(name, &s) {
+		return
+	}
+	if n, err := strconv.Atoi(strings.TrimSuffix(s, "d")); strings.HasSuffix(s, "d") && err == nil {
+		s = strconv.Itoa(n*24) + "h"
+		if n > mostDays {
+			s = ""
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		b.fail(b.where(name), "Invalid age", `Write a number with a unit: "30d", "12h".`, "%s cannot be that.", name)
+		return
+	}
+	*to = d
+}
+
 // size sets a number of bytes such as "64KiB".
 func (b block) size(name string, to *int64) {
 	var s string

@@ -1,13 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -49,18 +47,17 @@ func Detect(dir fs.FS) Found {
 		return names[i]
 	}
 	if name := there(taskfiles()...); name != "" && there(".agent/Taskfile.yml") == "" {
-		f.add("taskfile", "taskfile", name)
+		f.add("taskfile", taskfileBlock, "{{path}}", quoted(name))
 	}
 	for _, r := range runners() {
 		if file := there(r.files...); file != "" {
 			if names := r.commands(dir, file); len(names) > 0 {
-				f.add(r.tool, "runner",
-					map[string]any{"Tool": r.tool, "File": file, "What": r.what, "Argv": r.argv, "Names": names})
+				f.add(r.tool, runnerBlock, r.fill(file, names)...)
 			}
 		}
 	}
 	if there("go.mod") != "" {
-		f.add("go_test", "go", nil)
+		f.add("go_test", goBlock)
 	}
 	if scripts := npmScripts(dir); len(scripts) > 0 {
 		manager := "npm"
@@ -69,13 +66,13 @@ func Detect(dir fs.FS) Found {
 				manager = m[1]
 			}
 		}
-		f.add("script", "node", map[string]any{"Manager": manager, "Scripts": scripts})
+		f.add("script", nodeBlock, "{{manager}}", manager, "{{scripts}}", quotedList(scripts))
 	}
 	if there("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini") != "" {
-		f.add("pytest", "python", nil)
+		f.add("pytest", pythonBlock)
 	}
 	if there("Cargo.toml") != "" {
-		f.add("cargo_test", "rust", nil)
+		f.add("cargo_test", rustBlock)
 	}
 	return f
 }
@@ -92,59 +89,50 @@ func npmScripts(dir fs.FS) []string {
 	return names[:min(len(names), maxScripts)]
 }
 
-func (f *Found) add(name, block string, data any) {
-	var text bytes.Buffer
-	if err := detected().ExecuteTemplate(&text, block, data); err != nil {
-		panic(err) // a mistake in the templates below
-	}
-	f.Blocks += strings.TrimSpace(text.String()) + "\n\n"
+// add adds a block with its placeholders filled in. It is not a text/template:
+// that keeps the linker from dropping methods that nobody calls.
+func (f *Found) add(name, block string, fill ...string) {
+	f.Blocks += strings.TrimSpace(strings.NewReplacer(fill...).Replace(block)) + "\n\n"
 	f.Names = append(f.Names, name)
 }
 
-// detected are the blocks for each kind of project.
-func detected() *template.Template {
-	quote := func(v any) string {
-		value := cty.NullVal(cty.String)
-		switch v := v.(type) {
-		case string:
-			value = cty.StringVal(v)
-		case []string:
-			texts := make([]cty.Value, len(v))
-			for i, s := range v {
-				texts[i] = cty.StringVal(s)
-			}
-			value = cty.TupleVal(texts)
-		}
-		return string(hclwrite.TokensForValue(value).Bytes())
+// quoted is a string as HCL writes it.
+func quoted(text string) string { return tokens(cty.StringVal(text)) }
+
+func quotedList(texts []string) string {
+	values := make([]cty.Value, len(texts))
+	for i, text := range texts {
+		values[i] = cty.StringVal(text)
 	}
-	return template.Must(template.New("").Funcs(template.FuncMap{"quote": quote}).Parse(detectedText))
+	return tokens(cty.TupleVal(values))
 }
 
-const detectedText = `
-{{define "taskfile"}}
+func tokens(v cty.Value) string { return string(hclwrite.TokensForValue(v).Bytes()) }
+
+const taskfileBlock = `
 # The commands of this project's Taskfile: list_commands and run_command.
 taskfile {
-  path = {{quote .}}
+  path = {{path}}
 }
-{{end}}
+`
 
-{{define "runner"}}
-# The {{.What}}s of {{.File}}.
-tool {{quote .Tool}} {
-  description = {{quote (printf "Run a %s of %s. Returns: what it prints." .What .File)}}
+const runnerBlock = `
+# The {{what}}s of {{file}}.
+tool {{tool}} {
+  description = {{description}}
   risk        = "dangerous" # it runs the project's code, in the sandbox
-  param {{quote .What}} {
+  param "{{what}}" {
     type = string
-    enum = {{quote .Names}}
+    enum = {{names}}
   }
   command {
-    argv    = [{{range .Argv}}{{quote .}}, {{end}}param.{{.What}}]
+    argv    = [{{argv}}param.{{what}}]
     timeout = "10m"
   }
 }
-{{end}}
+`
 
-{{define "go"}}
+const goBlock = `
 tool "go_test" {
   description = "Run the tests of Go packages. Returns: what go test prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
@@ -162,24 +150,24 @@ tool "go_test" {
     timeout = "10m"
   }
 }
-{{end}}
+`
 
-{{define "node"}}
+const nodeBlock = `
 tool "script" {
   description = "Run a script of package.json. Returns: what it prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
   param "name" {
     type = string
-    enum = {{quote .Scripts}}
+    enum = {{scripts}}
   }
   command {
-    argv    = [{{quote .Manager}}, "run", param.name]
+    argv    = ["{{manager}}", "run", param.name]
     timeout = "10m"
   }
 }
-{{end}}
+`
 
-{{define "python"}}
+const pythonBlock = `
 tool "pytest" {
   description = "Run the tests with pytest. Returns: what pytest prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
@@ -193,9 +181,9 @@ tool "pytest" {
     timeout = "10m"
   }
 }
-{{end}}
+`
 
-{{define "rust"}}
+const rustBlock = `
 tool "cargo_test" {
   description = "Run the tests with cargo. Returns: what cargo prints."
   risk        = "dangerous" # it runs the project's code, in the sandbox
@@ -209,5 +197,4 @@ tool "cargo_test" {
     timeout = "10m"
   }
 }
-{{end}}
 `

@@ -32,10 +32,13 @@ func TestDetect(t *testing.T) {
 		"no scripts":       {map[string]string{"package.json": `{"name":"x"}`}, nil, ""},
 		"a broken package": {map[string]string{"package.json": `{`}, nil, ""},
 		"Python":           {map[string]string{"pyproject.toml": ""}, []string{"pytest"}, `"pytest"`},
-		"make":             {map[string]string{"Makefile": "X := 1\n.PHONY: all\nall: build\nbuild-x:\n\techo a: b\nV=1\n%.o: %.c\nall: more\n"}, []string{"make"}, `["all", "build-x"]`},
-		"just":             {map[string]string{"justfile": "x := 'y'\nset shell := ['sh']\ndefault:\n  echo a\n@test name='a': default\n"}, []string{"just"}, `["default", "test"]`},
-		"mise":             {map[string]string{"mise.toml": "[tools]\ngo = '1'\n[tasks.build]\nrun = 'x'\n[tasks]\nlint = 'y'\n"}, []string{"mise"}, `["build", "lint"]`},
-		"Rust":             {map[string]string{"Cargo.toml": ""}, []string{"cargo_test"}, `"cargo", "test"`},
+		"make": {map[string]string{"Makefile": "X := 1\n.PHONY: all\nall: build\nbuild-x:\n" +
+			"\techo a: b\nV=1\n%.o: %.c\nall: more\n"}, []string{"make"}, `["all", "build-x"]`},
+		"just": {map[string]string{"justfile": "x := 'y'\nset shell := ['sh']\ndefault:\n  echo a\n" +
+			"@test name='a': default\n"}, []string{"just"}, `["default", "test"]`},
+		"mise": {map[string]string{"mise.toml": "[tools]\ngo = '1'\n[tasks.build]\nrun = 'x'\n[tasks]\nlint = 'y'\n"}, []string{"mise"},
+			`["build", "lint"]`},
+		"Rust": {map[string]string{"Cargo.toml": ""}, []string{"cargo_test"}, `"cargo", "test"`},
 		"all": {map[string]string{"go.mod": "", "Taskfile.yml": "", "package.json": `{"scripts":{"x":"y"}}`,
 			"setup.py": "", "Cargo.toml": ""},
 			[]string{"taskfile", "go_test", "script", "pytest", "cargo_test"}, ""},

@@ -20,8 +20,11 @@ func TestExamplesOfTheDocs(t *testing.T) {
 	around := map[string]string{
 		"option":        "tool \"x\" {\n  passthrough {\n    command = \"x\"\nHERE\n  }\n}\n",
 		"params_schema": "tool \"x\" {\nHERE\n}\n",
-		"output":        "tool \"x\" {\n  param \"to\" { path = \"write\" }\n  params_schema = \"{\\\"type\\\":\\\"object\\\",\\\"properties\\\":{\\\"to\\\":{\\\"type\\\":\\\"string\\\"}},\\\"required\\\":[\\\"to\\\"]}\"\n  command { argv = [\"x\", param.to] }\nHERE\n}\n",
-		"ask":           "tool \"x\" {\n  param \"to\" { type = string }\nHERE\n}\n",
+		"output": "tool \"x\" {\n  param \"to\" { path = \"write\" }\n" +
+			"  params_schema = \"{\\\"type\\\":\\\"object\\\"," +
+			"\\\"properties\\\":{\\\"to\\\":{\\\"type\\\":\\\"string\\\"}}," +
+			"\\\"required\\\":[\\\"to\\\"]}\"\n  command { argv = [\"x\", param.to] }\nHERE\n}\n",
+		"ask": "tool \"x\" {\n  param \"to\" { type = string }\nHERE\n}\n",
 	}
 	env := func(name string) (string, bool) { return "/home/me", !strings.HasPrefix(name, "TOOLHOST_") }
 	shown := regexp.MustCompile("(?ms)^```hcl\n(.*?)^```").FindAllStringSubmatch(string(page), -1)

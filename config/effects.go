@@ -80,6 +80,8 @@ func (c *Config) effectsOf(field string, inert reflect.Value) []Effect {
 		return settingEffects("workspace", c.Workspace.Pos, c.Workspace, inert)
 	case "Web":
 		return settingEffects("web", c.Web.Pos, c.Web, inert)
+	case "Record":
+		return settingEffects("record", c.Record.Pos, c.Record, inert)
 	case "Limits":
 		return settingEffects("limits", c.Limits.Pos, c.Limits, inert)
 	case "Sandbox":
@@ -108,7 +110,7 @@ func settingEffects(block, pos string, value any, inert reflect.Value) (all []Ef
 		}
 		e := Effect{Pos: pos, Block: block, Kind: Sets, Attribute: snake(field.Name)}
 		switch list, isList := v.Field(i).Interface().([]string); {
-		case isList && block != "web":
+		case isList && block != "web" && block != "record":
 			e.Paths = paths(list)
 		case field.Name == "Root":
 			e.Paths = paths([]string{v.Field(i).String()})
@@ -213,10 +215,31 @@ func (p *Policy) effects() (all []Effect) {
 	}
 	for _, r := range p.Rules {
 		if !r.Disabled {
-			add(r.Pos, r.Name, r.conditions(), r.Action)
+			add(r.Pos, r.Name, r.conditions()+r.Limits.said(), r.Action)
 		}
 	}
 	return all
+}
+
+// said says what changes need nobody's word, behind the conditions of a rule.
+func (l Bounds) said() string {
+	var all []string
+	if l.Files > 0 {
+		all = append(all, fmt.Sprintf("files %d", l.Files))
+	}
+	if l.Bytes > 0 {
+		all = append(all, fmt.Sprintf("bytes %d", l.Bytes))
+	}
+	if len(l.Paths) > 0 {
+		all = append(all, fmt.Sprintf("paths %q", l.Paths))
+	}
+	if l.Deletes {
+		all = append(all, "deletes")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ", changes within " + strings.Join(all, ", ") + " pass"
 }
 
 // conditions says which calls a rule is for.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // said are the effects of a file, a line each.
@@ -96,24 +97,26 @@ func TestWhatRestrictsNeedsNoApproval(t *testing.T) {
 
 func TestWhatNeedsApproval(t *testing.T) {
 	for src, want := range map[string]string{
-		`limits { output = "100MiB" }`:                                         `limits sets output = 104857600`,
-		`limits { timeout = "24h" }`:                                           `limits sets timeout = 24h0m0s`,
-		`web { max_size = "8GiB" }`:                                            `web sets max_size = 8589934592`,
-		`web { timeout = "24h" }`:                                              `web sets timeout = 24h0m0s`,
-		`workspace { root = ".." }`:                                            `workspace sets root = `,
-		`sandbox { level = "off" }`:                                            `sandbox sets level = off`,
-		`sandbox { level = "landlock" }`:                                       `sandbox sets level = landlock`,
-		`sandbox { write = ["/opt"] }`:                                         `sandbox sets write = /opt`,
-		`sandbox { network = "allow" }`:                                        `sandbox sets network = true`,
-		`builtin "edit_file" { unescape = "never" }`:                           `builtin sets unescape = never`,
-		`toolset "x" { tools = ["rm"]  rename = { rm = "ls" } }`:               `toolset "x" sets rename rm = ls`,
-		`variable "a" { default = "evil"  sensitive = true }`:                  `variable "a" sets sensitive = `,
-		`policy { dangerous = "allow" }`:                                       `policy: allow for tools of risk dangerous`,
-		`policy { rule "x" { command = "git push"  action = "allow" } }`:       `policy "x": allow for command "git push"`,
-		`mcp "s" { command = ["x"]  env = { A = "b" }  roots = ["/"] }`:        `mcp server "s" runs x, with A=b, roots = /`,
-		`mcp "s" { url = "https://h"  headers = { A = "b" } }`:                 `mcp server "s" is reached at https://h, with header A = b`,
-		`plugin "p" { source = "p"  version = "~> 1.2"  timeout = "1h" }`:      `plugin "p" runs p, with version = "~> 1.2", timeout = 1h0m0s`,
-		`taskfile { timeout = "1h" }`:                                          `taskfile runs task ARGS, with path = .agent/Taskfile.yml, timeout = 1h0m0s`,
+		`limits { output = "100MiB" }`:                                   `limits sets output = 104857600`,
+		`limits { timeout = "24h" }`:                                     `limits sets timeout = 24h0m0s`,
+		`web { max_size = "8GiB" }`:                                      `web sets max_size = 8589934592`,
+		`web { timeout = "24h" }`:                                        `web sets timeout = 24h0m0s`,
+		`workspace { root = ".." }`:                                      `workspace sets root = `,
+		`sandbox { level = "off" }`:                                      `sandbox sets level = off`,
+		`sandbox { level = "landlock" }`:                                 `sandbox sets level = landlock`,
+		`sandbox { write = ["/opt"] }`:                                   `sandbox sets write = /opt`,
+		`sandbox { network = "allow" }`:                                  `sandbox sets network = true`,
+		`builtin "edit_file" { unescape = "never" }`:                     `builtin sets unescape = never`,
+		`toolset "x" { tools = ["rm"]  rename = { rm = "ls" } }`:         `toolset "x" sets rename rm = ls`,
+		`variable "a" { default = "evil"  sensitive = true }`:            `variable "a" sets sensitive = `,
+		`policy { dangerous = "allow" }`:                                 `policy: allow for tools of risk dangerous`,
+		`policy { rule "x" { command = "git push"  action = "allow" } }`: `policy "x": allow for command "git push"`,
+		`mcp "s" { command = ["x"]  env = { A = "b" }  roots = ["/"] }`:  `mcp server "s" runs x, with A=b, roots = /`,
+		`mcp "s" { url = "https://h"  headers = { A = "b" } }`:           `mcp server "s" is reached at https://h, with header A = b`,
+		`plugin "p" { source = "p"  version = "~> 1.2"  timeout = "1h" }`: `plugin "p" runs p, with version = ` +
+			`"~> 1.2", timeout = 1h0m0s`,
+		`taskfile { timeout = "1h" }`: `taskfile runs task ARGS, with ` +
+			`path = .agent/Taskfile.yml, timeout = 1h0m0s`,
 		`locals { x = env("A", "") }`:                                          `reads A of the environment`,
 		`prompt "p" { message { text = "do" } }`:                               `prompt "p" is offered`,
 		`resource "r" { uri = "n://x"  file = "a.txt" }`:                       `resource "r" is offered with a.txt`,
@@ -136,9 +139,7 @@ func TestEffectsFollowSymlinks(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(base, "out"), 0o755))
 	for link, target := range map[string]string{"here": "../out", "new": "../out/later", "inside": "sub",
 		"loop": "loop"} {
-		if err := os.Symlink(target, filepath.Join(ws, link)); err != nil {
-			t.Skip("this system makes no symlinks: ", err)
-		}
+		testneed.Symlink(t, target, filepath.Join(ws, link))
 	}
 	load := func(src string) *Config {
 		cfg, diags := Parse(filepath.Join(ws, "agent.hcl"), []byte(src), LoadOptions{})
@@ -167,7 +168,8 @@ func TestEffectsFollowSymlinks(t *testing.T) {
 var restrictingFields = []string{
 	"Path", "Dir", "SHA256", "Workspace.Root", "Workspace.Protect", "Workspace.Pos",
 	"Limits.Output", "Limits.Timeout", "Limits.Processes", "Limits.Pos", "Web.Timeout", "Web.MaxSize", "Web.Pos",
-	"Sandbox.Level", "Sandbox.Mask", "Sandbox.Pos", "Granted", "Policy.Pos", "Policy.Risks", "Policy.Permissions",
+	"Record.Required", "Record.Pos", "Sandbox.Level", "Sandbox.Mask", "Sandbox.Pos", "Granted", "Policy.Pos",
+	"Policy.Risks", "Policy.Permissions",
 	"Policy.Rules",
 	"Toolsets", "Variables",
 	"Leads", "Keep", "Digests", // made when the file is judged, not read from it

@@ -176,7 +176,8 @@ func TestPlugin(t *testing.T) {
 	}, p)
 	data, diags := config.JSON(nil)
 	require.NoError(t, diags.Err())
-	assert.JSONEq(t, `{"units":"metric","key":"Bearer k-default","nested":{"depth":1},"city":{"bern":{"zip":3000},"basel":{"zip":4000}}}`, string(data))
+	assert.JSONEq(t, `{"units":"metric","key":"Bearer k-default","nested":{"depth":1},"city":{"bern":{"zip":3000},`+
+		`"basel":{"zip":4000}}}`, string(data))
 }
 
 func TestServers(t *testing.T) {

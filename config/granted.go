@@ -1,14 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/taskincludes"
 )
 
@@ -21,6 +22,9 @@ type Granting struct {
 	// Files are the paths, below the root, of what it names as its program or
 	// arguments: files that exist, and what is written as one is.
 	Files []string
+	// Dirs are the directories among them, the root too. What is in them is not
+	// compared, and anybody may change it.
+	Dirs []string
 }
 
 // Granting lists the blocks with a grant that name files below root, the
@@ -33,8 +37,9 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 		if name != "" {
 			kind += ` "` + name + `"`
 		}
-		if files := filesNamed(root, words); len(files) > 0 {
-			blocks = append(blocks, Granting{kind, pos, files})
+		files, dirs := filesNamed(root, words), dirsNamed(root, words)
+		if len(files)+len(dirs) > 0 {
+			blocks = append(blocks, Granting{kind, pos, files, dirs})
 		}
 	}
 	for i := range c.Tools {
@@ -55,7 +60,7 @@ func (c *Config) Granting(root string) (blocks []Granting) {
 		add("plugin", p.Name, p.Pos, p.Access, p.Env, append([]string{p.Source}, p.Args...))
 	}
 	if c.taskfileGrants() {
-		blocks = append(blocks, Granting{"taskfile", c.Taskfile.Pos, c.taskfiles(root)})
+		blocks = append(blocks, Granting{"taskfile", c.Taskfile.Pos, c.taskfiles(root), nil})
 	}
 	return blocks
 }
@@ -71,6 +76,23 @@ func (c *Config) Keeps(root string) (paths []string) {
 		paths = append(paths, c.Sandbox.Read...)
 	}
 	return paths
+}
+
+// LentGrants lists, in sentences, the blocks whose grant is that of whoever changes
+// a file in a directory.
+func (c *Config) LentGrants() (lines []string) {
+	root := realRoot(c.Workspace.Root)
+	for _, block := range c.Granting(root) {
+		for _, dir := range block.Dirs {
+			if rel, err := filepath.Rel(root, dir); err == nil {
+				lines = append(lines,
+					fmt.Sprintf("%s: %s has a grant and names the directory %s: whatever is changed in it "+
+						"later runs with the grant and is not asked about. Name a file instead, or a program outside of the workspace.",
+						block.Pos, block.Block, rel))
+			}
+		}
+	}
+	return lines
 }
 
 // grants reports whether a block's processes get what those of other blocks
@@ -146,7 +168,7 @@ func filesNamed(root string, words []string) (files []string) {
 		}
 		files = append(files, fileNamed(root, word)...)
 		if strings.ContainsFunc(word, betweenWords) { // a script, as sh -c takes it
-			for _, piece := range strings.FieldsFunc(written.ReplaceAllString(word, "$1 "), betweenWords) {
+			for _, piece := range strings.FieldsFunc(written().ReplaceAllString(word, "$1 "), betweenWords) {
 				files = append(files, fileNamed(root, piece)...)
 			}
 		}
@@ -155,8 +177,30 @@ func filesNamed(root string, words []string) (files []string) {
 	return slices.Compact(files)
 }
 
+// dirsNamed picks the directories that are root or lie below it, also where Go's
+// "..." stands for all that is below one.
+func dirsNamed(root string, words []string) (dirs []string) {
+	for _, word := range words {
+		if strings.HasPrefix(word, "-") {
+			_, word, _ = strings.Cut(word, "=")
+		}
+		path := strings.TrimSuffix(word, "...")
+		if word == "" || strings.ContainsAny(word, "\x00\n") {
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(root, path)
+		}
+		if info, err := os.Stat(path); err == nil && info.IsDir() && realpath.Below(path, root) {
+			dirs = append(dirs, path)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
 // written is what a script redirects its output to, which it does not run.
-var written = regexp.MustCompile(`(^|[^<])>>?\|?[ \t]*[^\s;&|()<>"'=` + "`" + `$]+`)
+var written = matching.Lazy(`(^|[^<])>>?\|?[ \t]*[^\s;&|()<>"'=` + "`" + `$]+`)
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>\"'`=", r) }
 

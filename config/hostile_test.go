@@ -83,8 +83,9 @@ func hostileJSON() map[string]string {
 			`"}},"command":{"argv":["x","${param.p}"]}}}}`,
 		"for":           `{"locals":{"a":"${[for x in [1] : x]}"}}`,
 		"for directive": `{"locals":{"a":"%{ for x in [1] }x%{ endfor }"}}`,
-		"doubling":      `{"locals":{"a":"xxxxxxxxxxxxxxxx","b":"${local.a}${local.a}","c":"${replace(local.b,\"x\",join(local.b,[local.b,local.b,local.b]))}","d":"${replace(local.c,\"x\",local.c)}"}}`,
-		"too large":     `{"//":"` + strings.Repeat("x", maxSize) + `"}`,
+		"doubling": `{"locals":{"a":"xxxxxxxxxxxxxxxx","b":"${local.a}${local.a}","c":"${replace(local.b,` +
+			`\"x\",join(local.b,[local.b,local.b,local.b]))}","d":"${replace(local.c,\"x\",local.c)}"}}`,
+		"too large": `{"//":"` + strings.Repeat("x", maxSize) + `"}`,
 	}
 }
 

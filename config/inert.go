@@ -28,6 +28,7 @@ func (c *Config) Inert() *Config {
 		Toolsets:  inertToolsets(c.Toolsets),
 		Limits:    c.Limits.inert(),
 		Web:       c.Web.inert(),
+		Record:    c.Record.inert(),
 		Policy:    c.Policy.inert(),
 		Granted:   slices.Clone(c.Granted), // nil is all, so that any list takes away
 		Sandbox:   c.Sandbox.inert(),
@@ -78,6 +79,10 @@ func (w Web) inert() Web {
 	return Web{Timeout: below(w.Timeout, DefaultWebTimeout), MaxSize: below(w.MaxSize, DefaultWebSize), Pos: w.Pos}
 }
 
+// inert keeps that calls have to be recorded. How much is kept is for who is to
+// read it: less of it would hide what was done, and more takes the user's disk.
+func (r Record) inert() Record { return Record{Required: r.Required, Pos: r.Pos} }
+
 // below keeps a limit that is stricter than what holds without it.
 func below[N int64 | time.Duration](value, standard N) N {
 	if value > 0 && value <= standard {
@@ -95,8 +100,11 @@ func (p *Policy) inert() *Policy {
 	}
 	kept := &Policy{Risks: restricting(p.Risks), Permissions: restricting(p.Permissions), Pos: p.Pos}
 	for _, r := range p.Rules {
-		if !restricts(r.Action) && r.Command == "" && !r.Disabled {
+		if !restricts(r.Action) && r.Action != Review && r.Command == "" && !r.Disabled {
 			continue
+		}
+		if r.Action == Review { // which would run it first
+			r.Action, r.Limits = Ask, Bounds{}
 		}
 		r.Disabled = r.Disabled || !restricts(r.Action)
 		kept.Rules = append(kept.Rules, r)
@@ -108,6 +116,9 @@ func restricts(a Action) bool { return a == Ask || a == Deny }
 
 func restricting[K tool.Risk | tool.Permission](actions map[K]Action) (kept map[K]Action) {
 	for of, action := range actions {
+		if action == Review {
+			action = Ask
+		}
 		if !restricts(action) {
 			continue
 		}

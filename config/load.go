@@ -252,6 +252,7 @@ func (r *reader) read() {
 	r.onlyOne(byType["taskfile"], r.taskfile)
 	r.onlyOne(byType["limits"], r.limits)
 	r.onlyOne(byType["web"], r.web)
+	r.onlyOne(byType["record"], r.record)
 	r.onlyOne(byType["model"], r.model)
 	r.onlyOne(byType["permissions"], r.grants)
 	r.onlyOne(byType["policy"], r.policy)

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
 
-func actions() []string { return []string{string(Allow), string(Ask), string(Deny)} }
+func actions() []string { return []string{string(Allow), string(Review), string(Ask), string(Deny)} }
 
 // policy reads the policy block: an action for each risk, for permissions, and
 // rules.
@@ -69,11 +70,36 @@ func (r *reader) rule(b *hcl.Block) Rule {
 	blk.time("expires", &rule.Expires)
 	blk.boolean("disabled", &rule.Disabled)
 	blk.text("reason", &rule.Reason)
+	blk.bounds(&rule)
 	if !slices.ContainsFunc([]string{"tool", "params", "command", "permission", "risk"}, blk.has) {
 		r.fail(b.DefRange, "Rule without a condition", "Add tool, params, command, permission or risk.",
 			"The rule %q would match every call.", rule.Name)
 	}
 	return rule
+}
+
+// bounds reads what the changes of a call under review may be.
+func (b block) bounds(rule *Rule) {
+	for _, name := range []string{"files", "paths", "deletes", "bytes", "beyond"} {
+		if b.has(name) && rule.Action != Review {
+			b.fail(b.where(name), "Limit without review", `Write action = "review", or leave it out.`,
+				"%s is about what a call under review may change.", name)
+		}
+	}
+	to := &rule.Limits
+	b.count("files", &to.Files)
+	b.texts("paths", &to.Paths)
+	b.boolean("deletes", &to.Deletes)
+	b.size("bytes", &to.Bytes)
+	var beyond string
+	b.oneOf("beyond", &beyond, string(Ask), string(Deny))
+	to.Deny = beyond == string(Deny)
+	for _, glob := range to.Paths {
+		if !doublestar.ValidatePattern(glob) {
+			b.fail(b.where("paths"), "Invalid glob", "Close its brackets and braces; ** stands for any directories.",
+				"paths cannot be %q.", glob)
+		}
+	}
 }
 
 // time sets a point in time in RFC 3339.

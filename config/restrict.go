@@ -21,6 +21,7 @@ func (c *Config) Restrict(other *Config, protect []string) {
 	c.Limits.Processes = stricter(c.Limits.Processes, other.Limits.Processes)
 	c.Web.Timeout = stricter(c.Web.Timeout, other.Web.Timeout)
 	c.Web.MaxSize = stricter(c.Web.MaxSize, other.Web.MaxSize)
+	c.Record.Required = c.Record.Required || other.Record.Required
 	if s := other.Sandbox; s != nil {
 		if c.Sandbox == nil {
 			c.Sandbox = &Sandbox{Level: "auto", Pos: s.Pos}
@@ -63,7 +64,7 @@ func (c *Config) Restrictive() bool {
 	policy := c.Policy != nil && len(c.Policy.Risks)+len(c.Policy.Permissions)+len(c.Policy.Rules) > 0
 	sandbox := c.Sandbox != nil && (c.Sandbox.Level == "full" || len(c.Sandbox.Mask) > 0)
 	limits := c.Limits.Output != 0 || c.Limits.Timeout != 0 || c.Limits.Processes != 0 || c.Web.Timeout != 0 ||
-		c.Web.MaxSize != 0
+		c.Web.MaxSize != 0 || c.Record.Required
 	return policy || sandbox || limits || len(c.Toolsets) > 0 || c.Granted != nil || len(c.Workspace.Protect) > 0 ||
 		len(c.Further) > 0
 }

@@ -30,6 +30,17 @@ func runners() []runner {
 	}
 }
 
+// fill is what stands for the placeholders of runnerBlock.
+func (r runner) fill(file string, names []string) []string {
+	var argv strings.Builder
+	for _, arg := range r.argv {
+		argv.WriteString(quoted(arg) + ", ")
+	}
+	return []string{"{{tool}}", quoted(r.tool), "{{what}}", r.what, "{{file}}", file, "{{names}}", quotedList(names),
+		"{{argv}}", argv.String(),
+		"{{description}}", quoted("Run a " + r.what + " of " + file + ". Returns: what it prints.")}
+}
+
 // commands lists the names of the commands in a file, each once, in its order.
 func (r runner) commands(dir fs.FS, file string) []string {
 	data, err := fs.ReadFile(dir, file)

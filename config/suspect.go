@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/toolhost/toolhost/host/argv"
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // suspect warns of what is valid in a command and hardly meant.
@@ -43,28 +44,28 @@ func comparing(program string) bool {
 }
 
 // codeOptions are the options behind which an interpreter takes code.
-var codeOptions = map[string]*regexp.Regexp{
+var codeOptions = map[string]func() *regexp.Regexp{
 	"sh": shellCode, "bash": shellCode, "dash": shellCode, "zsh": shellCode, "ksh": shellCode, "ash": shellCode,
 	"fish":   shellCode,
 	"python": pythonCode, "python3": pythonCode,
-	"perl": scriptCode, "ruby": scriptCode, "node": regexp.MustCompile(`^(-e|-p|-pe|--eval|--print)$`),
-	"php": regexp.MustCompile(`^-r$`),
+	"perl": scriptCode, "ruby": scriptCode, "node": matching.Lazy(`^(-e|-p|-pe|--eval|--print)$`),
+	"php": matching.Lazy(`^-r$`),
 }
 
 var (
-	shellCode  = regexp.MustCompile(`^-[a-z]*c$`)
-	pythonCode = regexp.MustCompile(`^-[a-zA-Z]*c$`)
-	scriptCode = regexp.MustCompile(`^-[a-z]*[eE]$`)
+	shellCode  = matching.Lazy(`^-[a-z]*c$`)
+	pythonCode = matching.Lazy(`^-[a-zA-Z]*c$`)
+	scriptCode = matching.Lazy(`^-[a-z]*[eE]$`)
 )
 
 // scriptWord is the word of an argument list that is code, -1 for none.
 func scriptWord(list []argv.Expr) int {
-	var option *regexp.Regexp
+	var option func() *regexp.Regexp
 	for i := range list {
 		switch word := list[i].Literal; {
 		case option == nil:
 			option = codeOptions[path.Base(word)]
-		case option.MatchString(word) && i+1 < len(list):
+		case option().MatchString(word) && i+1 < len(list):
 			return i + 1
 		}
 	}
@@ -89,14 +90,14 @@ func (c compiler) injection(word *argv.Expr, at hcl.Range) {
 	}
 }
 
-var reference = regexp.MustCompile(`\$(param|ask|var|local)\.([A-Za-z_][A-Za-z0-9_-]*)`)
+var reference = matching.Lazy(`\$(param|ask|var|local)\.([A-Za-z_][A-Za-z0-9_-]*)`)
 
 // unbraced warns of a reference in a text whose braces were forgotten.
 func (c compiler) unbraced(e *argv.Expr, at hcl.Range) {
 	for i := range e.Concat {
 		c.unbraced(&e.Concat[i], at)
 	}
-	for _, found := range reference.FindAllStringSubmatch(e.Literal, -1) {
+	for _, found := range reference().FindAllStringSubmatch(e.Literal, -1) {
 		root, name := found[1], found[2]
 		known := root == "param" && c.params.find(name) != nil || root == "var" && c.vars[name] != nil ||
 			root == "local" && c.locals[name] != nil

@@ -40,7 +40,8 @@ func TestSuspect(t *testing.T) {
   success = ["0"]`, summary: "Number in quotes", column: 14},
 	} {
 		t.Run(name, func(t *testing.T) {
-			src := fmt.Sprintf("variable \"v\" { default = \"x\" }\ntool \"x\" {\n  description = \"x. Returns: y.\"\n  param \"d\" { %s }\n  command {\n    argv = %s\n}\n}\n", tt.more, tt.argv)
+			src := fmt.Sprintf("variable \"v\" { default = \"x\" }\ntool \"x\" {\n"+
+				"  description = \"x. Returns: y.\"\n  param \"d\" { %s }\n  command {\n    argv = %s\n}\n}\n", tt.more, tt.argv)
 			_, diags := Parse("agent.hcl", []byte(src), LoadOptions{Env: noEnv})
 			assert.False(t, diags.HasErrors(), "%v", diags.Err())
 			if tt.summary == "" {

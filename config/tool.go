@@ -25,6 +25,9 @@ func (r *reader) tool(b *hcl.Block) {
 	spec.Risk = blk.risk("risk", tool.Dangerous)
 	spec.Permissions = blk.permissions("permissions")
 	spec.Access = blk.access()
+	var task string
+	blk.oneOf("task", &task, "optional", "required")
+	spec.AsTask = task == "required"
 	blk.body(&spec)
 	for _, e := range blk.blocks {
 		switch e.Type {

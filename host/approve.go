@@ -10,19 +10,22 @@ import (
 
 // approve demands the answer that the judge asked for.
 func (c *call) approve(ctx context.Context) error {
-	if c.outcome.Decision.Action != Ask {
+	switch {
+	case c.reviewed != nil:
+		return c.approveReview(ctx)
+	case c.outcome.Decision.Action != Ask:
 		return nil
 	}
+	return c.approveCall(ctx)
+}
+
+// approveCall asks for the answer, or does what was answered.
+func (c *call) approveCall(ctx context.Context) error {
 	if answer, given := c.request.Answers[ApprovalKey]; given {
 		return c.answeredApproval(ctx, answer)
 	}
-	switch v, reason := c.saidElsewhere(ctx); v {
-	case ApproveOnce, ApproveAlways:
-		c.decided(ctx, "approved elsewhere")
-		return nil
-	case Refuse:
-		c.decided(ctx, "refused elsewhere")
-		return Refused(c.entry.Name, reason)
+	if v, reason := c.saidElsewhere(ctx); v != "" {
+		return c.decidedElsewhere(ctx, v, reason)
 	}
 	if !c.request.CanAsk {
 		return c.wait(ctx, answeredByNobody, "nobody can be asked")
@@ -30,6 +33,16 @@ func (c *call) approve(ctx context.Context) error {
 	q := c.outcome.Question()
 	return &tool.InputRequired{Key: ApprovalKey,
 		Form: tool.Form{Message: q.Headline() + "\n" + q.Why(), Schema: approvalForm}}
+}
+
+// decidedElsewhere does what a person has said at another place.
+func (c *call) decidedElsewhere(ctx context.Context, v Verdict, reason string) error {
+	if v == Refuse {
+		c.decided(ctx, "refused elsewhere")
+		return Refused(c.entry.Name, reason)
+	}
+	c.decided(ctx, "approved elsewhere")
+	return nil
 }
 
 // answeredApproval does what the person said, if one has said anything.
@@ -75,6 +88,9 @@ func (c *call) wait(ctx context.Context, answer, why string) error {
 		how += " So that calls can wait: " + e.Suggestion
 	} else if said != "" {
 		how = said
+		if v, reason := c.watched(ctx); v != "" {
+			return c.decidedElsewhere(ctx, v, reason)
+		}
 	}
 	c.decided(ctx, answer)
 	return tool.Errorf(tool.Denied, "the call of %s needs approval and %s: %s", c.entry.Name, why, reason).
@@ -115,6 +131,23 @@ func (c *call) saidElsewhere(ctx context.Context) (v Verdict, reason string) {
 	return v, reason
 }
 
+// watched gives what somebody says who looks at the calls that wait.
+func (c *call) watched(ctx context.Context) (v Verdict, reason string) {
+	approvals, ok := c.approver().(Watched)
+	if !ok {
+		return "", ""
+	}
+	proposal, err := c.proposal(ctx)
+	if err == nil {
+		v, reason, err = approvals.Wait(ctx, c.binding(), *proposal)
+	}
+	if err != nil {
+		c.host.logger.WarnContext(ctx, "approvals cannot be read", "tool", c.entry.Name, "error", err)
+		return "", ""
+	}
+	return v, reason
+}
+
 // file makes the call wait for approval, and tells how a person gives it.
 func (c *call) file(ctx context.Context) (how string, err error) {
 	approvals := c.approver()
@@ -125,6 +158,7 @@ func (c *call) file(ctx context.Context) (how string, err error) {
 	if err != nil {
 		return "", err
 	}
+	c.filed = true
 	return approvals.File(ctx, c.binding(), *proposal, c.outcome.Decision)
 }
 

@@ -29,6 +29,7 @@ type asking struct {
 	mu      sync.Mutex
 	given   map[string]tool.Answer         // by a model, during this call
 	pending map[string]*tool.InputRequired // as they were put
+	order   []string                       // of their keys
 	failed  map[string]error               // for lack of an answer from a model
 }
 
@@ -56,7 +57,8 @@ func (s *services) Ask(ctx context.Context, key string, form tool.Form) (tool.An
 		return tool.Answer{}, tool.Errorf(tool.Unavailable,
 			"%s needs the user to visit a page, and this client cannot show its address: %s", s.call.outcome.Tool,
 			form.Message).
-			Suggest("Call it from an MCP client with elicitation of URLs, or on a terminal: toolhost call.").With(NeedsDetail, "elicitation.url")
+			Suggest("Call it from an MCP client with elicitation of URLs, or on a terminal: toolhost call.").With(NeedsDetail,
+			"elicitation.url")
 	case s.call.request.CanAsk:
 		return tool.Answer{}, s.put(key, form)
 	}
@@ -83,7 +85,8 @@ func CheckAnswer(form tool.Form, answer tool.Answer) error {
 	if _, _, violations := compiled.Decode(content); len(violations) > 0 {
 		return tool.Errorf(tool.InvalidArgument, "the answer to %q does not fit the form: %s", form.Message,
 			violations[0]).
-			Suggest("Nothing was run. The answer needs %s. If the client did not show these fields, it cannot draw this form: make the call on a terminal (toolhost call), or from another client.", fieldsOf(form.Schema))
+			Suggest("Nothing was run. The answer needs %s. If the client did not show these fields, it cannot draw "+
+				"this form: make the call on a terminal (toolhost call), or from another client.", fieldsOf(form.Schema))
 	}
 	return nil
 }
@@ -140,19 +143,30 @@ func (s *services) put(key string, form tool.Form) error {
 	if s.call.asking.pending == nil {
 		s.call.asking.pending = make(map[string]*tool.InputRequired)
 	}
+	if s.call.asking.pending[key] == nil {
+		s.call.asking.order = append(s.call.asking.order, key)
+	}
 	s.call.asking.pending[key] = question
 	return question
 }
 
 // question gives what a tool handed up as it was put: on the way through a
-// plugin it loses what the protocol has no place for.
+// plugin it loses what the protocol has no place for, and the questions that were
+// put with it.
 func (c *call) question(q *tool.InputRequired) *tool.InputRequired {
 	c.asking.mu.Lock()
 	defer c.asking.mu.Unlock()
-	if own, ok := c.asking.pending[q.Key]; ok && len(q.Also) == 0 {
-		return own
+	own, ok := c.asking.pending[q.Key]
+	if !ok || len(q.Also) > 0 {
+		return q
 	}
-	return q
+	all := *own
+	for _, key := range c.asking.order {
+		if key != q.Key {
+			all.Also = append(all.Also, c.asking.pending[key])
+		}
+	}
+	return &all
 }
 
 // given are the answers of the configured model.
@@ -264,7 +278,8 @@ func (s *services) sample(ctx context.Context, key string, request tool.SampleRe
 		return nil, s.put(key, tool.Form{Message: request.Prompt, Sample: &request})
 	}
 	return nil, tool.Errorf(tool.Unavailable, "there is no language model to ask: %w", ErrNoModel).
-		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = env("...") }), or use a client that offers sampling.`).
+		Suggest(`Have the operator add a model block to agent.hcl (model { url = "...", model = "...", key = `+
+			`env("...") }), or use a client that offers sampling.`).
 		With(NeedsDetail, "sampling")
 }
 

@@ -41,7 +41,8 @@ func boundedResult(r *tool.Result, most int64) *tool.Result {
 	if size > most {
 		short.Contents = cutContents(r.Contents, most)
 		short.Contents = append(short.Contents, tool.Content{
-			Kind: tool.KindText, Text: fmt.Sprintf("[%d of %d bytes are shown, which is the most that a tool may say. %s]", most, size, next),
+			Kind: tool.KindText, Text: fmt.Sprintf(
+				"[%d of %d bytes are shown, which is the most that a tool may say. %s]", most, size, next),
 		})
 	}
 	if n := len(r.Structured); int64(n) > most {

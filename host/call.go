@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,10 +45,12 @@ func (c *call) through(ctx context.Context) *Outcome {
 	ctx, done := c.begin(ctx) // count the step
 	defer done()
 	err := inOrder(ctx,
+		c.begun,   // recorded, where it has to be
 		c.resolve, // name -> tool
 		c.decode,  // params against the schema, all violations at once
 		c.judge,   // allow, ask or deny
 		c.plan,    // what would happen, where somebody wants to see it
+		c.review,  // what does happen, in a view, where the judge said so
 		c.approve, // the user's word, where the judge said ask
 		c.run,     // the tool itself, under deadline and recover
 	)
@@ -86,16 +89,22 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 
 // call is the state of one call on its way through the pipeline.
 type call struct {
-	host    *Host
-	session *Session
-	request Request
-	started time.Time
-	entry   *Entry
-	tool    tool.Call
-	outcome Outcome
-	asking  asking
-	answer  string // that decided, where somebody was asked
-	running *running
+	host       *Host
+	session    *Session
+	request    Request
+	started    time.Time
+	entry      *Entry
+	tool       tool.Call
+	outcome    Outcome
+	asking     asking
+	unrecorded error    // of its beginning
+	changed    []string // by the processes of a call that failed
+	origin     Origin
+	answer     string // that decided, where somebody was asked
+	running    *running
+	reviewed   *reviewed // made in a view; reviewing is its name
+	reviewing  string
+	filed      bool // it waits for approval
 }
 
 // begin counts the step. What belongs to the call goes along in the context
@@ -126,9 +135,34 @@ func (c *call) begin(ctx context.Context) (_ context.Context, done func()) {
 	if add := c.host.options.CallContext; add != nil {
 		ctx = add(ctx, &c.tool)
 	}
+	c.outcome.Given = c.recordable()
 	ctx, done = c.trace(ctx, TraceCall)
-	c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.recordable(), c})
+	c.origin = OriginOf(ctx)
+	c.unrecorded = c.event(ctx, "tool_call_started", startedEvent{id, c.request.Tool, c.outcome.Given, c})
+	if c.request.Begun != nil {
+		_, err := c.recordNeeded()
+		c.request.Begun(err)
+	}
 	return ctx, done
+}
+
+// begun refuses a call that has to be in the record and is not.
+func (c *call) begun(context.Context) error {
+	required, err := c.recordNeeded()
+	if !required || err == nil {
+		return nil
+	}
+	return tool.Errorf(tool.Unavailable, "the call was not run: it cannot be recorded, as agent.hcl requires: %s",
+		tool.AsError(err).Message).
+		Suggest("Make space for the record, which `toolhost doctor` shows, or remove required from the record block.")
+}
+
+// recordNeeded tells whether the call has to be in the record, and why it is not.
+func (c *call) recordNeeded() (required bool, err error) {
+	if c.host.options.Unrecorded != nil {
+		required, err = c.host.options.Unrecorded()
+	}
+	return required, cmp.Or(err, c.unrecorded)
 }
 
 func (c *call) resolve(ctx context.Context) error {
@@ -200,7 +234,7 @@ func (c *call) judge(ctx context.Context) error {
 	}
 	c.outcome.Params, c.outcome.Argv = proposal.Params, proposal.Argv
 	c.outcome.Decision = decide(ctx, *proposal)
-	if a := c.outcome.Decision.Action; a != Allow && a != Ask && !c.request.DryRun {
+	if a := c.outcome.Decision.Action; a != Allow && a != Ask && a != Review && !c.request.DryRun {
 		c.decided(ctx, "")
 		return denied(c.entry.Name, c.outcome.Decision)
 	}
@@ -210,6 +244,9 @@ func (c *call) judge(ctx context.Context) error {
 // proposal is the call as judges see it.
 func (c *call) proposal(ctx context.Context) (*Proposal, error) {
 	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+	if c.reviewed != nil {
+		p.Effects = c.reviewed.changes.Digest
+	}
 	if err := c.addAnswers(ctx, p); err != nil {
 		return p, err
 	}
@@ -269,7 +306,7 @@ func denied(name string, d Decision) *tool.Error {
 // plan runs for a dry run and before somebody is asked; a plain call pays
 // nothing for it.
 func (c *call) plan(ctx context.Context) error {
-	if !c.request.DryRun && c.outcome.Decision.Action != Ask {
+	if a := c.outcome.Decision.Action; !c.request.DryRun && a != Ask && a != Review {
 		return nil
 	}
 	planner, ok := c.entry.Tool.(tool.Planner)
@@ -282,10 +319,17 @@ func (c *call) plan(ctx context.Context) error {
 		}
 		c.outcome.Plan = plan
 	}
-	if c.request.DryRun {
-		return errDryRun
+	if !c.request.DryRun {
+		return nil
 	}
-	return nil
+	shown, err := c.previewKept(ctx)
+	if err == nil && !shown {
+		err = c.preview(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return errDryRun
 }
 
 func isUnsupported(err error) bool { return tool.CodeOf(err) == tool.Unsupported }

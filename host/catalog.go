@@ -278,7 +278,8 @@ func (c *Catalog) arrange(foreign bool) error {
 			continue
 		}
 		missing := tool.Errorf(tool.NotFound, "toolset %q names a tool that does not exist: %q", c.toolset.Name, name).
-			Suggest("Correct the name, declare the tool, or remove it from the toolset; the list of tools without a toolset names them all.")
+			Suggest("Correct the name, declare the tool, or remove it from the toolset; the list of tools without " +
+				"a toolset names them all.")
 		if !foreign {
 			return missing
 		}

@@ -20,7 +20,8 @@ func (c *call) affected(ended func() (files []string, note string), err error) e
 	if err != nil {
 		e := tool.AsError(err)
 		if len(files) > 0 {
-			e = e.With("files_affected", files[:min(len(files), mostFiles)])
+			c.changed = files[:min(len(files), mostFiles)]
+			e = e.With("files_affected", c.changed)
 		}
 		if note != "" {
 			e = e.With("not_kept", note)

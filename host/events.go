@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -22,8 +23,18 @@ func (c *call) record(ctx context.Context) {
 	}
 	if o.Err != nil {
 		finished.Status, finished.Error, finished.Message = "error", o.Err.Code, o.Err.Message
+		if finished.Files == nil {
+			finished.Files = c.changed
+		}
+		if note := o.Err.Details["not_kept"]; note != nil {
+			finished.Metadata = maps.Clone(finished.Metadata)
+			if finished.Metadata == nil {
+				finished.Metadata = make(map[string]any, 1)
+			}
+			finished.Metadata["not_kept"] = note
+		}
 	}
-	c.event(ctx, "tool_call_finished", finished)
+	o.Unrecorded = c.event(ctx, "tool_call_finished", finished)
 }
 
 // decided records a decision other than a plain allow, which the end of the
@@ -35,9 +46,11 @@ func (c *call) decided(ctx context.Context, answer string) {
 }
 
 // event writes to the record; a record that cannot be written does not stop
-// the call.
-func (c *call) event(ctx context.Context, name string, payload any) {
-	c.host.recorded(ctx, c.host.options.Recorder.Event(ctx, c.session.name, name, payload))
+// the call, unless it is required.
+func (c *call) event(ctx context.Context, name string, payload any) error {
+	err := c.host.options.Recorder.Event(ctx, c.session.name, name, payload)
+	c.host.recorded(ctx, err)
+	return err
 }
 
 // recorded warns of a record that cannot be written, once until it can again:
@@ -64,6 +77,12 @@ type startedFacts struct {
 	Client  string `json:"client,omitempty"`
 	Toolset string `json:"toolset,omitempty"`
 	Config  string `json:"config,omitempty"`
+	// What is known of the MCP request that asked for the call.
+	Method    string `json:"mcp_method,omitempty"`
+	RPC       string `json:"rpc_id,omitempty"`
+	Session   string `json:"mcp_session,omitempty"`
+	Revision  string `json:"mcp_revision,omitempty"`
+	Transport string `json:"transport,omitempty"`
 }
 
 // startedLine is a started event without its parameters.
@@ -75,8 +94,9 @@ type startedLine struct {
 // Kept gives the record what it keeps of the beginning of a call.
 func (e startedEvent) Kept() (call string, event, more any, name string, content any) {
 	c := e.call
-	return e.RequestID, startedLine{e.RequestID, e.Tool}, startedFacts{c.outcome.Step, c.request.Client,
-		c.host.Catalog().Toolset().Name, c.host.options.Config()}, "params", e.Params
+	facts := startedFacts{c.outcome.Step, c.request.Client, c.host.Catalog().Toolset().Name, c.host.options.Config(),
+		c.origin.Method, c.origin.RequestID, c.origin.Session, c.origin.Revision, c.origin.Transport}
+	return e.RequestID, startedLine{e.RequestID, e.Tool}, facts, "params", e.Params
 }
 
 // decidedEvent is how it was decided that a call may not run, or may after a
@@ -145,6 +165,8 @@ type finishedFacts struct {
 	Source    string   `json:"source,omitempty"`
 	DecidedBy string   `json:"decided_by,omitempty"`
 	Argv      []string `json:"argv,omitempty"`
+	// Answers are those to the tool's own questions.
+	Answers map[string]tool.Answer `json:"answers,omitempty"`
 }
 
 // keptResult is what the caller was given.
@@ -157,7 +179,7 @@ type keptResult struct {
 // Kept gives the record what it keeps of the end of a call.
 func (e finishedEvent) Kept() (call string, event, more any, name string, content any) {
 	o := &e.call.outcome
-	facts := finishedFacts{o.Source, e.call.decidedBy(), o.Argv}
+	facts := finishedFacts{o.Source, e.call.decidedBy(), o.Argv, e.call.heard()}
 	switch {
 	case o.Result != nil:
 		return e.RequestID, e, facts, "result", keptResult{o.Result.Contents, o.Result.Structured, o.Result.Truncated}
@@ -165,6 +187,21 @@ func (e finishedEvent) Kept() (call string, event, more any, name string, conten
 		return e.RequestID, e, facts, "plan", o.Plan
 	}
 	return e.RequestID, e, facts, "", nil
+}
+
+// heard are the answers to what the tool asked.
+func (c *call) heard() map[string]tool.Answer {
+	all := c.given()
+	for key, answer := range c.request.Answers {
+		if OwnKey(key) {
+			continue
+		}
+		if all == nil {
+			all = make(map[string]tool.Answer)
+		}
+		all[key] = answer
+	}
+	return all
 }
 
 // decidedBy says who made the decision, "" where none was made.

@@ -95,5 +95,6 @@ func (c *Catalog) isLeftOut(name string) bool {
 func nameTaken(kind, name string, from Source, other string) *tool.Error {
 	return tool.Errorf(tool.Conflict, "the %s %q of %s is left out: %s has one of that name", kind, name, from.Name(),
 		other).
-		Suggest("To have both, give one another name: in agent.hcl set prefix in the block of %s, or use rename in a toolset block.", from.Name())
+		Suggest("To have both, give one another name: in agent.hcl set prefix in the block of %s, or use rename in "+
+			"a toolset block.", from.Name())
 }

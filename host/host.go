@@ -69,11 +69,17 @@ type Options struct {
 	// gives is asked afterwards which files the tool's processes have changed, and
 	// what the caller should know of that, "" for nothing. May be nil.
 	Effects func(ctx context.Context) (ended func() (files []string, note string))
+	// BeforeRun is asked right before a tool runs; an error keeps it from running.
+	// repeatable is true where a further run of the same call does no harm. May be
+	// nil.
+	BeforeRun func(ctx context.Context, repeatable bool) error
 	// Judge decides on every call before it runs. Nil allows all.
 	Judge Judge
 	// Remember stores a lasting approval of exactly this call, for a user who
 	// answers "always". Nil means that approvals are for one call only.
 	Remember func(ctx context.Context, p Proposal) error
+	// Views makes the views that requests with InView ask for. May be nil.
+	Views Views
 	// Approvals lets a person approve calls of requests with ApproveLater. Nil
 	// means that nobody can.
 	Approvals Approvals
@@ -87,6 +93,9 @@ type Options struct {
 	Trace func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*Outcome))
 	// Recorder keeps the record. Nil counts steps in memory and keeps none.
 	Recorder Recorder
+	// Unrecorded reports whether calls fail that cannot be recorded, and why there
+	// is no record at all. May be nil.
+	Unrecorded func() (required bool, err error)
 	// Config gives the digest of the configuration in force, for the record. May
 	// be nil.
 	Config func() string
@@ -107,6 +116,7 @@ type Host struct {
 	catalog atomic.Pointer[Catalog]
 	slots   chan struct{}
 	running inFlight
+	reviews reviews
 	memory  memoryState
 	redact  secrets
 
@@ -203,6 +213,13 @@ type Request struct {
 	// DryRun stops before the tool acts: the outcome carries the plan and the
 	// decision.
 	DryRun bool
+	// InView has a dry run make the call in a copy-on-write view of the workspace,
+	// where the tool can, so that the plan says what it changes. It asks nobody: it
+	// is for callers who may approve the call themselves.
+	InView bool
+	// Shown has a dry run show what a call that waits for a person's word has changed
+	// in its view, by the digest of that.
+	Shown string
 	// Answers are the user's answers to what an earlier outcome asked, by key.
 	Answers map[string]tool.Answer
 	// CanAsk is true when the face can put a question to the user; then an
@@ -232,6 +249,9 @@ type Request struct {
 	// Log receives what the tool logs, besides the host's own log. May be nil.
 	// It must not block.
 	Log func(level slog.Level, message string)
+	// Begun is told when the beginning of the call is in the record, or why it is
+	// not. May be nil. It must not block.
+	Begun func(unrecorded error)
 
 	depth int // of calls made by tools
 }
@@ -250,6 +270,8 @@ type Outcome struct {
 	Result *tool.Result
 	// Err is why the call failed, nil on success. Result tells it too.
 	Err *tool.Error
+	// Unrecorded is why the end of the call is not in the record; nil where it is.
+	Unrecorded error
 	// Valid is true when the tool exists and the parameters fit its schema.
 	Valid bool
 	// Envelope is true when Result.Structured is the whole result object of a
@@ -265,6 +287,8 @@ type Outcome struct {
 	// Plan is what the call would do, where the tool can tell and it was
 	// needed: on a dry run and when approval is asked.
 	Plan *tool.Plan
+	// Changes are what the call has changed in a view, where it was made in one.
+	Changes *Changes
 	// Decision is what the judge said.
 	Decision Decision
 	// Params and Argv are what the judge was asked about: the parameters with
@@ -272,6 +296,9 @@ type Outcome struct {
 	// that the call would run, where the tool can tell. Empty without a judge.
 	Params json.RawMessage
 	Argv   []string
+	// Given are the parameters as the record keeps them: without the values of
+	// those that the tool's schema marks as writeOnly.
+	Given any
 
 	foreign bool // the tool is somebody else's, see Foreign
 }

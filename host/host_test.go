@@ -44,7 +44,8 @@ func newFake(name string, call func(context.Context, *tool.Call) (*tool.Result, 
 func echo(name string) *fake {
 	f := newFake(name,
 		func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
-	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"times":{"type":"integer","default":1}},"required":["text"],"additionalProperties":false}`)
+	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},` +
+		`"times":{"type":"integer","default":1}},"required":["text"],"additionalProperties":false}`)
 	return f
 }
 

@@ -11,11 +11,14 @@ import (
 // Action is what a judge decides.
 type Action string
 
-// The three decisions. The zero Action counts as Deny.
+// The decisions. The zero Action counts as Deny.
 const (
 	Allow Action = "allow"
 	Ask   Action = "ask"
 	Deny  Action = "deny"
+	// Review has the call made in a view of the workspace. What it changes there is
+	// decided on by limits, or by a person.
+	Review Action = "review"
 )
 
 // Proposal is a call that is about to run.
@@ -27,6 +30,9 @@ type Proposal struct {
 	Params json.RawMessage
 	// Argv is the command that the call would run, where the tool can tell.
 	Argv []string
+	// Effects is the digest of what the call has changed in a view, where it was made
+	// in one: a person's word is for these changes alone.
+	Effects string
 }
 
 // Decision is what a judge says of a proposal, and why.
@@ -36,6 +42,9 @@ type Decision struct {
 	Rule string `json:"rule,omitempty"`
 	// Reason says why, in a sentence for the caller.
 	Reason string `json:"reason,omitempty"`
+	// Review are the limits within which the changes of a call under review need
+	// nobody's word: all of them have to hold.
+	Review []Bounds `json:"review,omitempty"`
 }
 
 // Judge decides whether a call may run. It has no side effects and does not
@@ -67,6 +76,15 @@ type Approvals interface {
 	// File makes the call wait for approval. It returns a sentence that tells
 	// the caller how a person approves it.
 	File(ctx context.Context, session string, p Proposal, d Decision) (how string, err error)
+}
+
+// Watched are Approvals that somebody may be looking at.
+type Watched interface {
+	Approvals
+	// Wait gives what is said of a call that was filed, as soon as it is said, for
+	// as long as somebody looks at what waits, and no longer than callers wait
+	// for an answer. The empty verdict is for nothing yet.
+	Wait(ctx context.Context, session string, p Proposal) (v Verdict, reason string, err error)
 }
 
 // ApprovalKey is the key under which a request carries the user's approval.
@@ -104,7 +122,8 @@ const decisionField = `"decision":{"type":"string","title":"Decision","oneOf":[`
 // The two halves of the form, for clients that cannot put it whole.
 var (
 	DecisionForm = json.RawMessage(`{"type":"object","properties":{` + decisionField + `},"required":["decision"]}`)
-	ReasonForm   = json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string","title":"Message to the agent","maxLength":2000}},"required":["reason"]}`)
+	ReasonForm   = json.RawMessage(`{"type":"object","properties":{"reason":{"type":"string","title":"Message to ` +
+		`the agent","maxLength":2000}},"required":["reason"]}`)
 )
 
 // mostReason bounds what a person has to say, in bytes.
@@ -133,6 +152,10 @@ func Undecided(why string) tool.Answer {
 func ApproveAll() map[string]tool.Answer {
 	return map[string]tool.Answer{ApprovalKey: Approval(ApproveOnce, "")}
 }
+
+// OwnKey reports whether a key is one of the host's own questions, whether a call
+// may run, rather than of one that a tool asks.
+func OwnKey(key string) bool { return key == ApprovalKey || key == reviewKey }
 
 // IsApproval reports whether a question is the host's own, whether a call may
 // run, rather than one that the tool asks.

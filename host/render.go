@@ -21,6 +21,7 @@ func (c *call) render(ctx context.Context, err error) {
 	}
 	if input, ok := errors.AsType[*tool.InputRequired](err); ok {
 		c.outcome.Input, c.outcome.Answers = c.question(input), c.given()
+		c.bind(input)
 		return
 	}
 	c.outcome.Err = bounded(c.hideStack(ctx, tool.AsError(err)))

@@ -13,6 +13,9 @@ import (
 
 // run calls the tool itself, under its time limit.
 func (c *call) run(ctx context.Context) (err error) {
+	if c.reviewed != nil {
+		return c.commit(ctx)
+	}
 	def := c.entry.Tool.Definition()
 	timeout := def.Timeout + def.Grace
 	if def.Timeout <= 0 {
@@ -28,6 +31,11 @@ func (c *call) run(ctx context.Context) (err error) {
 	ctx, done := c.trace(ctx, TraceRun)
 	defer done()
 	harmless := def.Risk == tool.ReadOnly && !c.entry.foreign
+	if before := c.host.options.BeforeRun; before != nil {
+		if err := before(ctx, harmless || def.Idempotent && !c.entry.foreign); err != nil {
+			return err
+		}
+	}
 	if around := c.host.options.Around; around != nil && !harmless {
 		after := around(c.entry.Source)
 		defer func() { err = c.leftBehind(ctx, after, err) }()

@@ -20,19 +20,26 @@ func (c *call) trace(ctx context.Context, part string) (_ context.Context, done 
 	return ctx, func() { end(&c.outcome) }
 }
 
-type traceParentKey struct{}
-
-// WithTraceParent gives a context for a call that belongs to a caller's trace,
-// named as the header traceparent of W3C Trace Context names it.
-func WithTraceParent(ctx context.Context, traceparent string) context.Context {
-	if traceparent == "" {
-		return ctx
-	}
-	return context.WithValue(ctx, traceParentKey{}, traceparent)
+// Origin says where a call comes from, for its trace.
+type Origin struct {
+	// TraceParent, TraceState and Baggage name the caller's trace, as the
+	// headers of the W3C's recommendations of these names do.
+	TraceParent, TraceState, Baggage string
+	// Method is the method of the MCP request that asks for the call, RequestID
+	// that request's id, Session the id of the MCP session, Revision the
+	// version of the protocol, and Transport "pipe" or "tcp".
+	Method, RequestID, Session, Revision, Transport string
 }
 
-// TraceParent gives what WithTraceParent was given, else "".
-func TraceParent(ctx context.Context) string {
-	s, _ := ctx.Value(traceParentKey{}).(string)
-	return s
+type originKey struct{}
+
+// WithOrigin gives a context for a call that comes from there.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginOf gives what WithOrigin was given.
+func OriginOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
 }

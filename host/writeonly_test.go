@@ -8,7 +8,8 @@ import (
 )
 
 func TestWithoutWriteOnly(t *testing.T) {
-	schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"value":{"type":"string","writeOnly":true},"env":{"type":"object","writeOnly":true}}}`)
+	schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"value":{"type":"string",` +
+		`"writeOnly":true},"env":{"type":"object","writeOnly":true}}}`)
 	for params, want := range map[string]string{
 		`{"name":"a","value":"hush","env":{"A":"hush"}}`: `{"name":"a","value":"[redacted]","env":"[redacted]"}`,
 		`{"name":"a"}`: `{"name":"a"}`,

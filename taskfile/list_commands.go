@@ -34,7 +34,8 @@ func (l *listCommands) Call(ctx context.Context, _ *tool.Call) (*tool.Result, er
 	path := l.taskfile.options.Path
 	out := listed{Commands: []listedCommand{}}
 	if listing.Kind == protocol.NoTaskfile {
-		out.Message = fmt.Sprintf("There is no Taskfile: the project has no development commands. Tasks with a description in %s would be listed here.", path)
+		out.Message = fmt.Sprintf("There is no Taskfile: the project has no development commands. Tasks with a "+
+			"description in %s would be listed here.", path)
 		if other := l.taskfile.elsewhere(); other != "" {
 			out.Message += fmt.Sprintf(" Those of %s are listed when agent.hcl has taskfile { path = %q }.", other,
 				other)

@@ -221,7 +221,8 @@ func (t *Taskfile) broken(p *protocol.Problem) *tool.Error {
 		where = fmt.Sprintf("%s:%d", where, p.Column)
 	}
 	err := tool.Errorf(tool.Unavailable, "the Taskfile is broken: %s: %s", where, p.Message).
-		Suggest("Correct the file, or ask the user to where tools may not write it, and call again; https://taskfile.dev describes the format.")
+		Suggest("Correct the file, or ask the user to where tools may not write it, and call again; " +
+			"https://taskfile.dev describes the format.")
 	err.Details = details
 	return err
 }

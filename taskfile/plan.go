@@ -12,6 +12,12 @@ import (
 	"github.com/toolhost/toolhost/internal/show"
 )
 
+// InView reports that all that a call changes, its processes change.
+func (r *runCommand) InView() bool { return true }
+
+// InView reports that all that a call changes, its processes change.
+func (k *taskTool) InView() bool { return true }
+
 // Plan implements tool.Planner: the commands that stand behind the name.
 func (r *runCommand) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
 	var params struct {

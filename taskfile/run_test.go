@@ -230,7 +230,8 @@ func TestSpecialCommands(t *testing.T) {
 func TestCRLFTaskfileWithUnicode(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",
-		strings.ReplaceAll("version: '3'\ntasks:\n  e\u0301té:\n    desc: >-\n      Été\n      long\n    silent: true\n    cmds:\n      - |\n        echo a\n        echo e\u0301\n", "\n", "\r\n"))
+		strings.ReplaceAll("version: '3'\ntasks:\n  e\u0301té:\n    desc: >-\n      Été\n      long\n"+
+			"    silent: true\n    cmds:\n      - |\n        echo a\n        echo e\u0301\n", "\n", "\r\n"))
 	assert.Equal(t, []command{{"e\u0301té", "Été long"}}, p.list().Commands)
 	r, _ := p.run("e\u0301té", "")
 	assert.Equal(t, "a\ne\u0301\n", strings.ReplaceAll(r.Stdout, "\r", ""))
@@ -273,7 +274,9 @@ func (p *project) assertGone() {
 func TestCancelledRun(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",
-		"version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> pids; exec sleep 300'\n")
+		"version: '3'\ntasks:\n  hang:\n    desc: x\n    silent: true\n    cmds:\n"+
+			"      - defer: echo cleaned > cleaned\n      - echo here; echo $$ > ready; sh -c 'echo $$ >> "+
+			"pids; exec sleep 300'\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	testproc.WhenExists(t, filepath.Join(p.dir, "pids"), cancel)
 	result, err := p.call(ctx, "run_command", map[string]any{"command": "hang"})
@@ -288,7 +291,8 @@ func TestCancelledRun(t *testing.T) {
 func TestBackgroundProcessesEnd(t *testing.T) {
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml",
-		"version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
+		"version: '3'\ntasks:\n  spawn:\n    desc: x\n    silent: true\n    cmds:\n"+
+			"      - sh -c 'sleep 300 & echo $! > pids'\n      - echo done\n")
 	began := time.Now()
 	r, result := p.run("spawn", "")
 	assert.Less(t, time.Since(began), time.Minute)

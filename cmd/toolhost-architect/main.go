@@ -29,7 +29,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 		return 0
 	}
 	if len(args) > 0 {
-		fmt.Fprintln(errOut, `toolhost-architect takes no arguments: it reads a request such as {"root": "/project", "path": ".", "kind": "overview", "format": "text", "depth": 3} from its standard input. `+
+		fmt.Fprintln(errOut, `toolhost-architect takes no arguments: it reads a request such as {"root": `+
+			`"/project", "path": ".", "kind": "overview", "format": "text", "depth": 3} from its standard input. `+
 			"People call it through toolhost: toolhost call --toolset ocode architect analysis_type=overview")
 		return 2
 	}

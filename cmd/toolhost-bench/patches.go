@@ -85,7 +85,8 @@ func patchFilesIn(dir string) (there, back string, err error) {
 	}
 	lines := strings.Repeat("an ordinary line\n", 50)
 	hunk := func(name, old, fresh string) string {
-		return fmt.Sprintf("--- a/%s\n+++ b/%s\n@@ -1,4 +1,4 @@\n-%s\n+%s\n an ordinary line\n an ordinary line\n an ordinary line\n", name, name, old, fresh)
+		return fmt.Sprintf("--- a/%s\n+++ b/%s\n@@ -1,4 +1,4 @@\n-%s\n+%s\n an ordinary line\n an ordinary line\n"+
+			" an ordinary line\n", name, name, old, fresh)
 	}
 	for i := range patchFiles {
 		name := fmt.Sprintf("f%03d.txt", i)

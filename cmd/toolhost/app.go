@@ -31,6 +31,7 @@ type app struct {
 	logger    *slog.Logger
 	telemetry *telemetry.Relay // nil for none
 	secrets   *project.LogSecrets
+	search    string        // where agent.hcl is looked for, of a copy of the workspace; "" for there itself
 	patience  time.Duration // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
 	firstList time.Duration       // how long the first list of serve waits for them; zero is the usual
@@ -38,6 +39,7 @@ type app struct {
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
 	serving bool // it is a server that runs
+	args    []string
 }
 
 // globalFlags are the flags that every subcommand has.
@@ -57,6 +59,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	out := &sink{Writer: onScreen(a.out)}
 	a.out, a.err = out, onScreen(a.err)
 	defer func() { flush(out.Writer); flush(a.err) }()
+	a.args = args
 	root := a.root()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
@@ -90,9 +93,10 @@ func isToolError(err error) bool {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "toolhost",
-		Short:         "Give an AI agent the tools of your project",
-		Long:          "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from the command line, or through schemas for model APIs.",
+		Use:   "toolhost",
+		Short: "Give an AI agent the tools of your project",
+		Long: "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from " +
+			"the command line, or through schemas for model APIs.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
@@ -134,10 +138,12 @@ func (a *app) addCommands(root *cobra.Command) {
 		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
 		{"The project's agent.hcl",
 			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
-		{"Decisions", []*cobra.Command{a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
-		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.recordCommand(), a.pruneCommand(),
+		{"Decisions", []*cobra.Command{a.consoleCommand(), a.approveCommand(), a.explainCommand(), a.rulesCommand()}},
+		{"What ran", []*cobra.Command{a.eventsCommand(), a.showCommand(), a.exportCommand(), a.replayCommand(),
+			a.recordCommand(), a.pruneCommand(),
 			a.undoCommand(), a.redoCommand(), a.diffCommand(), a.psCommand(), a.killCommand()}},
 		{"Other tools", []*cobra.Command{a.pluginCommand(), a.mcpCommand()}},
+		{"Many machines", a.fleetCommands()},
 		{"This machine", []*cobra.Command{a.doctorCommand(), a.versionCommand(), a.selfUpdateCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title + ":"})

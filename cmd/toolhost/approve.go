@@ -43,11 +43,13 @@ It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.G
 				return a.deny(c.Context(), args[0], reason)
 			case len(args) == 0:
 				return a.listPending(c.Context(), asJSON)
+			case asJSON:
+				return a.lookAtPending(c.Context(), args[0])
 			}
 			return a.approve(c.Context(), args[0])
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, for programs")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the list, or with an ID the whole call, as JSON, for programs")
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	a.completeFrom(c, "", waitingCalls)
@@ -96,16 +98,9 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return err
 	}
 	defer p.Close()
-	request := host.Request{Tool: pending.Tool, DryRun: true}
-	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
-	outcome := p.Host.Session("cli").Call(ctx, request)
-	if outcome.Err != nil {
-		return tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
-			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
-	}
-	if outcome.Decision.Action == host.Deny {
-		return tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool, outcome.Decision.Reason).
-			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
+	outcome, err := wouldBe(ctx, p, pending)
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")),
 		pending.Expires.Local().Format(time.DateTime))
@@ -187,6 +182,7 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 	if err := store.Approve(ctx, pending); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n", approval.Spoken(approval.GrantTime))
+	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n",
+		approval.Spoken(approval.GrantTime))
 	return nil
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -25,13 +23,6 @@ func waiting(t *testing.T, s *rpcServer, params string) string {
 func homeOf(s *rpcServer) []string {
 	return []string{"HOME=" + envOf(s, "HOME"), "XDG_CONFIG_HOME=" + envOf(s, "XDG_CONFIG_HOME"),
 		"XDG_CACHE_HOME=" + envOf(s, "XDG_CACHE_HOME")}
-}
-
-func content(t *testing.T, parts ...string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(parts...))
-	require.NoError(t, err)
-	return string(data)
 }
 
 func TestApprovingInATerminal(t *testing.T) {

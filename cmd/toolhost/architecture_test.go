@@ -33,7 +33,8 @@ func TestArchitecturePage(t *testing.T) {
 		}
 		return false
 	}
-	named := regexp.MustCompile("`((?:cmd|host|plugins|config|internal|taskfile|builtin|\\.ci)(?:/[\\w./-]+)?|[\\w/]+\\.go)`").FindAllSubmatch(page, -1)
+	named := regexp.MustCompile(
+		"`((?:cmd|host|plugins|config|internal|taskfile|builtin|\\.ci)(?:/[\\w./-]+)?|[\\w/]+\\.go)`").FindAllSubmatch(page, -1)
 	assert.Greater(t, len(named), 40)
 	for _, name := range named {
 		assert.True(t, there(string(name[1])), "%s", name[1])

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/show"
 )
@@ -23,12 +24,7 @@ func (a *app) psCommand() *cobra.Command {
 		Example: `  toolhost ps
   toolhost ps --all --json`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
 			tasks, err := p.Tasks().List()
 			if err != nil {
 				return err
@@ -40,7 +36,7 @@ func (a *app) psCommand() *cobra.Command {
 				return writeIndented(a.out, append([]background.Task{}, tasks...))
 			}
 			return a.printTasks(tasks)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "also those that have ended")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
@@ -73,12 +69,7 @@ func (a *app) killCommand() *cobra.Command {
 		Short:   "End background tasks, with everything they started",
 		Example: `  toolhost kill njk6u5vd3x`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, ids []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(c *cobra.Command, ids []string, p *project.Project) error {
 			for _, id := range ids {
 				task, already, err := p.Tasks().Kill(c.Context(), id)
 				if err != nil {
@@ -91,7 +82,7 @@ func (a *app) killCommand() *cobra.Command {
 				fmt.Fprintf(a.out, "%s is killed\n", id)
 			}
 			return nil
-		},
+		}),
 	}
 	a.completeFrom(c, "", runningTasks)
 	return c

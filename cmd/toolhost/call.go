@@ -80,7 +80,7 @@ func (a *app) call(c *cobra.Command, flags callFlags, name string, pairs []strin
 		return err
 	}
 	request := host.Request{
-		Tool: name, Params: params, ID: flags.id, DryRun: flags.dryRun, Client: "toolhost call",
+		Tool: name, Params: params, ID: flags.id, DryRun: flags.dryRun, InView: flags.dryRun, Client: "toolhost call",
 		CanAsk:       isTerminal(a.in) && isTerminal(a.err),
 		CanVisit:     isTerminal(a.in) && isTerminal(a.err),
 		HowToApprove: "Add --yes to approve this call, run it on a terminal to be asked, or allow it with a policy rule in agent.hcl.",

@@ -27,7 +27,8 @@ func (s *rpcServer) clemini(name, arguments string) (object map[string]any, fail
 }
 
 // stubbornTask ignores SIGTERM, and leaves a child in a session of its own.
-const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap \"\" TERM; echo x > child; sleep 600; true' & while :; do sleep 1; done","run_in_background":true}`
+const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap \"\" TERM; echo x > child; sleep ` +
+	`600; true' & while :; do sleep 1; done","run_in_background":true}`
 
 // TestCleminiTasksEndWithTheSession starts tasks that do not want to end over
 // MCP: the end of the session ends them, whether it ends by itself or by the
@@ -144,7 +145,8 @@ func TestCleminiWebThroughAgentHCL(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/html/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<div class="result"><a class="result__a" href="/l/?uddg=https%3A%2F%2Fdocs.rs%2Ftokio">tokio</a><a class="result__snippet">for ` + r.URL.Query().Get("q") + `</a></div>`))
+		_, _ = w.Write([]byte(`<div class="result"><a class="result__a" href="/l/?uddg=` +
+			`https%3A%2F%2Fdocs.rs%2Ftokio">tokio</a><a class="result__snippet">for ` + r.URL.Query().Get("q") + `</a></div>`))
 	})
 	mux.HandleFunc("/page", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")

@@ -107,13 +107,16 @@ func knownValues(c *cobra.Command, p *project.Project, entry *host.Entry, name, 
 
 // completeSessions completes the flag session with those that have a record.
 func (a *app) completeSessions(c *cobra.Command) {
-	a.completeFrom(c, "session", func(ctx context.Context, p *project.Project) (names []string) {
-		sessions, _ := p.Recorder.Sessions(ctx)
-		for _, s := range sessions {
-			names = append(names, s.Name)
-		}
-		return names
-	})
+	a.completeFrom(c, "session", sessionNames)
+}
+
+// sessionNames are the sessions that have a record.
+func sessionNames(ctx context.Context, p *project.Project) (names []string) {
+	sessions, _ := p.Recorder.Sessions(ctx)
+	for _, s := range sessions {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // completeFrom completes a flag or, where that is "", the arguments with what
@@ -144,7 +147,7 @@ func (a *app) completeFrom(c *cobra.Command, flag string, values func(context.Co
 func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Undo.Calls(ctx, undo.Filter{})
 	for _, call := range calls {
-		if call.UndoneBy == "" {
+		if call.UndoneBy == "" && len(call.Files) > 0 {
 			names = append(names, call.Call+"\t"+show.Line(firstOf(call.Tool, "-")+" "+strings.Join(call.Files, ", ")))
 		}
 	}

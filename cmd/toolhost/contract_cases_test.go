@@ -171,20 +171,26 @@ func editCases() []contractCase {
 func multiEditCases() []contractCase {
 	return []contractCase{
 		{name: "example 1", tool: "multi_edit",
-			files:  texts{"config/app.json": "{\"debug\": false}\nversion: \"1.0\"\n"},
-			params: `{"file_path":"{{DIR}}/config/app.json","edits":[{"old_string":"\"debug\": false","new_string":"\"debug\": true"},{"old_string":"version: \"1.0\"","new_string":"version: \"2.0\""}]}`,
+			files: texts{"config/app.json": "{\"debug\": false}\nversion: \"1.0\"\n"},
+			params: `{"file_path":"{{DIR}}/config/app.json","edits":[{"old_string":"\"debug\": ` +
+				`false","new_string":"\"debug\": true"},{"old_string":"version: ` +
+				`\"1.0\"","new_string":"version: \"2.0\""}]}`,
 			has: []string{"Successfully performed multi-edit on file: ",
 				"config/app.json (2 total replacement(s))."},
 			after: texts{"config/app.json": "{\"debug\": true}\nversion: \"2.0\"\n"}},
 		{name: "example 2", tool: "multi_edit",
-			params: `{"file_path":"new_project/main.go","edits":[{"old_string":"","new_string":"package main\n\nfunc main() {\n\t// Initial content\n}\n"},{"old_string":"// Initial content","new_string":"// Updated content with a new line"}]}`,
-			has:    []string{"Successfully performed multi-edit on file: new_project/main.go (2 total replacement(s))."},
-			after:  texts{"new_project/main.go": "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n"}},
+			params: `{"file_path":"new_project/main.go","edits":[{"old_string":"","new_string":"package ` +
+				`main\n\nfunc main() {\n\t// Initial content\n}\n"},{"old_string":"// Initial ` +
+				`content","new_string":"// Updated content with a new line"}]}`,
+			has:   []string{"Successfully performed multi-edit on file: new_project/main.go (2 total replacement(s))."},
+			after: texts{"new_project/main.go": "package main\n\nfunc main() {\n\t// Updated content with a new line\n}\n"}},
 		{name: "first occurrence, or all", tool: "multi_edit", files: texts{"a": "x x y y"},
-			params: `{"file_path":"a","edits":[{"old_string":"x","new_string":"1"},{"old_string":"y","new_string":"2","replace_all":true}]}`,
-			has:    []string{"(3 total replacement(s))."}, after: texts{"a": "1 x 2 2"}},
+			params: `{"file_path":"a","edits":[{"old_string":"x","new_string":"1"},{"old_string":"y",` +
+				`"new_string":"2","replace_all":true}]}`,
+			has: []string{"(3 total replacement(s))."}, after: texts{"a": "1 x 2 2"}},
 		{name: "each on the result of the one before", tool: "multi_edit", files: texts{"a": "a"},
-			params: `{"file_path":"a","edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}`, after: texts{"a": "c"}},
+			params: `{"file_path":"a","edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}`,
+			after:  texts{"a": "c"}},
 		{name: "no unescaping", tool: "multi_edit", files: texts{"a": `x\ny`},
 			params: `{"file_path":"a","edits":[{"old_string":"\\n","new_string":"\\t"}]}`, after: texts{"a": `x\ty`}},
 		{name: "not found rolls back", tool: "multi_edit", files: texts{"a": "x"},
@@ -196,7 +202,8 @@ func multiEditCases() []contractCase {
 		{name: "no edits", tool: "multi_edit", files: texts{"a": "x"}, params: `{"file_path":"a","edits":[]}`,
 			fails: true, has: []string{"edit"}},
 		{name: "empty old_string later", tool: "multi_edit", files: texts{"a": "x"},
-			params: `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"","new_string":"z"}]}`, fails: true, has: []string{"edit 1"}},
+			params: `{"file_path":"a","edits":[{"old_string":"x","new_string":"y"},{"old_string":"","new_string":"z"}]}`,
+			fails:  true, has: []string{"edit 1"}},
 		{name: "empty old_string and an existing file", tool: "multi_edit", files: texts{"a": "x"},
 			params: `{"file_path":"a","edits":[{"old_string":"","new_string":"z"}]}`, fails: true,
 			has: []string{"ATTEMPT_TO_CREATE_EXISTING_FILE"}},
@@ -333,8 +340,9 @@ func passthroughCases() []contractCase {
 func todoCases() []contractCase {
 	return []contractCase{
 		{name: "the example", tool: "todowrite",
-			params: `{"todos_json":"[\n  {\"id\": \"task-1\", \"content\": \"Implement feature X\", \"status\": \"in_progress\", \"priority\": \"high\"}\n]"}`,
-			text:   `{"output":"Successfully updated 1 todos","title":"Updated todo list with 1 active todos"}`},
+			params: `{"todos_json":"[\n  {\"id\": \"task-1\", \"content\": \"Implement feature X\", \"status\": ` +
+				`\"in_progress\", \"priority\": \"high\"}\n]"}`,
+			text: `{"output":"Successfully updated 1 todos","title":"Updated todo list with 1 active todos"}`},
 		{name: "an array value too", tool: "todowrite",
 			params: `{"todos_json":[{"id":"a","content":"x","status":"completed","priority":"low"}]}`,
 			text:   `{"output":"Successfully updated 1 todos","title":"Updated todo list with 0 active todos"}`},
@@ -351,7 +359,9 @@ func todoCases() []contractCase {
 			fails:  true,
 			has:    []string{"todo content cannot be empty for todo 1"}},
 		{name: "one in progress", tool: "todowrite",
-			params: `{"todos_json":"[{\"id\":\"a\",\"content\":\"x\",\"status\":\"in_progress\",\"priority\":\"low\"},{\"id\":\"b\",\"content\":\"x\",\"status\":\"in_progress\",\"priority\":\"low\"}]"}`, fails: true,
+			params: `{"todos_json":"[{\"id\":\"a\",\"content\":\"x\",\"status\":\"in_progress\",` +
+				`\"priority\":\"low\"},{\"id\":\"b\",\"content\":\"x\",\"status\":\"in_progress\",` +
+				`\"priority\":\"low\"}]"}`, fails: true,
 			has: []string{"only one todo can be in_progress at a time, found 2"}},
 		{name: "no JSON", tool: "todowrite", params: `{"todos_json":"[{"}`, fails: true, has: []string{"todos_json"}},
 		{name: "empty", tool: "todoread", params: `{}`, text: `{"title":"0 todos","output":"[]"}`},
@@ -397,7 +407,9 @@ func taskCases() []contractCase {
 	broken := texts{".agent/Taskfile.yml": "version: '3'\ntasks:\n  a: [\n"}
 	return []contractCase{
 		{name: "described and not internal, in order", tool: "list_commands", files: with, params: `{}`,
-			text: `{"commands":[{"name":"build","description":"Build it"},{"name":"args","description":"Show the arguments"},{"name":"test","description":"Test it"},{"name":"where","description":"Where it runs"}],"message":"Successfully listed 4 development commands from .agent/Taskfile.yml."}`},
+			text: `{"commands":[{"name":"build","description":"Build it"},{"name":"args","description":"Show the ` +
+				`arguments"},{"name":"test","description":"Test it"},{"name":"where","description":"Where ` +
+				`it runs"}],"message":"Successfully listed 4 development commands from .agent/Taskfile.yml."}`},
 		{name: "no Taskfile", tool: "list_commands", params: `{}`,
 			has: []string{`"commands":[]`, ".agent/Taskfile.yml"}},
 		{name: "a broken Taskfile", tool: "list_commands", files: broken, params: `{}`, fails: true,
@@ -424,7 +436,8 @@ func taskCases() []contractCase {
 }
 
 func htmlCases() []contractCase {
-	const page = `<html><head><style>p{}</style><title>T</title></head><body><h1>Head</h1><p>Some <b>bold</b> text</p><img src="x.png" alt="pic"><video src="v"></video><script>alert(1)</script></body></html>`
+	const page = `<html><head><style>p{}</style><title>T</title></head><body><h1>Head</h1><p>Some <b>bold</b> ` +
+		`text</p><img src="x.png" alt="pic"><video src="v"></video><script>alert(1)</script></body></html>`
 	return []contractCase{
 		{name: "the example", tool: "html_to_markdown", files: texts{"index.html": page},
 			params: `{"path":"index.html"}`,

@@ -114,6 +114,13 @@ func callForJSON(t *testing.T, dir string, c contractCase) (string, bool) {
 	return o.Output + o.Error.Message + "\n" + o.Error.Suggestion, true
 }
 
+func content(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	require.NoError(t, err)
+	return string(data)
+}
+
 func plant(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

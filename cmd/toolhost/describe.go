@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/jsontext"
 	"github.com/toolhost/toolhost/internal/run/command/standard"
 	"github.com/toolhost/toolhost/internal/show"
 )
@@ -92,7 +93,7 @@ func (a *app) describe(e *host.Entry) {
 	}
 	a.describeParameters(def.Parameters)
 	if len(def.Returns) > 0 {
-		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", show.Text(compact(def.Returns)))
+		fmt.Fprintf(a.out, "\nResult schema:\n  %s\n", show.Text(jsontext.Compact(def.Returns)))
 	}
 	if len(def.Examples) > 0 {
 		fmt.Fprintln(a.out, "\nExamples:")
@@ -106,7 +107,7 @@ func (a *app) describe(e *host.Entry) {
 			fmt.Fprintf(a.out, "  # %s\n", show.Text(example.Description))
 		}
 		fmt.Fprintf(a.out, "  %s %s --params '%s'\n", command, def.Name,
-			strings.ReplaceAll(show.Text(compact(example.Params)), "'", `'\''`))
+			strings.ReplaceAll(show.Text(jsontext.Compact(example.Params)), "'", `'\''`))
 	}
 }
 
@@ -147,7 +148,7 @@ func (a *app) describeParameters(raw json.RawMessage) {
 			facts = append(facts, "required")
 		}
 		if property.Default != nil {
-			facts = append(facts, "default "+compact(property.Default))
+			facts = append(facts, "default "+jsontext.Compact(property.Default))
 		}
 		if len(property.Enum) > 0 {
 			facts = append(facts, "one of "+joined(property.Enum, ", "))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/internal/docpages"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 func (a *app) docsCommand() *cobra.Command {
@@ -22,18 +23,13 @@ pages are as they would be written. Pages of tools that are gone stay.`,
   toolhost docs --out docs/tools --check
   toolhost docs man ~/.local/share/man/man1`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
 			var tools []docpages.Tool
 			for _, e := range p.Host.Catalog().Entries() {
 				tools = append(tools, docpages.Tool{Definition: e.Definition(), Source: e.Source})
 			}
 			return a.writePages(dir, docpages.Pages("Tools", tools), check)
-		},
+		}),
 	}
 	c.Flags().StringVar(&dir, "out", filepath.Join("docs", "tools"), "the directory to write")
 	c.Flags().BoolVar(&check, "check", false, "write nothing; fail when a page differs")

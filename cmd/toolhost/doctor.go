@@ -255,13 +255,15 @@ func (a *app) sandboxFindings(ctx context.Context, p *project.Project) []finding
 	case level == sandbox.Full && report.Full.Works, level == sandbox.Landlock && report.Landlock.Works:
 		found.OK = true
 	case level == sandbox.Full && report.Landlock.Works:
-		found.Detail = "commands, tasks and plugins are refused: agent.hcl asks for level full, which does not work here: " + report.Full.Reason
+		found.Detail = "commands, tasks and plugins are refused: agent.hcl asks for level full, which does not work here: " +
+			report.Full.Reason
 		found.Next = fullRemedy(report.Full) +
 			` Level landlock works here: sandbox { level = "auto" } takes the strongest that does.`
 	default:
 		found.Detail = "commands, tasks and plugins are refused, because none works here: full: " + report.Full.Reason +
 			"; landlock: " + report.Landlock.Reason
-		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { level = \"off\" } in an approved agent.hcl."
+		found.Next = "To run them unconfined all the same, set TOOLHOST_SANDBOX=off for toolhost, or sandbox { " +
+			"level = \"off\" } in an approved agent.hcl."
 	}
 	findings := []finding{found}
 	if report.Around != "" {

@@ -21,6 +21,9 @@ func installationFindings(avoid string) []finding {
 	findings := []finding{installed}
 	for _, h := range installation.Helpers() {
 		found, err := h.Inspect(avoid)
+		if found.Path == "" && h.Apart {
+			continue
+		}
 		failed := tool.AsError(err)
 		f := finding{Check: h.Name, OK: failed == nil, Detail: found.Path, Warning: found.Path == ""}
 		switch {
@@ -31,7 +34,7 @@ func installationFindings(avoid string) []finding {
 		case own.Commit != "" && found.Build.Commit != "" && own.Commit != found.Build.Commit:
 			f.OK, f.Warning = false, true
 			f.Detail += " was built at another commit than toolhost"
-			f.Next = channel.Restore(h.Name)
+			f.Next = channel.Restore(h)
 		}
 		findings = append(findings, f)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -123,6 +125,11 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 			return unknownName(true, err)
 		}
 	}
+	if o.Path != "" {
+		if o.Also, err = changersOf(ctx, p.Undo, o.Path); err != nil {
+			return err
+		}
+	}
 	switch {
 	case table && o.follow:
 		return a.followTable(ctx, p.Recorder.Events(ctx, o.Filter, true))
@@ -130,6 +137,21 @@ func (a *app) events(ctx context.Context, o *eventsOptions) error {
 		return a.callTable(ctx, p.Recorder, o.Filter)
 	}
 	return a.eventLines(ctx, p.Recorder.Events(ctx, o.Filter, o.follow), o.Session)
+}
+
+// changersOf are the calls by which undo knows a path, or one below it, to have
+// changed: results do not name all, as those of background tasks.
+func changersOf(ctx context.Context, store *undo.Store, path string) (names []record.CallName, err error) {
+	calls, err := store.Calls(ctx, undo.Filter{})
+	path = strings.TrimSuffix(path, "/")
+	for _, call := range calls {
+		if slices.ContainsFunc(call.Files, func(file string) bool {
+			return file == path || strings.HasPrefix(file, path+"/")
+		}) {
+			names = append(names, record.CallName{Session: call.Session, Request: call.Call})
+		}
+	}
+	return names, err
 }
 
 // eventLines prints the record as it is, with the session where it is not the

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/keep/record"
@@ -21,7 +22,7 @@ func (a *app) callTable(ctx context.Context, r *record.Recorder, f record.Filter
 	}
 	switch {
 	case len(calls) > 0:
-	case f == record.Filter{}:
+	case reflect.DeepEqual(f, record.Filter{}):
 		fmt.Fprintln(a.out, "Nothing has run here yet.")
 		return nil
 	default:

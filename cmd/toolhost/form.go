@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/jsontext"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -42,7 +43,8 @@ type formChoice struct {
 func (a *app) askForm(ctx context.Context, form tool.Form) (tool.Answer, error) {
 	fmt.Fprintln(a.err, show.Text(form.Message))
 	if form.URL != "" {
-		fmt.Fprintf(a.err, "\n  %s\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\n", show.Line(form.URL))
+		fmt.Fprintf(a.err, "\n  %s\n\ntoolhost does not open it. If you trust the site, open it yourself and do "+
+			"there what is asked.\n", show.Line(form.URL))
 	}
 	fields, required := formFields(form.Schema)
 	if len(fields) == 0 {
@@ -209,5 +211,5 @@ func defaultText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	return compact(raw)
+	return jsontext.Compact(raw)
 }

@@ -89,5 +89,6 @@ func TestAPageIsShownAndNotOpened(t *testing.T) {
 		tool.Form{Message: "Visit a page of pay.example?", URL: "https://pay.example/x"})
 	require.NoError(t, err)
 	assert.True(t, answer.Accepted())
-	assert.Equal(t, "Visit a page of pay.example?\n\n  https://pay.example/x\n\ntoolhost does not open it. If you trust the site, open it yourself and do there what is asked.\nGo on? (y/n): ", screen.String())
+	assert.Equal(t, "Visit a page of pay.example?\n\n  https://pay.example/x\n\n"+
+		"toolhost does not open it. If you trust the site, open it yourself and do there what is asked.\nGo on? (y/n): ", screen.String())
 }

@@ -52,9 +52,7 @@ func TestGoCanInstallThisModule(t *testing.T) {
 // toolhost alone, by go install from a version: it knows that, works without
 // helpers, and says the line that adds one.
 func TestGoInstallAlone(t *testing.T) {
-	if !testneed.Long() {
-		t.Skip("it compiles all of toolhost; TOOLHOST_TEST_LONG=1 runs it")
-	}
+	testneed.LongOnly(t, "it compiles all of toolhost")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	versions := filepath.Join(dir, "proxy", filepath.FromSlash(module), "@v")

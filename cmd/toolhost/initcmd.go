@@ -20,7 +20,9 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write an agent.hcl for this project",
-		Long:  "Write an agent.hcl for this project: a short one, with what runs its commands and tests, as far as that can be told from its files (a Taskfile, Makefile, justfile, mise.toml, go.mod, package.json, pyproject.toml, Cargo.toml). The standard tools are there without it.",
+		Long: "Write an agent.hcl for this project: a short one, with what runs its commands and tests, as far as " +
+			"that can be told from its files (a Taskfile, Makefile, justfile, mise.toml, go.mod, " +
+			"package.json, pyproject.toml, Cargo.toml). The standard tools are there without it.",
 		Example: `  toolhost init
   toolhost init --workspace ../other
   toolhost init --force`,

@@ -37,8 +37,11 @@ func (n *neighbours) hcl(env, more string) string {
 	text := "sandbox {\n  level = \"off\"\n}\n" + more
 	for _, name := range []string{"one", "two"} {
 		rest := map[string]string{"one": "always", "two": env}[name]
-		text += fmt.Sprintf("plugin %q {\n  source = \"./plug\"\n  prefix = \"%s_\"\n  env = { MARK = \"%splugin-%s\", MORE = %q }\n}\n", name, name, n.mark, name, rest)
-		text += fmt.Sprintf("mcp \"up%s\" {\n  command = [%q, \"serve\", \"--workspace\", \"elsewhere\", \"--toolset\", \"cliagent\"]\n  prefix = \"up%s_\"\n  env = { MARK = \"%sserver-%s\", MORE = %q, HOME = %q, TOOLHOST_TRUST = \"1\" }\n}\n",
+		text += fmt.Sprintf("plugin %q {\n  source = \"./plug\"\n  prefix = \"%s_\"\n"+
+			"  env = { MARK = \"%splugin-%s\", MORE = %q }\n}\n", name, name, n.mark, name, rest)
+		text += fmt.Sprintf("mcp \"up%s\" {\n  command = [%q, \"serve\", \"--workspace\", \"elsewhere\", "+
+			"\"--toolset\", \"cliagent\"]\n  prefix = \"up%s_\"\n"+
+			"  env = { MARK = \"%sserver-%s\", MORE = %q, HOME = %q, TOOLHOST_TRUST = \"1\" }\n}\n",
 			name, filepath.Join(binaries, "toolhost"), name, n.mark, name, rest, filepath.Join(n.dir, "home"))
 	}
 	return text

@@ -45,18 +45,13 @@ func (a *app) mcpListCommand() *cobra.Command {
 		Long:    "List the MCP servers of this project and whether you are logged in. None is started or asked: toolhost doctor does that.",
 		Example: `  toolhost mcp list`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
 			states := serverStates(p)
 			if asJSON {
 				return writeIndented(a.out, states)
 			}
 			return a.listServers(states)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c

@@ -156,9 +156,10 @@ func openBrowser(page string) bool {
 
 func (a *app) mcpLogoutCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "logout NAME",
-		Short:             "Log out of an MCP server of this project",
-		Long:              "Log out of an MCP server of this project: the login is forgotten here, and ended at the authorization server where that takes part.",
+		Use:   "logout NAME",
+		Short: "Log out of an MCP server of this project",
+		Long: "Log out of an MCP server of this project: the login is forgotten here, and ended at " +
+			"the authorization server where that takes part.",
 		Example:           `  toolhost mcp logout tracker`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeDeclared(loginNames),

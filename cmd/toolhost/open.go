@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
@@ -37,7 +39,20 @@ func (a *app) place() (project.Place, error) {
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, File: a.flags.config, Trust: a.flags.trust, Vars: vars}, err
+	return project.Place{Workspace: a.flags.workspace, Search: a.search, File: a.flags.config, Trust: a.flags.trust, Vars: vars}, err
+}
+
+// inProject is what a command does with its project, which is closed after it.
+func (a *app) inProject(do func(*cobra.Command, []string, *project.Project) error) func(*cobra.Command,
+	[]string) error {
+	return func(c *cobra.Command, args []string) error {
+		p, err := a.open(c.Context())
+		if err != nil {
+			return err
+		}
+		defer p.Close()
+		return do(c, args, p)
+	}
 }
 
 // open reads the agent.hcl that is meant and builds the host. Nothing is

@@ -97,6 +97,7 @@ type jsonOutcome struct {
 type jsonPlan struct {
 	Plan     *tool.Plan    `json:"plan"`
 	Decision host.Decision `json:"decision"`
+	Changes  *host.Changes `json:"changes,omitempty"`
 }
 
 // printJSON writes an outcome for programs: one object, alone on stdout.
@@ -114,7 +115,7 @@ func (a *app) printJSON(o *host.Outcome, dryRun bool) error {
 		}
 	}
 	if dryRun {
-		out.DryRun = &jsonPlan{o.Plan, o.Decision}
+		out.DryRun = &jsonPlan{o.Plan, o.Decision, o.Changes}
 	}
 	return writeJSON(a.out, out)
 }
@@ -295,13 +296,4 @@ func shortDuration(d time.Duration) string {
 		return fmt.Sprintf("%dms", d.Milliseconds())
 	}
 	return d.Round(10 * time.Millisecond).String()
-}
-
-// compact writes JSON on one line, or as it is when it is none.
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }

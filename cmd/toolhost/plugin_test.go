@@ -21,6 +21,8 @@ import (
 	"aead.dev/minisign"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // pluginUser is a user with a home, who runs toolhost in a directory.
@@ -177,9 +179,7 @@ func (p *publisher) publish(version string, archive []byte) {
 // A user installs a signed plugin from the web, shares it between projects,
 // updates and removes it, and nothing that was changed is run.
 func TestPluginLife(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("has the test's certificate trusted through SSL_CERT_FILE")
-	}
+	testneed.OnlyOn(t, "linux", "it has the test's certificate trusted through SSL_CERT_FILE")
 	u := newPluginUser(t)
 	site := newPublisher(t, u)
 	_, first := release(t, "1.0.0")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/jsontext"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
@@ -35,12 +36,7 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 		Example:           `  toolhost plugin describe weather`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeDeclared(pluginNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(c *cobra.Command, args []string, p *project.Project) error {
 			d, err := p.Plugins().Source(args[0]).Describe(c.Context())
 			if err != nil {
 				return unknownName(!slices.ContainsFunc(p.Config().Plugins,
@@ -52,7 +48,7 @@ func (a *app) pluginDescribeCommand() *cobra.Command {
 			}
 			a.showPlugin(out)
 			return nil
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c
@@ -117,6 +113,6 @@ func (a *app) showPlugin(d described) {
 			firstOf(joinPermissions(def.Permissions), "nothing"), refused, show.Text(indented(def.Description)))
 	}
 	if len(d.ConfigSchema) > 0 {
-		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", compact(d.ConfigSchema))
+		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", jsontext.Compact(d.ConfigSchema))
 	}
 }

@@ -33,18 +33,13 @@ percentile are bounds: at most twice what they stand for. Durations in JSON are
 nanoseconds, memory is bytes.`,
 		Example: `  toolhost plugin stats`,
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
 			stats := gatherStats(p)
 			if asJSON {
 				return writeIndented(a.out, stats)
 			}
 			return writeStats(a.out, stats)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	return c

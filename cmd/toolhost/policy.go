@@ -30,12 +30,7 @@ whoever is asked for approval would see it. Nothing is run.`,
   toolhost explain rm args="-r build" --json`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeCall,
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer p.Close()
+		RunE: a.inProject(func(c *cobra.Command, args []string, p *project.Project) error {
 			p.LoadFor(c.Context(), args[0])
 			params, err := a.readParams(c.Context(), p.Host, flags, args[0], args[1:])
 			if err != nil {
@@ -56,7 +51,7 @@ whoever is asked for approval would see it. Nothing is run.`,
 				fmt.Fprintln(a.out, noted(a.out, line, 2))
 			}
 			return a.explainCall(c.Context(), p, host.Request{Tool: args[0], Params: params})
-		},
+		}),
 	}
 	c.Flags().StringVar(&flags.params, "params", "", "the parameter object: JSON, @FILE or - for stdin")
 	c.Flags().BoolVar(&flags.json, "json", false, "print JSON, for programs")
@@ -115,7 +110,8 @@ func (a *app) rulesListCommand() *cobra.Command {
 					return writeIndented(a.out, append([]policy.Rule{}, rules...))
 				}
 				if len(rules) == 0 {
-					fmt.Fprintln(a.err, "No rules are remembered for this workspace; those of agent.hcl hold, and toolhost explain says which.")
+					fmt.Fprintln(a.err, "No rules are remembered for this workspace; those of agent.hcl hold, and "+
+						"toolhost explain says which.")
 					return nil
 				}
 				return a.writeTable(func(out *bufio.Writer) { listRules(out, rules) })
@@ -170,7 +166,8 @@ func (a *app) rulesAddCommand() *cobra.Command {
 			return a.withRules(c, func(r *policy.Remembered) error {
 				if !replace && r.Has(rule.Name) {
 					return tool.Errorf(tool.AlreadyExists, "there is a rule %q already", rule.Name).
-						Suggest("Give the new one another name, or add --replace to put it in the place of the old one, which toolhost rules list shows.")
+						Suggest("Give the new one another name, or add --replace to put it in the place of the old " +
+							"one, which toolhost rules list shows.")
 				}
 				if err := r.Add(rule); err != nil {
 					return err
@@ -181,12 +178,12 @@ func (a *app) rulesAddCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&action, "action", "allow", "allow, ask or deny")
+	f.StringVar(&action, "action", "allow", "allow, review, ask or deny")
 	f.StringVar(&rule.Tool, "tool", "", "the tool; * stands for any characters")
 	a.completeFrom(c, "tool", catalogNames)
 	f.StringVar(&rule.Params, "params", "", "a regular expression on the parameters as compact JSON with sorted keys")
 	f.StringVar(&rule.Command, "command", "", "words of a command; a last * stands for any more")
-	completeFlag(c, "action", "allow", "ask", "deny")
+	completeFlag(c, "action", "allow", "review", "ask", "deny")
 	f.StringVar(&risk, "risk", "", "read_only, safe_write or dangerous")
 	completeFlag(c, "risk", "read_only", "safe_write", "dangerous")
 	f.StringVar(&permission, "permission", "", "file_read, file_write, shell_exec, network, ...")

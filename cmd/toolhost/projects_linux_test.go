@@ -201,7 +201,8 @@ func TestPythonProject(t *testing.T) {
 		{[]string{"write_file", "path=data/sales.csv", "content=x"}, `protected`, true},
 		{[]string{"run_command", "command=test"}, `(?s)Ran 3 tests .*OK`, false},
 	})
-	assert.Equal(t, "date,region,product,quantity,price,reason\n2026-03-03,north,chair,six,89.00,quantity is not a number\n", p.read("out/rejected.csv"))
+	assert.Equal(t, "date,region,product,quantity,price,reason\n2026-03-03,north,chair,six,89.00,quantity is not a number\n", p.read(
+		"out/rejected.csv"))
 	assert.JSONEq(t, `[{"product":"chair","quantity":4,"revenue":"356.00"},{"product":"desk","quantity":3,"revenue":"901.00"},
 		{"product":"lamp","quantity":18,"revenue":"423.20"}]`, p.read("out/by-product.json"))
 	home, _, _ := p.run(".venv/bin/python", "-c", "import sys; print(sys.prefix)")
@@ -270,7 +271,8 @@ func (p *exampleProject) build(command string) {
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.dir, name), data, 0o644))
 	}
 	p.shell("export GOFLAGS=\"${GOFLAGS-} -mod=mod\"\n" + // as make has them: what is built already is taken
-		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 -replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
+		"go mod edit -module=example.org/shop/tools -require=github.com/toolhost/toolhost@v0.0.0 " +
+		"-replace=github.com/toolhost/toolhost='" + root + "'\n" + command)
 	require.NoError(p.t,
 		errors.Join(os.Remove(filepath.Join(p.dir, "go.mod")), os.Remove(filepath.Join(p.dir, "go.sum"))))
 }

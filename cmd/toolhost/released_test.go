@@ -46,7 +46,7 @@ func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
 	require.Len(t, report.Helpers, 1)
 	assert.Equal(t, helperReport{Name: "toolhost-architect", Path: helper, Version: "v0.1.0",
 		Commit: report.Commit}, report.Helpers[0])
-	require.Len(t, report.Missing, 2)
+	require.Len(t, report.Missing, 3)
 	assert.Equal(t, "toolhost-task", report.Missing[0].Name)
 	assert.NotEmpty(t, report.Missing[0].Next)
 

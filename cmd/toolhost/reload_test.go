@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,12 +13,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const listChanged = "notifications/tools/list_changed"
 
 func extra(name string) string {
-	return fmt.Sprintf("tool %q {\n  description = \"Say hi. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n", name)
+	return fmt.Sprintf("tool %q {\n  description = \"Say hi. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n"+
+		"    argv = [\"echo\", \"hi\"]\n  }\n}\n", name)
 }
 
 // doctor is what toolhost doctor says of servers here.
@@ -81,9 +83,7 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 }
 
 func TestACallThatRunsSurvivesAChange(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the command is one of a unix shell")
-	}
+	testneed.NotOn(t, "windows", "the command is one of a unix shell")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"64KiB\"\n}\n"})
 	s := serve(t, dir, "--toolset", "cliagent", "--log-level", "info")
@@ -100,9 +100,7 @@ func TestACallThatRunsSurvivesAChange(t *testing.T) {
 }
 
 func TestAReplacedPluginIsNoticed(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the plugin is a shell script")
-	}
+	testneed.NotOn(t, "windows", "the plugin is a shell script")
 	dir := t.TempDir()
 	become := func(name string) {
 		next := filepath.Join(dir, "next")

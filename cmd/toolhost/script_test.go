@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // binaries is the directory of the built programs, made by TestMain.
@@ -81,7 +82,7 @@ func TestScript(t *testing.T) {
 			if _, err := exec.LookPath(program); err == nil {
 				return false, nil
 			}
-			if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
+			if testneed.All() {
 				return false,
 					fmt.Errorf("the program %s is not installed, and TOOLHOST_TEST_ALL=1 allows no skip", program)
 			}

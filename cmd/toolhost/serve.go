@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/mcpserve/listen"
 	"github.com/toolhost/toolhost/internal/project"
 )
 
@@ -16,7 +20,11 @@ import (
 type serveFlags struct {
 	toolsets []string
 	search   bool
-	http     httpFlags
+	tasks    time.Duration
+	http     listen.Flags
+	console  bool
+	hub      string
+	workers  int
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -39,6 +47,7 @@ that is made for this run and printed. Addresses that other machines reach need
 one of the first two; a unix socket needs none, it is for its owner.`,
 		Example: `  toolhost serve
   toolhost serve --http 127.0.0.1:8123
+  toolhost serve --http 127.0.0.1:8123 --console
   toolhost serve --http 0.0.0.0:8123 --token-file ~/.toolhost-token --tls-cert cert.pem --tls-key key.pem
   toolhost serve --http unix:/run/user/1000/toolhost.sock`,
 		Args: cobra.NoArgs,
@@ -49,28 +58,41 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false,
 		"instead of the list of tools offer three by which they are found, described and called")
-	flags.http.register(c.Flags())
+	c.Flags().DurationVar(&flags.tasks, "task-after", mcpserve.DefaultTaskAfter,
+		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+	flags.http.Register(c.Flags())
+	c.Flags().BoolVar(&flags.console, "console", false,
+		"with --http: show what waits and what ran in a browser too, on a port of its own (toolhost console)")
+	c.Flags().StringVar(&flags.hub, "hub", "", "with --http: have the workers of this hub run the sessions (docs/FLEET.md)")
+	c.Flags().IntVar(&flags.workers, "workers", 0, "with --http: run a hub and this many workers here (docs/FLEET.md)")
+	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c
 }
 
 func (a *app) serve(ctx context.Context, flags serveFlags) error {
+	if flags.console && (flags.http.Address == "" || flags.hub != "" || flags.workers > 0) {
+		return usagef("Run toolhost console beside it.", "--console is for a server over HTTP, without a hub")
+	}
+	if flags.hub != "" || flags.workers > 0 {
+		return a.runHub(ctx, a.args)
+	}
 	if len(flags.toolsets) > 0 {
 		a.flags.toolset = flags.toolsets[0]
 	}
-	if flags.http.address != "" {
+	if flags.http.Address != "" {
 		return a.serveHTTP(ctx, flags)
 	}
 	if len(flags.toolsets) > 1 {
 		return usagef("Name one, or serve them at URLs of their own with --http.",
 			"a client on stdin and stdout gets one toolset, not %d", len(flags.toolsets))
 	}
-	if err := flags.http.unused(); err != nil {
-		return err
+	if err := flags.http.Unused(); err != nil {
+		return usage(err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	offer, err := a.offer(ctx, project.Serving{
-		Search: flags.search, FirstList: a.firstList,
+		Search: flags.search, FirstList: a.firstList, TaskAfter: flags.tasks,
 		Broken: !isTerminal(a.in), // a client shows its user nothing of a server that ends
 	})
 	if err != nil {
@@ -78,9 +100,19 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 	}
 	defer offer.Project.Close()
 	if isTerminal(a.in) {
-		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
+		fmt.Fprintln(a.err, "toolhost speaks MCP here: it waits for a client's messages on standard input. A "+
+			"client starts it by itself; toolhost install CLIENT has it do so. Ctrl-C ends it.")
 	}
 	return offer.Server.ServeStdio(ctx, a.in, a.out)
+}
+
+// forFleet reports whether serve is given to toolhost-hub, which knows further
+// flags.
+func (a *app) forFleet() bool {
+	return slices.ContainsFunc(a.args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == "--hub" || name == "--workers"
+	})
 }
 
 // listPatience is how long the tools of MCP servers that are not known yet are

@@ -135,7 +135,8 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-const toolsets = "toolset \"small\" {\n  tools = [\"read_file\", \"todowrite\", \"todoread\"]\n}\ntoolset \"found\" {\n  tools  = [\"head\", \"wc\"]\n  search = true\n}\n"
+const toolsets = "toolset \"small\" {\n  tools = [\"read_file\", \"todowrite\", \"todoread\"]\n}\n" +
+	"toolset \"found\" {\n  tools  = [\"head\", \"wc\"]\n  search = true\n}\n"
 
 func TestServingOverHTTP(t *testing.T) {
 	dir := t.TempDir()
@@ -271,9 +272,7 @@ func TestWrongUseOfServe(t *testing.T) {
 }
 
 func TestServingOnAUnixSocket(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("sockets are files of their own on unix")
-	}
+	testneed.NotOn(t, "windows", "sockets are files of their own on unix")
 	short, err := os.MkdirTemp("", "sock")
 	require.NoError(t, err)
 	defer os.RemoveAll(short)

@@ -39,9 +39,7 @@ tasks:
 
 func sleepyServer(t *testing.T) (string, *rpcServer) {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("processes are looked up in /proc")
-	}
+	testneed.OnlyOn(t, "linux", "processes are looked up in /proc")
 	testneed.Program(t, "setsid")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": sleepers, ".agent/Taskfile.yml": sleepingTasks})
@@ -97,7 +95,8 @@ func TestRequestsBeforeTheEndOfInputAreAnswered(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{"a.txt": "here\n"})
 	cmd := program(t, dir, "serve")
-	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"todoread","arguments":{}}}
@@ -119,9 +118,7 @@ func TestCancellationEndsTheCommandAndItsChildren(t *testing.T) {
 }
 
 func TestInterruptEndsACallOnTheCommandLine(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("windows has no interrupt to send")
-	}
+	testneed.NotOn(t, "windows", "windows has no interrupt to send")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": sleepers})
 	cmd := program(t, dir, "call", "nap")
@@ -136,9 +133,7 @@ func TestInterruptEndsACallOnTheCommandLine(t *testing.T) {
 }
 
 func TestPluginsDoNotOutliveAKilledServer(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("processes are looked up in /proc")
-	}
+	testneed.OnlyOn(t, "linux", "processes are looked up in /proc")
 	dir := t.TempDir()
 	s := serve(t, dir)
 	assert.False(t, s.call("write_file", `{"path":"a","content":"x"}`).IsError)
@@ -210,7 +205,8 @@ func TestABrokenMessageDoesNotEndTheServer(t *testing.T) {
 
 func TestAMessageThatIsTooLongIsRefusedAndTheServerGoesOn(t *testing.T) {
 	s := serve(t, t.TempDir())
-	s.send(`{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a","content":"` + strings.Repeat("x", 9<<20) + `"}}}`)
+	s.send(`{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a",` +
+		`"content":"` + strings.Repeat("x", 9<<20) + `"}}}`)
 	s.until("the refusal", func() bool { return s.answers["null"] != nil || s.answers["77"] != nil })
 	assert.False(t, s.call("todoread", `{}`).IsError)
 }
@@ -236,7 +232,8 @@ func TestUnknownToolsAndParametersOverMCP(t *testing.T) {
 
 func TestProgressWhereTheClientAsksForIt(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, texts{".agent/Taskfile.yml": "version: '3'\ntasks:\n  talk:\n    desc: Talk\n    cmds:\n      - for i in 1 2 3; do echo line $i; sleep 0.1; done\n"})
+	plant(t, dir, texts{".agent/Taskfile.yml": "version: '3'\ntasks:\n  talk:\n    desc: Talk\n    cmds:\n" +
+		"      - for i in 1 2 3; do echo line $i; sleep 0.1; done\n"})
 	s := serve(t, dir)
 	id := s.start("tools/call", map[string]any{
 		"name": "run_command", "arguments": map[string]any{"command": "talk"},
@@ -255,7 +252,8 @@ func TestListChangedOnAgentHCL(t *testing.T) {
 	plant(t, dir, texts{"agent.hcl": "workspace {\n  root = \".\"\n}\n"})
 	s := serve(t, dir)
 	assert.NotContains(t, s.offered(), "extra")
-	plant(t, dir, texts{"agent.hcl": "tool \"extra\" {\n  description = \"Added. Returns: hi.\"\n  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n"})
+	plant(t, dir, texts{"agent.hcl": "tool \"extra\" {\n  description = \"Added. Returns: hi.\"\n" +
+		"  risk = \"read_only\"\n  command {\n    argv = [\"echo\", \"hi\"]\n  }\n}\n"})
 	s.until(changed, func() bool { return s.notedLocked(changed) > 0 })
 	assert.Contains(t, s.offered(), "extra")
 	assert.Equal(t, "hi\n", s.call("extra", `{}`).text())

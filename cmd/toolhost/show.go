@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/jsontext"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/project"
@@ -29,7 +29,8 @@ type showOptions struct {
 // shown is a call as the record and the undo store have it.
 type shown struct {
 	*record.Detail
-	Changed []string `json:"changed,omitempty"` // paths that can be taken back
+	Changed []string `json:"changed,omitempty"`  // paths that can be taken back
+	NotKept string   `json:"not_kept,omitempty"` // what else it changed
 	Undone  string   `json:"undone_by,omitempty"`
 }
 
@@ -90,7 +91,7 @@ func (a *app) show(ctx context.Context, o *showOptions) error {
 	}
 	for _, c := range changes {
 		if c.Call == d.Request {
-			s.Changed, s.Undone = c.Files, c.UndoneBy
+			s.Changed, s.NotKept, s.Undone = c.Files, c.NotKept, c.UndoneBy
 		}
 	}
 	if o.json {
@@ -116,12 +117,13 @@ func (a *app) showCall(s *shown) {
 	for _, path := range s.Changed {
 		say("Changed", show.Word(path))
 	}
+	say("Not kept", s.NotKept)
 	say("Undone by", s.Undone)
 	for _, problem := range s.Problems {
 		say("Problem", problem)
 	}
-	a.showContent("Parameters", indentedJSON(s.Params))
-	a.showContent("Plan", indentedJSON(s.Plan))
+	a.showContent("Parameters", jsontext.Indented(s.Params))
+	a.showContent("Plan", jsontext.Indented(s.Plan))
 	a.showContent("Result", resultText(s.Result))
 }
 
@@ -147,9 +149,10 @@ func (s *shown) tell(say func(label, text string)) {
 	var metadata map[string]json.RawMessage
 	_ = json.Unmarshal(s.Facts["metadata"], &metadata)
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
-		if name == "sandbox" {
+		switch {
+		case name == "sandbox":
 			say("Sandbox", plainFact(metadata[name]))
-		} else {
+		case name != "not_kept" || s.NotKept == "":
 			say("Note", name+": "+plainFact(metadata[name]))
 		}
 	}
@@ -201,7 +204,7 @@ func resultText(content json.RawMessage) string {
 	}
 	text := result.Text()
 	if text == "" {
-		text = indentedJSON(result.Structured)
+		text = jsontext.Indented(result.Structured)
 	}
 	for _, c := range result.Contents {
 		if c.Kind != tool.KindText {
@@ -209,12 +212,4 @@ func resultText(content json.RawMessage) string {
 		}
 	}
 	return text
-}
-
-func indentedJSON(raw json.RawMessage) string {
-	var out bytes.Buffer
-	if json.Indent(&out, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return out.String()
 }

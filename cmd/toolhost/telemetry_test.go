@@ -161,8 +161,8 @@ func TestTelemetryOfCallsOnTheCommandLine(t *testing.T) {
 	call := c.span(t, "execute_tool read_file")
 	assert.Equal(t, map[string]string{
 		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file",
-		"gen_ai.tool.call.id": "tool_step_0001",
-		"toolhost.session":    "s", "toolhost.step": "1", "toolhost.source": "plugin agentbench",
+		"gen_ai.tool.call.id": "tool_step_0001", "gen_ai.tool.type": "function",
+		"toolhost.session": "s", "toolhost.step": "1", "toolhost.source": "plugin agentbench",
 		"toolhost.outcome":  "success",
 		"toolhost.decision": "allow", "toolhost.rule": "default",
 	}, attributes(call.Attributes))
@@ -216,11 +216,11 @@ func TestTelemetryOfAServer(t *testing.T) {
 	require.Nil(t, m.Error)
 	assert.Equal(t, 0, s.end())
 
-	listing := c.span(t, "execute_tool list_files")
+	listing := c.span(t, "tools/call list_files")
 	assert.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", hexOf(listing.TraceId),
 		"it belongs to the trace that the client names")
 	assert.Equal(t, "00f067aa0ba902b7", hexOf(listing.ParentSpanId))
-	writing := c.span(t, "execute_tool write_file")
+	writing := c.span(t, "tools/call write_file")
 	assert.Empty(t, writing.ParentSpanId)
 	c.mu.Lock()
 	codes := make(map[string]int)

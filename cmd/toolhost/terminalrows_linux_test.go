@@ -11,7 +11,8 @@ import (
 // again.
 func TestATypoIsNoRefusal(t *testing.T) {
 	dir := t.TempDir()
-	plant(t, dir, texts{"agent.hcl": "tool \"paint\" {\n  description = \"Paint. Returns: it.\"\n  command { argv = [\"echo\", \"painted\"] }\n}\n" + askFirst})
+	plant(t, dir, texts{"agent.hcl": "tool \"paint\" {\n  description = \"Paint. Returns: it.\"\n" +
+		"  command { argv = [\"echo\", \"painted\"] }\n}\n" + askFirst})
 	screen, code := onTerminal(t, dir, "yse\ny\n", []string{"TOOLHOST_TRUST=1", "TOOLHOST_SANDBOX=off"}, "call",
 		"paint")
 	assert.Zero(t, code, screen)

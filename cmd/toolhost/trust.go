@@ -44,11 +44,17 @@ approves for one run.`,
 	c.Flags().BoolVar(&flags.revoke, "revoke", false, "take the approval back")
 	c.Flags().BoolVar(&flags.show, "show", false, "only show what an approval would let it do")
 	c.Flags().BoolVar(&flags.yes, "yes", false, "approve without being asked")
+	c.Flags().BoolVar(&flags.json, "json", false, "with --show: print JSON, for programs")
+	c.Flags().StringVar(&flags.digest, "digest", "",
+		"approve without being asked, and only what --show --json has shown with this digest")
 	return c
 }
 
 // trustFlags are the flags of toolhost trust.
-type trustFlags struct{ revoke, show, yes bool }
+type trustFlags struct {
+	revoke, show, yes, json bool
+	digest                  string
+}
 
 func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	path, err := a.configPath()
@@ -74,8 +80,11 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 	if err != nil {
 		return err
 	}
+	if flags.json || flags.digest != "" {
+		return a.trustShown(flags, store, cfg, path, content)
+	}
 	shown := show.Line(agentfile.Key(path)) + ":\n" + a.effectsText(cfg.Effects()) +
-		a.changeText(store, agentfile.Key(path), content)
+		a.lentText(cfg) + a.changeText(store, agentfile.Key(path), content)
 	if err := a.page(ctx, a.out, shown); err != nil || flags.show {
 		return err
 	}
@@ -84,6 +93,10 @@ func (a *app) trust(ctx context.Context, flags trustFlags) error {
 			return err
 		}
 	}
+	return a.approveFile(store, path, content)
+}
+
+func (a *app) approveFile(store *trust.Store, path string, content []byte) error {
 	vars, err := a.variables()
 	if err != nil {
 		return err
@@ -121,6 +134,15 @@ func (a *app) effectsText(effects []config.Effect) string {
 			at += ": "
 		}
 		b.WriteString(a.lineText(at + e.String()))
+	}
+	return b.String()
+}
+
+// lentText lists the grants that hold for what nobody is asked about.
+func (a *app) lentText(cfg *config.Config) string {
+	var b strings.Builder
+	for _, line := range cfg.LentGrants() {
+		b.WriteString(a.lineText(line))
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -86,13 +88,13 @@ func (a *app) undo(c *cobra.Command, flags undoFlags) error {
 		if err != nil {
 			return unknownName(flags.selection.Call != "", err)
 		}
-		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, "Would undo", flags.json)
+		return a.showUndo(plan, &undo.Outcome{Plan: *plan}, flags)
 	}
 	outcome, err := p.Undo.Undo(ctx, w, flags.selection)
 	if err != nil {
 		return unknownName(flags.selection.Call != "", err)
 	}
-	return a.showUndo(outcome, outcome, "Undid", flags.json)
+	return a.showUndo(outcome, outcome, flags)
 }
 
 func (a *app) listUndo(calls []undo.CallInfo, asJSON bool) error {
@@ -112,18 +114,44 @@ func listCalls(out io.Writer, calls []undo.CallInfo) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session),
 			show.Line(firstOf(call.Tool, "-")),
-			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(strings.Join(call.Files, ", ")))
+			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(changedBy(&call)))
 	}
 	_ = w.Flush()
 }
 
-func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) error {
-	if asJSON {
+// changedBy names what a call changed, and what of it cannot come back.
+func changedBy(call *undo.CallInfo) string {
+	files := strings.Join(call.Files, ", ")
+	switch {
+	case call.NotKept == "":
+		return files
+	case files == "":
+		return "[" + call.NotKept + "]"
+	}
+	return files + " [" + call.NotKept + "]"
+}
+
+// undone names what was done, or would be, and to which calls.
+func (flags *undoFlags) undone(done *undo.Outcome) (verb, calls string) {
+	verbs, names := [2]string{"Undid", "Would undo"}, done.Calls
+	if flags.selection.Redo && len(done.Redone) > 0 {
+		verbs, names = [2]string{"Redid", "Would redo"}, done.Redone
+	}
+	verb = verbs[0]
+	if flags.dryRun {
+		verb = verbs[1]
+	}
+	return verb, show.Line(strings.Join(names, ", "))
+}
+
+func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
+	if flags.json {
 		return writeIndented(a.out, whole)
 	}
+	verb, calls := flags.undone(done)
 	files := firstOf(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
-	say("%s %s: %s", verb, show.Line(strings.Join(done.Calls, ", ")), files)
+	say("%s %s: %s", verb, calls, files)
 	if done.Preview != "" {
 		a.printDiff(done.Preview)
 	}
@@ -132,6 +160,9 @@ func (a *app) showUndo(whole any, done *undo.Outcome, verb string, asJSON bool) 
 	}
 	for _, change := range done.Skipped {
 		say("Left out: %s, %s", show.Line(change.Path), show.Line(change.Lost))
+	}
+	for _, call := range slices.Sorted(maps.Keys(done.NotKept)) {
+		say("What %s changed besides does not come back. %s", show.Line(call), show.Line(done.NotKept[call]))
 	}
 	for _, dir := range done.Left {
 		say("Left in place: %s, other files are in it", show.Line(dir))
@@ -163,7 +194,13 @@ func (a *app) sayHowToUndo(ctx context.Context, p *project.Project, session stri
 		return
 	}
 	calls, err := p.Undo.Calls(ctx, undo.Filter{Session: session, Call: o.RequestID})
-	if err == nil && len(calls) > 0 {
+	if err != nil || len(calls) == 0 {
+		return
+	}
+	if len(calls[0].Files) > 0 {
 		fmt.Fprintln(a.err, noted(a.err, "To take this back: toolhost undo "+show.Word(o.RequestID), 2))
+	}
+	if calls[0].NotKept != "" {
+		fmt.Fprintln(a.err, noted(a.err, show.Line(calls[0].NotKept), 2))
 	}
 }

@@ -74,7 +74,8 @@ func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress c
 			default:
 			}
 		},
-		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
 		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			if r.Params.URL == "https://login.example/start" && strings.Contains(r.Params.Message, "login.example") {
 				return &mcp.ElicitResult{Action: "accept"}, nil

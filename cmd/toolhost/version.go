@@ -67,7 +67,9 @@ func (a *app) versionReport() versionReport {
 		found, err := h.Inspect(a.likelyRoot())
 		failed := tool.AsError(err)
 		if found.Path == "" {
-			r.Missing = append(r.Missing, missingHelper{h.Name, h.Purpose, failed.Suggestion})
+			if !h.Apart {
+				r.Missing = append(r.Missing, missingHelper{h.Name, h.Purpose, failed.Suggestion})
+			}
 			continue
 		}
 		report := helperReport{Name: h.Name, Path: found.Path, Version: found.Build.Version, Commit: found.Build.Commit}

@@ -334,6 +334,15 @@ tool "test_input_required_result_capabilities" {
   command { argv = ["printf", "%s", "done"] }
 }
 
+# Tasks.
+
+tool "failing_job" {
+  description = "Fails after a while. Its calls are made as tasks alone. Returns: nothing."
+  risk        = "read_only"
+  task        = "required"
+  command { argv = ["sh", "-c", "sleep 1; echo the job failed >&2; exit 1"] }
+}
+
 # Changes of the lists.
 
 tool "test_trigger_tool_change" {

@@ -46,6 +46,8 @@ type Spec struct {
 	Name, Title, Description string
 	Risk                     tool.Risk
 	Permissions              []tool.Permission
+	// AsTask is tool.Definition.AsTask.
+	AsTask bool
 	// Passthrough or Command is set, and only one of them.
 	Passthrough *Wrapper
 	Command     *Template
@@ -149,7 +151,8 @@ func (s *Spec) Resolve(params map[string]any, paths Paths) (*Run, error) {
 // Schema is the JSON Schema of the spec's parameters.
 func (s *Spec) Schema() json.RawMessage {
 	if s.Passthrough != nil {
-		text := "The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and variables do not. " + s.Passthrough.takes()
+		text := "The arguments, written as for a POSIX shell: quotes and file globs work; pipes, redirections and " +
+			"variables do not. " + s.Passthrough.takes()
 		return json.RawMessage(`{"type":"object","properties":{"args":{"type":"string","description":` +
 			string(tool.MustMarshal(text)) + `,"default":""}},"additionalProperties":false}`)
 	}

@@ -223,7 +223,8 @@ func (p *parse) openly(words []Word) (*Run, error) {
 		switch text := word.Text; {
 		case len(matches) > 0:
 		case options && text == "--" && p.wrapper.NoSeparator:
-			err = p.operandError("does not know the separator --").Suggest("Leave it out, and write a path that begins with a dash as ./-NAME.")
+			err = p.operandError("does not know the separator --").Suggest(
+				"Leave it out, and write a path that begins with a dash as ./-NAME.")
 		case options && text == "--":
 			options = false
 			p.run.Argv = append(p.run.Argv, text)

@@ -210,6 +210,40 @@ func (c *Call) Ask(ctx context.Context, key string, form Form) (Answer, error) {
 	return c.Host.Ask(ctx, key, form)
 }
 
+// Question is one of several that are asked at once.
+type Question struct {
+	// Key names the question in the call, as that of Ask.
+	Key  string
+	Form Form
+}
+
+// AskAll is Ask for several questions at once. It gives the answers by the keys of
+// the questions. While one of them is open, the error errors.Is ErrInputRequired
+// and carries all that are; the tool returns it unchanged.
+func (c *Call) AskAll(ctx context.Context, questions ...Question) (map[string]Answer, error) {
+	answers := make(map[string]Answer, len(questions))
+	var open *InputRequired
+	for _, q := range questions {
+		answer, err := c.Ask(ctx, q.Key, q.Form)
+		asks, ok := errors.AsType[*InputRequired](err)
+		switch {
+		case err == nil:
+			answers[q.Key] = answer
+		case !ok:
+			return nil, err
+		case open == nil:
+			first := *asks
+			open = &first
+		default:
+			open.Also = append(open.Also, asks)
+		}
+	}
+	if open != nil {
+		return nil, open
+	}
+	return answers, nil
+}
+
 // Sample is Services.Sample; without a host there is no model.
 func (c *Call) Sample(ctx context.Context, request SampleRequest) (*SampleResponse, error) {
 	if c.Host == nil {

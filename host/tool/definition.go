@@ -63,6 +63,9 @@ type Definition struct {
 	// Grace is how much longer the host waits for a tool that ends by itself at
 	// Timeout, so that what it has by then is kept.
 	Grace time.Duration `json:"-"`
+	// AsTask is true for a tool whose calls take too long to wait for: over MCP
+	// they are made as tasks, and refused to clients that know none.
+	AsTask bool `json:"as_task,omitempty"`
 	// Idempotent is true when a repeated identical call changes nothing more.
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Examples are calls that work, shown by describe.

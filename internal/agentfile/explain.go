@@ -21,7 +21,8 @@ func (s *Standing) Explain() (text, next string) {
 	case Unapproved:
 		return fmt.Sprintf("%s is not approved, %s.", s.Path, effects), show
 	case Changed:
-		return fmt.Sprintf("%s has changed since it was approved and is not approved as it is now, %s. What was approved goes on to restrict.", s.Path, effects),
+		return fmt.Sprintf("%s has changed since it was approved and is not approved as it is now, %s. What was "+
+				"approved goes on to restrict.", s.Path, effects),
 			"toolhost trust --show lists them, toolhost trust approves the file as it is, --trust this run alone."
 	case Missing:
 		return fmt.Sprintf("%s was approved and is gone. What it restricted goes on to be restricted.", s.Path),
@@ -55,7 +56,8 @@ func (s *Standing) ForModels() string {
 	file := filepath.Base(s.Path)
 	switch {
 	case s.Kept:
-		return fmt.Sprintf("%s was changed, and nobody has approved it as it is now: what was approved before goes on, and tools that it declares since are missing. "+
+		return fmt.Sprintf("%s was changed, and nobody has approved it as it is now: what was approved before goes "+
+			"on, and tools that it declares since are missing. "+
 			"Only the user can change that: toolhost trust --show tells what it does, toolhost trust approves.", file)
 	case s.State == Unapproved:
 		return fmt.Sprintf("%s is not approved, %s and tools that it declares are missing. %s", file, s.ineffective(),
@@ -67,7 +69,8 @@ func (s *Standing) ForModels() string {
 		return file +
 			" belongs to another user, so nothing in it counts. Only the user can change that, with toolhost trust."
 	case s.State == Missing:
-		return file + " was approved and is gone. What it restricted goes on to be restricted, until the user ends that with toolhost trust --revoke."
+		return file + " was approved and is gone. What it restricted goes on to be restricted, until the user ends " +
+			"that with toolhost trust --revoke."
 	case s.State == Restricts:
 		return file + " is in force: it only restricts, which needs no approval."
 	}

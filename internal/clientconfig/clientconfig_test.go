@@ -92,7 +92,8 @@ func TestRoundTrips(t *testing.T) {
 			"\uFEFF{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"x\"} // c\r\n\t}\r\n}\r\n"},
 		"no final newline": {"cursor", "{\n    \"mcpServers\": {\n        \"a\": {}\n    }\n}"},
 		"comments all over": {"cursor",
-			"// top\n{ // open\n  /* key */ \"mcpServers\" /* colon */ : /* value */ { // in\n    \"a\" /* 1 */ : 1 /* 2 */\n    // 3\n  } // out\n} // bottom\n"},
+			"// top\n{ // open\n  /* key */ \"mcpServers\" /* colon */ : /* value */ { // in\n" +
+				"    \"a\" /* 1 */ : 1 /* 2 */\n    // 3\n  } // out\n} // bottom\n"},
 		"inline table":           {"codex", "mcp_servers = { other = { command = \"x\" } }\n"},
 		"no final newline, toml": {"codex", "[mcp_servers.a]\ncommand = \"x\""},
 		"dotted keys":            {"codex", "mcp_servers.a.command = \"x\"\n\n[tui]\na = 1\n"},
@@ -122,15 +123,23 @@ func TestRoundTrips(t *testing.T) {
 func TestRepairs(t *testing.T) {
 	for name, tc := range map[string]struct{ client, text, want string }{
 		"a key is missing": {"cursor", `{"mcpServers": {"toolhost": {"env": {}}}}`,
-			`{"mcpServers": {"toolhost": {"env": {}, "type": "stdio", "command": "/usr/local/bin/toolhost", "args": ["serve", "--workspace", "/home/ada/my project"]}}}`},
+			`{"mcpServers": {"toolhost": {"env": {}, "type": "stdio", "command": "/usr/local/bin/toolhost", ` +
+				`"args": ["serve", "--workspace", "/home/ada/my project"]}}}`},
 		"inline": {"codex", "[mcp_servers]\ntoolhost = { command = \"old\", env = { A = \"b\" } } # mine\n",
-			"[mcp_servers]\ntoolhost = { args = [\"serve\", \"--workspace\", \"/home/ada/my project\"], command = \"/usr/local/bin/toolhost\", env = { A = \"b\" } } # mine\n"},
+			"[mcp_servers]\ntoolhost = { args = [\"serve\", \"--workspace\", \"/home/ada/my project\"], command = " +
+				"\"/usr/local/bin/toolhost\", env = { A = \"b\" } } # mine\n"},
 		"dotted": {"codex", "mcp_servers.toolhost.command = 'old' # mine\n",
-			"mcp_servers.toolhost.args = [\"serve\", \"--workspace\", \"/home/ada/my project\"]\nmcp_servers.toolhost.command = \"/usr/local/bin/toolhost\" # mine\n"},
+			"mcp_servers.toolhost.args = [\"serve\", \"--workspace\", \"/home/ada/my project\"]\n" +
+				"mcp_servers.toolhost.command = \"/usr/local/bin/toolhost\" # mine\n"},
 		"empty mapping": {"goose", "extensions: {} # none\nb: 1\n",
-			"extensions: # none\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n    timeout: 300\nb: 1\n"},
+			"extensions: # none\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n" +
+				"    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n" +
+				"    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n" +
+				"    timeout: 300\nb: 1\n"},
 		"no mapping yet": {"goose", "extensions:\n",
-			"extensions:\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n    timeout: 300\n"},
+			"extensions:\n  toolhost:\n    enabled: true\n    type: stdio\n    name: toolhost\n" +
+				"    description: The tools of the project, by toolhost\n    cmd: /usr/local/bin/toolhost\n" +
+				"    args:\n      - serve\n      - \"--workspace\"\n      - /home/ada/my project\n    timeout: 300\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, err := find(t, tc.client).Install("config", []byte(tc.text), server)
@@ -180,17 +189,23 @@ func TestEnvironment(t *testing.T) {
 	needs := server
 	needs.Args, needs.Env = []string{"serve"}, []string{"A_TOKEN", "XDG_CONFIG_HOME"}
 	for name, tc := range map[string]struct{ client, before, want string }{
-		"codex": {"codex", "", "[mcp_servers.toolhost]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\nenv_vars = [\"A_TOKEN\", \"XDG_CONFIG_HOME\"]\n"},
+		"codex": {"codex", "", "[mcp_servers.toolhost]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n" +
+			"env_vars = [\"A_TOKEN\", \"XDG_CONFIG_HOME\"]\n"},
 		"codex, some named": {"codex",
 			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n",
-			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\", \"XDG_CONFIG_HOME\"]\ncommand = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n"},
+			"[mcp_servers.toolhost]\nenv_vars = [\"MINE\", \"A_TOKEN\", \"XDG_CONFIG_HOME\"]\n" +
+				"command = \"/usr/local/bin/toolhost\"\nargs = [\"serve\"]\n"},
 		"gemini": {"gemini-cli", "",
-			"{\n  \"mcpServers\": {\n    \"toolhost\": {\n      \"command\": \"/usr/local/bin/toolhost\",\n      \"args\": [\"serve\"],\n      \"env\": {\n        \"A_TOKEN\": \"${A_TOKEN:-}\",\n        \"XDG_CONFIG_HOME\": \"${XDG_CONFIG_HOME:-}\"\n      }\n    }\n  }\n}\n"},
+			"{\n  \"mcpServers\": {\n    \"toolhost\": {\n      \"command\": \"/usr/local/bin/toolhost\",\n" +
+				"      \"args\": [\"serve\"],\n      \"env\": {\n        \"A_TOKEN\": \"${A_TOKEN:-}\",\n" +
+				"        \"XDG_CONFIG_HOME\": \"${XDG_CONFIG_HOME:-}\"\n      }\n    }\n  }\n}\n"},
 		"gemini, some set": {"gemini-cli",
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed"}}}}`,
-			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "fixed", "XDG_CONFIG_HOME": "${XDG_CONFIG_HOME:-}"}}}}`},
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": ` +
+				`{"A_TOKEN": "fixed", "XDG_CONFIG_HOME": "${XDG_CONFIG_HOME:-}"}}}}`},
 		"roo": {"roo-code", `{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
-			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": {"A_TOKEN": "${env:A_TOKEN}", "XDG_CONFIG_HOME": "${env:XDG_CONFIG_HOME}"}}}}`},
+			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"], "env": ` +
+				`{"A_TOKEN": "${env:A_TOKEN}", "XDG_CONFIG_HOME": "${env:XDG_CONFIG_HOME}"}}}}`},
 		"a client that passes all on": {"kiro",
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`,
 			`{"mcpServers": {"toolhost": {"command": "/usr/local/bin/toolhost", "args": ["serve"]}}}`},
@@ -306,7 +321,9 @@ func TestPlaces(t *testing.T) {
 			`C:\Users\ada\.lmstudio\mcp.json`},
 		"qwen-code": {"/home/ada/.qwen/settings.json", "/Users/ada/.qwen/settings.json",
 			`C:\Users\ada\.qwen\settings.json`},
-		"roo-code":    {"/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", "/Users/ada/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", `C:\Users\ada\AppData\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`},
+		"roo-code": {"/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+			"/Users/ada/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/" +
+				"mcp_settings.json", `C:\Users\ada\AppData\Roaming\Code\User\globalStorage\rooveterinaryinc.roo-cline\settings\mcp_settings.json`},
 		"claude-code": {"/home/ada/.claude.json", "/Users/ada/.claude.json", `C:\Users\ada\.claude.json`},
 		"claude-desktop": {"/home/ada/.config/Claude/claude_desktop_config.json",
 			"/Users/ada/Library/Application Support/Claude/claude_desktop_config.json",

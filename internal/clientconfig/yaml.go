@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // yamlFile is YAML. Mappings are edited line by line, by their indentation, as
@@ -315,7 +315,7 @@ func renderField(f field, indent, unit int) []string {
 	return lines
 }
 
-var plainYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`) })
+var plainYAML = matching.Lazy(`^[A-Za-z/][A-Za-z0-9_./ ,-]*$`)
 
 // yamlString writes a text plainly where that cannot be taken for anything
 // else. A JSON string is a YAML one.

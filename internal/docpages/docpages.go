@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/jsontext"
 )
 
 // Tool is a tool to write about.
@@ -116,7 +117,7 @@ func examples(b *bytes.Buffer, d *tool.Definition) {
 		}
 		fmt.Fprintf(b, "\n%s\n",
 			fenced("sh", fmt.Sprintf("toolhost call %s --params '%s'", d.Name,
-				strings.ReplaceAll(compact(e.Params), "'", `'\''`))))
+				strings.ReplaceAll(jsontext.Compact(e.Params), "'", `'\''`))))
 	}
 }
 
@@ -146,7 +147,7 @@ func properties(b *bytes.Buffer, raw json.RawMessage, none string) {
 	}
 	if len(s.Properties) == 0 {
 		if none == "" {
-			none = fenced("json", indented(raw))
+			none = fenced("json", jsontext.Indented(raw))
 		}
 		fmt.Fprintln(b, none)
 		return
@@ -185,12 +186,12 @@ func (s *schema) typeText() string {
 func (s *schema) limits() string {
 	var b strings.Builder
 	if s.Default != nil {
-		fmt.Fprintf(&b, " Default: %s.", code(compact(s.Default)))
+		fmt.Fprintf(&b, " Default: %s.", code(jsontext.Compact(s.Default)))
 	}
 	if len(s.Enum) > 0 {
 		choices := make([]string, len(s.Enum))
 		for i, choice := range s.Enum {
-			choices[i] = code(compact(choice))
+			choices[i] = code(jsontext.Compact(choice))
 		}
 		fmt.Fprintf(&b, " One of %s.", strings.Join(choices, ", "))
 	}
@@ -238,22 +239,6 @@ func order(raw json.RawMessage, properties map[string]json.RawMessage) []string 
 		}
 	}
 	return names
-}
-
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // text keeps what comes from a plugin from being anything but text.

@@ -95,7 +95,9 @@ func TestECMAKeepsEverythingElse(t *testing.T) {
 	assert.Equal(t, same, string(export.ECMA(json.RawMessage(same))))
 	assert.Equal(t, `{`, string(export.ECMA(json.RawMessage(`{`))))
 
-	in := `{"z":1,"properties":{"pattern":{"pattern":"(?i)a"},"b":{"default":{"pattern":"(?i)a"}}},"patternProperties":{"(?i)x":{"items":[{"pattern":"\\pL"}]},"\\pN":true},"additionalProperties":false}`
-	want := `{"z":1,"properties":{"pattern":{"pattern":"[Aa]"},"b":{"default":{"pattern":"(?i)a"}}},"patternProperties":{"[Xx]":{"items":[{}]},"":true},"additionalProperties":false}`
+	in := `{"z":1,"properties":{"pattern":{"pattern":"(?i)a"},"b":{"default":{"pattern":"(?i)a"}}},` +
+		`"patternProperties":{"(?i)x":{"items":[{"pattern":"\\pL"}]},"\\pN":true},"additionalProperties":false}`
+	want := `{"z":1,"properties":{"pattern":{"pattern":"[Aa]"},"b":{"default":{"pattern":"(?i)a"}}},` +
+		`"patternProperties":{"[Xx]":{"items":[{}]},"":true},"additionalProperties":false}`
 	assert.Equal(t, want, string(export.ECMA(json.RawMessage(in))))
 }

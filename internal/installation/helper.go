@@ -19,17 +19,22 @@ import (
 type Helper struct {
 	Name    string // without ".exe"
 	Purpose string // what needs it
+	Apart   bool   // it is published by itself, for those who want it
 }
 
 // The helpers.
 var (
-	Task      = Helper{"toolhost-task", "runs Taskfile commands (list_commands, run_command and task)"}
-	Architect = Helper{"toolhost-architect", "analyzes projects (the tool architect of the toolset ocode)"}
-	OTel      = Helper{"toolhost-otel", "sends traces and metrics where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
+	Task      = Helper{Name: "toolhost-task", Purpose: "runs Taskfile commands (list_commands, run_command and task)"}
+	Architect = Helper{Name: "toolhost-architect", Purpose: "analyzes projects (the tool architect of the toolset ocode)"}
+	Console   = Helper{Name: "toolhost-console", Purpose: "shows what waits and what ran in a browser (toolhost console)"}
+	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces and metrics where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
+	// Hub is for those who run a fleet.
+	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve --hub)",
+		Apart: true}
 )
 
 // Helpers are all of them.
-func Helpers() []Helper { return []Helper{Task, Architect, OTel} }
+func Helpers() []Helper { return []Helper{Task, Architect, Console, OTel, Hub} }
 
 // Found is a helper's file and the build that it is of.
 type Found struct {
@@ -73,7 +78,7 @@ func (h Helper) Inspect(avoid string) (Found, error) {
 
 func (h Helper) restore() string {
 	c, _ := Installed()
-	return c.Restore(h.Name)
+	return c.Restore(h)
 }
 
 func describe(i buildinfo.Info) string {

@@ -84,9 +84,14 @@ func TestEveryChannelSaysWhatAddsAHelper(t *testing.T) {
 	for _, name := range append(packaged, GoInstall, Clone, Embedded, Unknown) {
 		c := Channel{Name: name, Package: "the-package"}
 		assert.NotEmpty(t, c.Describe(), name)
-		assert.Regexp(t, `the-package|toolhost-task|image|bundle|archive`, c.Restore("toolhost-task"), name)
+		assert.Regexp(t, `the-package|toolhost-task|image|bundle|archive`, c.Restore(Task), name)
+		assert.Regexp(t, `toolhost-hub|make build`, c.Restore(Hub), name)
+		for _, text := range []string{c.Describe(), c.Restore(Task), c.Restore(Hub), c.Remove(), c.Update("v1.2.3")} {
+			assert.NotEmpty(t, text, name)
+			assert.NotRegexp(t, `PROGRAM|PACKAGE|VERSION|NUMBER|SELF`, text, name)
+		}
 	}
-	assert.Contains(t, Channel{Name: GoInstall}.Restore("toolhost-task"),
+	assert.Contains(t, Channel{Name: GoInstall}.Restore(Task),
 		"`go install github.com/toolhost/toolhost/cmd/toolhost-task@")
 }
 

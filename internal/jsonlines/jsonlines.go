@@ -9,8 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // Reader reads messages of type M. The fields are set before Start.
@@ -176,10 +177,6 @@ func idOf(line []byte) json.RawMessage {
 	return match[1]
 }
 
-var idFirst = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
-})
+var idFirst = matching.Lazy(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d+|"[^"\\]*")\s*,`)
 
-var idLast = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
-})
+var idLast = matching.Lazy(`,\s*"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)

@@ -321,7 +321,8 @@ func TestWhatASessionsNameBinds(t *testing.T) {
 // Codex cannot send a form while a text in it is empty: it is asked for the
 // decision alone, and for the reason of a refusal after that.
 func TestAClientThatNeedsEveryText(t *testing.T) {
-	const asCodex = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"codex-mcp-client","version":"0.169.0"}}}`
+	const asCodex = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{"elicitation":{}},"clientInfo":{"name":"codex-mcp-client","version":"0.169.0"}}}`
 	for name, tt := range map[string]struct {
 		decision, reason, want string
 		runs                   int

@@ -222,7 +222,8 @@ func TestSeveralQuestionsInOneCall(t *testing.T) {
 func TestAnEmptyFormIsAnsweredWithItsFields(t *testing.T) {
 	color := newTool("color", tool.ReadOnly, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
 		_, err := c.Ask(ctx, "style", tool.Form{Message: "Which style?", Schema: json.RawMessage(
-			`{"type":"object","properties":{"size":{"type":"integer"},"color":{"type":"string","enum":["r","g"]},"note":{"type":"string"}},"required":["size","color"]}`)})
+			`{"type":"object","properties":{"size":{"type":"integer"},"color":{"type":"string","enum":["r","g"]},` +
+				`"note":{"type":"string"}},"required":["size","color"]}`)})
 		return tool.Text("painted"), err
 	})
 	for _, revision := range []string{"2025-06-18", "2025-11-25"} {

@@ -33,21 +33,31 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *i
 	}
 	defer done()
 	outcome, open, err := s.converse(traced(ctx, request), link, in, link.session.Call)
+	t := taskOf(ctx)
+	if t != nil && outcome != nil && open == nil {
+		t.ends(outcome.Unrecorded)
+	}
 	switch {
 	case err != nil:
 		return nil, err
 	case open != nil:
 		return &mcp.CallToolResult{InputRequests: open.requests, RequestState: open.state}, nil
+	case t != nil && outcome.Err != nil && outcome.Err.Code == tool.Internal:
+		return nil, internalFailure(outcome.Err.Message)
 	}
-	return s.result(link, outcome, request.ProtocolVersion()), nil
+	result := s.result(link.session, outcome, request.ProtocolVersion())
+	if limit := boundOf(in.client); link.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
+		result = fit(result, limit)
+	}
+	return result, nil
 }
 
 // result turns an outcome into a revision's form.
-func (s *Server) result(link *link, outcome *host.Outcome, revision string) *mcp.CallToolResult {
+func (s *Server) result(session *host.Session, outcome *host.Outcome, revision string) *mcp.CallToolResult {
 	r := outcome.Result
 	result := &mcp.CallToolResult{
 		IsError:           outcome.Err != nil,
-		Content:           append(contents(r.Contents), s.runLinks(link, outcome)...),
+		Content:           append(contents(r.Contents), s.runLinks(session, outcome)...),
 		StructuredContent: structured(revision, outcome.Definition, r.Structured),
 	}
 	once(result, outcome.Definition, r.Structured)

@@ -28,12 +28,26 @@ type inquiry struct {
 	state        string
 	token        any    // for progress; nil for none
 	id           string // the client's own name for the call, "" for none
+	client       *mcp.Implementation
 }
 
 func fromCall(r *mcp.CallToolRequest) *inquiry {
 	p := r.Params
 	return &inquiry{"tools/call", p.Name, p.Arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
-		p.RequestState, p.GetProgressToken(), namedBy(p.Meta)}
+		p.RequestState, p.GetProgressToken(), namedBy(p.Meta), r.ClientInfo()}
+}
+
+// maxClient bounds what the record keeps of a client's name, and of its version,
+// in bytes.
+const maxClient = 100
+
+// nameOf is a client's name and version for the record, "" where it gave none.
+func nameOf(client *mcp.Implementation) string {
+	if client == nil {
+		return ""
+	}
+	name, version := client.Name[:min(len(client.Name), maxClient)], client.Version[:min(len(client.Version), maxClient)]
+	return strings.ToValidUTF8(strings.TrimSpace(name+" "+version), "")
 }
 
 // maxRequestID bounds what a client may call a request, in bytes.
@@ -52,7 +66,7 @@ func namedBy(meta mcp.Meta) string {
 func fromRead(r *mcp.ReadResourceRequest) *inquiry {
 	p := r.Params
 	return &inquiry{"resources/read", p.URI, nil, r.Session, r.ClientCapabilities(), p.InputResponses, p.RequestState,
-		p.GetProgressToken(), ""}
+		p.GetProgressToken(), "", r.ClientInfo()}
 }
 
 func fromGet(r *mcp.GetPromptRequest) *inquiry {
@@ -62,7 +76,7 @@ func fromGet(r *mcp.GetPromptRequest) *inquiry {
 		arguments = tool.MustMarshal(p.Arguments)
 	}
 	return &inquiry{"prompts/get", p.Name, arguments, r.Session, r.ClientCapabilities(), p.InputResponses,
-		p.RequestState, p.GetProgressToken(), ""}
+		p.RequestState, p.GetProgressToken(), "", r.ClientInfo()}
 }
 
 // open are questions that go out as an input-required result.
@@ -89,6 +103,7 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry,
 		Tool:         in.name,
 		Params:       in.arguments,
 		ID:           cmp.Or(asked.ID, in.id),
+		Client:       nameOf(in.client),
 		Step:         asked.Step,
 		Answers:      asked.answers,
 		CanAsk:       in.canAsk(),
@@ -101,6 +116,9 @@ func (s *Server) converse(ctx context.Context, link *link, in *inquiry,
 		HowToApprove: "Ask the user to allow it with a policy rule in agent.hcl, or use a client that supports elicitation.",
 		Progress:     report,
 		Log:          log,
+	}
+	if t := taskOf(ctx); t != nil {
+		request.Begun = t.began
 	}
 	for {
 		outcome := do(ctx, request)

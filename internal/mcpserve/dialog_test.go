@@ -144,7 +144,8 @@ func TestQuestionsGoOutTogether(t *testing.T) {
 	result = answer(t, w.post(message, headers...))["result"].(map[string]any)
 	assert.Len(t, result["inputRequests"], 2)
 	assert.NotContains(t, result["inputRequests"], "who")
-	more = fmt.Sprintf(`"requestState":%q,"inputResponses":{"what":{"role":"assistant","model":"m","content":{"type":"text","text":"that"}},"where":{"roots":[]}},`, result["requestState"])
+	more = fmt.Sprintf(`"requestState":%q,"inputResponses":{"what":{"role":"assistant","model":"m",`+
+		`"content":{"type":"text","text":"that"}},"where":{"roots":[]}},`, result["requestState"])
 	message, headers = stateless("three", "{}", all, more)
 	assert.Equal(t, "Jo,that,", textOf(t, answer(t, w.post(message, headers...))))
 }
@@ -173,7 +174,8 @@ func TestAnswersWithoutAQuestion(t *testing.T) {
 	assert.Zero(t, *runs)
 
 	w = serveWeb(t, newHost(t, host.Options{}, twice()), mcpserve.HTTPOptions{})
-	both := `"inputResponses":{"first":{"action":"accept","content":{"name":"a"}},"second":{"action":"accept","content":{"name":%s}},"third":{"action":"cancel"}},`
+	both := `"inputResponses":{"first":{"action":"accept","content":{"name":"a"}},"second":{"action":"accept",` +
+		`"content":{"name":%s}},"third":{"action":"cancel"}},`
 	message, headers = stateless("twice", `{}`, elicitation, fmt.Sprintf(both, `"b"`))
 	assert.Equal(t, `accept {"name":"a"} accept {"name":"b"}`, textOf(t, answer(t, w.post(message, headers...))))
 	message, headers = stateless("twice", `{}`, elicitation, fmt.Sprintf(both, `7`))

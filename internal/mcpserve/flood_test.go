@@ -135,11 +135,12 @@ func TestRefusalsOnARawSocket(t *testing.T) {
 		request string
 		status  int
 	}{
-		"a wrong Host":      {"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 403},
-		"no Host":           {"POST /mcp HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400},
-		"a wrong Origin":    {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n", 403},
-		"no token":          {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n", 401},
-		"two Origins":       {"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nOrigin: http://evil.example\r\n\r\n", 403},
+		"a wrong Host":   {"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n\r\n", 403},
+		"no Host":        {"POST /mcp HTTP/1.1\r\nContent-Length: 0\r\n\r\n", 400},
+		"a wrong Origin": {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n", 403},
+		"no token":       {"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n", 401},
+		"two Origins": {"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\n" +
+			"Origin: http://evil.example\r\n\r\n", 403},
 		"health of another": {"GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403},
 		"health":            {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 200},
 		"another path":      {"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 404},

@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -48,8 +49,23 @@ type HTTPOptions struct {
 	// Patience is how long a client may take to send a message, and to read
 	// each piece of an answer. Zero means DefaultPatience.
 	Patience time.Duration
+	// Elsewhere has requests answered by somebody else. Nil answers them here.
+	Elsewhere Elsewhere
 	// Logger receives refused requests. Nil discards.
 	Logger *slog.Logger
+}
+
+// Elsewhere answers requests in place of a Server.
+type Elsewhere interface {
+	// Admit says who sends a request, before its body is read. It gives the
+	// request to serve, or nil where it has refused it, with Refuse.
+	Admit(w http.ResponseWriter, r *http.Request) *http.Request
+	// Serve answers a request whose body has been read.
+	Serve(w http.ResponseWriter, r *http.Request, body []byte)
+	// Ready says why no request can be served now, for /readyz.
+	Ready() error
+	// WriteMetrics writes what was counted, for /metrics.
+	WriteMetrics(w io.Writer)
 }
 
 // HTTP serves MCP over streamable HTTP, every protocol revision at one URL:
@@ -127,7 +143,13 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	if h.closing.Err() != nil {
 		return refuse(http.StatusServiceUnavailable, "the server is ending", "Try again in a moment.")
 	}
-	server, no := h.find(r)
+	elsewhere := h.options.Elsewhere
+	var server *Server
+	if elsewhere == nil {
+		server, no = h.find(r)
+	} else if r = elsewhere.Admit(w, r); r == nil {
+		return nil
+	}
 	if no != nil {
 		return no
 	}
@@ -140,7 +162,12 @@ func (h *HTTP) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	defer cancel()
 	defer context.AfterFunc(h.closing, cancel)()
 	r = r.WithContext(ctx)
-	if h.isStateless(r) {
+	headID(r)
+	if elsewhere != nil {
+		elsewhere.Serve(w, r, bodyOf(r))
+		return nil
+	}
+	if IsStateless(r, bodyOf(r)) {
 		return h.serveStateless(server, w, r)
 	}
 	return h.serveStateful(server, w, r)
@@ -183,9 +210,9 @@ func (h *HTTP) of(server *Server) *eras {
 	return e
 }
 
-// isStateless tells the two eras apart: by the header with the revision, or,
+// IsStateless tells the two eras apart: by the header with the revision, or,
 // where no session is named, by what the message says of itself.
-func (h *HTTP) isStateless(r *http.Request) bool {
+func IsStateless(r *http.Request, body []byte) bool {
 	if r.Header.Get("MCP-Protocol-Version") >= statelessRevision {
 		return true
 	}
@@ -198,7 +225,7 @@ func (h *HTTP) isStateless(r *http.Request) bool {
 		} `json:"params"`
 	}
 	var revision string
-	_ = json.Unmarshal(bodyOf(r), &message)
+	_ = json.Unmarshal(body, &message)
 	_ = json.Unmarshal(message.Params.Meta[mcp.MetaKeyProtocolVersion], &revision)
 	return revision >= statelessRevision
 }

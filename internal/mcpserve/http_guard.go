@@ -26,6 +26,13 @@ func refuse(status int, message, next string) *refusal {
 	return &refusal{status: status, message: message, next: next}
 }
 
+// Refuse answers a request that is not served, in the form that MCP clients show.
+func Refuse(w http.ResponseWriter, status int, err *tool.Error, header map[string]string) {
+	no := refuseError(status, err)
+	no.header = header
+	no.write(w)
+}
+
 func refuseError(status int, err error) *refusal {
 	e := tool.AsError(err)
 	return refuse(status, e.Message, e.Suggestion)

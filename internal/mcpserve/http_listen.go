@@ -74,14 +74,39 @@ func (h *HTTP) routes() http.Handler {
 		}
 		no.write(w)
 	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+	h.tell(mux, "GET /healthz", func(w io.Writer) error {
+		_, err := io.WriteString(w, "ok\n")
+		return err
+	})
+	if elsewhere := h.options.Elsewhere; elsewhere != nil {
+		h.tell(mux, "GET /readyz", func(w io.Writer) error {
+			if err := elsewhere.Ready(); err != nil {
+				return err
+			}
+			_, err := io.WriteString(w, "ready\n")
+			return err
+		})
+		h.tell(mux, "GET /metrics", func(w io.Writer) error {
+			elsewhere.WriteMetrics(w)
+			return nil
+		})
+	}
+	return mux
+}
+
+// tell serves a text about the server. It needs no token: whoever watches the
+// server has none.
+func (h *HTTP) tell(mux *http.ServeMux, pattern string, write func(io.Writer) error) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if no := h.guard.checkHost(r); no != nil {
 			no.write(w)
 			return
 		}
-		_, _ = io.WriteString(w, "ok\n")
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		if err := write(w); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
 	})
-	return mux
 }
 
 // connections bounds those that are open. Where there are too many, the one

@@ -119,7 +119,8 @@ func answer(t *testing.T, response *http.Response) map[string]any {
 	return nil
 }
 
-const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,` +
+	`"clientInfo":{"name":"t","version":"1"}}}`
 
 // initialize opens a session and gives the headers that name it.
 func (w *web) initialize(revision, capabilities string) []string {
@@ -140,7 +141,10 @@ func callMessage(id int, name, arguments string) string {
 
 // stateless is a call of the revision without sessions, with its headers.
 func stateless(name, arguments, capabilities, more string) (message string, headers []string) {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":%s}}}`, name, arguments, more, capabilities),
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,`+
+			`%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},`+
+			`"io.modelcontextprotocol/clientCapabilities":%s}}}`, name, arguments, more, capabilities),
 		[]string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: " + name}
 }
 
@@ -320,7 +324,11 @@ func TestAllSessionsAreToldOfChanges(t *testing.T) {
 func TestSubscribersWithoutASessionAreToldOfChanges(t *testing.T) {
 	h := newHost(t, host.Options{}, echoTool())
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	response := w.post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	response := w.post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen",`+
+		`"params":{"notifications":{"toolsListChanged":true},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	stream := bufio.NewReader(response.Body)

@@ -17,6 +17,7 @@ type link struct {
 	session *host.Session
 	// anonymous is true where the session's name was made up.
 	anonymous bool
+	stdio     bool
 
 	ended   context.Context
 	end     context.CancelFunc

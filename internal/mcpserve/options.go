@@ -10,13 +10,15 @@ import "github.com/modelcontextprotocol/go-sdk/mcp"
 // or not.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	return &mcp.ServerOptions{
-		Logger: sdkLog(s.options.Logger),
+		Logger:       sdkLog(s.options.Logger),
+		GetSessionID: s.options.SessionID,
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:       &mcp.ToolCapabilities{ListChanged: true},
 			Prompts:     &mcp.PromptCapabilities{ListChanged: true},
 			Resources:   &mcp.ResourceCapabilities{ListChanged: true, Subscribe: true},
 			Completions: &mcp.CompletionCapabilities{},
 			Logging:     &mcp.LoggingCapabilities{},
+			Extensions:  map[string]any{tasksExtension: map[string]any{}},
 		},
 		SubscribeHandler:   s.subscribe,
 		UnsubscribeHandler: s.unsubscribe,

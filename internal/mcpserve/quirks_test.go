@@ -19,7 +19,8 @@ import (
 func TestParametersThatClientsAdd(t *testing.T) {
 	own := echoTool()
 	own.def.Name = "own"
-	own.def.Parameters = json.RawMessage(`{"type":"object","properties":{"wait_for_previous":{"type":"boolean"}},"additionalProperties":false}`)
+	own.def.Parameters = json.RawMessage(`{"type":"object","properties":{"wait_for_previous":{"type":"boolean"}},` +
+		`"additionalProperties":false}`)
 	tests := map[string]struct{ tool, arguments, want string }{
 		"true":           {"echo", `{"text":"a","wait_for_previous":true}`, `{"text":"a"}`},
 		"false, first":   {"echo", `{"wait_for_previous":false,"text":"a"}`, `{"text":"a"}`},
@@ -52,7 +53,8 @@ func TestParametersThatClientsAdd(t *testing.T) {
 func TestParametersThatClientsAddToTheSearch(t *testing.T) {
 	w := dialWith(t, newHost(t, host.Options{}, newTool("quiet", tool.ReadOnly, nil)), mcpserve.Options{Search: true})
 	w.initialize("2025-11-25")
-	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_tools","arguments":{"query":"quiet","wait_for_previous":true}}}`)
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_tools",` +
+		`"arguments":{"query":"quiet","wait_for_previous":true}}}`)
 	answer := w.receive()
 	require.NotEqual(t, true, answer["result"].(map[string]any)["isError"])
 	assert.Contains(t, textOf(t, answer), `"quiet"`)

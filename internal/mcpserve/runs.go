@@ -56,8 +56,8 @@ func (s *Server) offerRuns() {
 }
 
 // runLinks are links to the whole of what a result shows in part.
-func (s *Server) runLinks(link *link, outcome *host.Outcome) []mcp.Content {
-	dir := link.session.ArtifactDir()
+func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Content {
+	dir := session.ArtifactDir()
 	if !outcome.Result.Truncated || dir == "" {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (s *Server) runLinks(link *link, outcome *host.Outcome) []mcp.Content {
 		if at == filepath.Join(dir, filepath.FromSlash(record.LogName(outcome.Step, a.Name))) {
 			size := a.Bytes
 			links = append(links, &mcp.ResourceLink{
-				URI:  fmt.Sprintf("toolhost://run/%s.%d/%s", link.session.Name(), outcome.Step, a.Name),
+				URI:  fmt.Sprintf("toolhost://run/%s.%d/%s", session.Name(), outcome.Step, a.Name),
 				Name: a.Name, MIMEType: "text/plain", Size: &size,
 				Description: fmt.Sprintf("The whole %s of this call, %d bytes. Append ?offset=N for the page from byte N.", a.Name, size),
 			})

@@ -45,10 +45,20 @@ type Options struct {
 	// Heartbeat is how often a call without news is reported to be running, to
 	// clients that want progress. Zero means DefaultHeartbeat.
 	Heartbeat time.Duration
+	// TaskAfter is how long a call of a client that knows tasks may take before
+	// it becomes one. Zero means DefaultTaskAfter; less makes none.
+	TaskAfter time.Duration
+	// Recorded gives what the record has of a call, for tasks that this server
+	// did not make; nil for a call that there is not. May be nil.
+	Recorded func(ctx context.Context, id string) (*Recorded, error)
 	// Settled is closed when no further tools are about to come. Lists of
 	// tools, and calls of a tool that is not there, wait for it. Nil waits for
 	// nothing.
 	Settled <-chan struct{}
+	// SessionID names the sessions over HTTP. Nil makes random names.
+	SessionID func() string
+	// Middleware sees every request first. May be nil.
+	Middleware mcp.Middleware
 	// Logger receives what operators may want to know. Nil discards.
 	Logger *slog.Logger
 }
@@ -72,6 +82,7 @@ type Server struct {
 	prompts   map[string]*host.Entry // by name
 	secret    []byte                 // signs requestState
 	spent     spent
+	tasks     tasks
 }
 
 // New makes a server that offers the tools of h's catalog.
@@ -85,6 +96,9 @@ func New(h *host.Host, options Options) *Server {
 	if options.AskTimeout <= 0 {
 		options.AskTimeout = DefaultAskTimeout
 	}
+	if options.TaskAfter == 0 {
+		options.TaskAfter = DefaultTaskAfter
+	}
 	if options.Heartbeat <= 0 {
 		options.Heartbeat = DefaultHeartbeat
 	}
@@ -95,9 +109,14 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(boundErrors, s.nameUnknown, s.awaitListed, s.describeListed, keepSession, s.instruct)
+	s.sdk.AddReceivingMiddleware(boundErrors, s.nameUnknown, s.asTasks, s.awaitListed, s.describeListed,
+		keepSession, s.instruct)
+	if options.Middleware != nil {
+		s.sdk.AddReceivingMiddleware(options.Middleware)
+	}
 	s.sdk.AddSendingMiddleware(checkElicited)
 	s.offerRuns()
+	s.offerTasks()
 	s.Refresh()
 	return s
 }
@@ -220,6 +239,7 @@ func (s *Server) Announce() {
 // input is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	link := s.newLink(s.options.Session)
+	link.stdio = true
 	defer link.close()
 	stop := context.AfterFunc(ctx, link.end)
 	defer stop()

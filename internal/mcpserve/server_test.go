@@ -36,7 +36,8 @@ func newTool(name string, risk tool.Risk, call func(context.Context, *tool.Call)
 func echoTool() *fake {
 	f := newTool("echo", tool.ReadOnly,
 		func(_ context.Context, c *tool.Call) (*tool.Result, error) { return tool.Text(string(c.Params)), nil })
-	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}`)
+	f.def.Parameters = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},` +
+		`"required":["text"],"additionalProperties":false}`)
 	return f
 }
 
@@ -98,7 +99,8 @@ func (w *wire) receive() map[string]any {
 }
 
 func (w *wire) initialize(version string) map[string]any {
-	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, version))
+	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,`+
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, version))
 	answer := w.receive()
 	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return answer
@@ -404,7 +406,8 @@ func TestTheClientNamesItsRequests(t *testing.T) {
 		{`{"request_id":"` + strings.Repeat("x", 200) + `"}`, strings.Repeat("x", 200)},
 		{`{"request_id":"` + strings.Repeat("x", 201) + `"}`, "tool_step_0006"},
 	} {
-		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"name","arguments":{},"_meta":%s}}`, i+1, c.meta))
+		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"name","arguments":{},"_meta":%s}}`,
+			i+1, c.meta))
 		content := w.receive()["result"].(map[string]any)["content"].([]any)[0].(map[string]any)
 		assert.Equal(t, c.want, content["text"])
 	}

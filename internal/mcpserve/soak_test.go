@@ -22,7 +22,8 @@ func TestNothingGrowsOverStdio(t *testing.T) {
 	w.initialize("2025-11-25")
 	call := func(n int) {
 		for i := range n {
-			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"_meta":{"progressToken":%d}}}`, i, i))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo",`+
+				`"arguments":{"text":"x"},"_meta":{"progressToken":%d}}}`, i, i))
 			require.Contains(t, fmt.Sprint(w.receive()), `{"text":"x"}`)
 		}
 	}

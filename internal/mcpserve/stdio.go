@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,10 +139,11 @@ func (c *lineConn) awaitAnswers() {
 	}
 }
 
-// count notes a request that has to be answered.
+// count notes a request that has to be answered, and has it tell its id.
 func (c *lineConn) count(message jsonrpc.Message) {
 	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
 		c.unanswered.Add(1)
+		request.Extra = &mcp.RequestExtra{Header: http.Header{rpcID: {fmt.Sprint(request.ID.Raw())}, viaPipe: {""}}}
 	}
 }
 

@@ -234,7 +234,8 @@ func (c *Client) post(ctx context.Context, body chat) (*netguard.Response, error
 		return nil, failed.Suggest("%s", c.place("Ask for less, or have the operator raise timeout in the model block"))
 	}
 	return nil, failed.Suggest("%s",
-		c.place("The operator checks that the endpoint runs, and that url in the model block is its final address: redirects are not followed"))
+		c.place("The operator checks that the endpoint runs, and that url in the model block is its final address: "+
+			"redirects are not followed"))
 }
 
 // place adds to a sentence where the model was declared.

@@ -15,6 +15,7 @@ type mutation struct {
 	line             int // of mutations.txt, where it begins
 	name, file       string
 	packages, test   string // go test's arguments that have to fail
+	apart            bool   // where a plugin's process does not learn which one is chosen
 	snippet, instead string
 }
 
@@ -23,10 +24,12 @@ type mutation struct {
 //	== what no longer holds
 //	file PATH
 //	test PACKAGE RUN
+//	apart
 //	-- what stands in the file, exactly once
 //	++ what stands there instead
 //
-// with as many lines of the last two as it takes.
+// with as many lines of the last two as it takes. apart is for what runs in a
+// process that does not have the environment of the test: a shipped plugin.
 func parse(text string) ([]mutation, error) {
 	var all []mutation
 	for number, line := range strings.Split(text, "\n") {
@@ -46,12 +49,14 @@ func parse(text string) ([]mutation, error) {
 			m.file = rest
 		case "test":
 			m.packages, m.test, _ = strings.Cut(rest, " ")
+		case "apart":
+			m.apart = true
 		case "--":
 			m.snippet += rest + "\n"
 		case "++":
 			m.instead += rest + "\n"
 		default:
-			return nil, fmt.Errorf("mutations.txt:%d: lines begin with ==, file, test, -- or ++", number+1)
+			return nil, fmt.Errorf("mutations.txt:%d: lines begin with ==, file, test, apart, -- or ++", number+1)
 		}
 	}
 	return all, nil

@@ -22,7 +22,8 @@ import (
 
 func main() {
 	if os.Geteuid() == 0 {
-		fmt.Fprintln(os.Stderr, "mutate: tests whose defence is missing do harm. Run it as a user who can do none, best on a machine to throw away.")
+		fmt.Fprintln(os.Stderr, "mutate: tests whose defence is missing do harm. Run it as a user who can do none, "+
+			"best on a machine to throw away.")
 		os.Exit(2)
 	}
 	pattern := ""

@@ -65,7 +65,7 @@ func weave(source string, all []mutation) (woven, pkg string, apart []mutation, 
 		if err != nil {
 			return "", "", nil, fmt.Errorf("%s: %w", m.name, err)
 		}
-		if key == "" {
+		if key == "" || m.apart {
 			apart = append(apart, m)
 			continue
 		}

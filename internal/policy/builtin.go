@@ -1,11 +1,12 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // builtinUnderstood reports whether a command of the shell itself does no more
@@ -31,7 +32,7 @@ func builtinUnderstood(words []word) bool {
 	case "set":
 		return setUnderstood(args)
 	case "shopt":
-		return !slices.ContainsFunc(args, func(w word) bool { return w.open || !harmlessSwitch.MatchString(w.text) })
+		return !slices.ContainsFunc(args, func(w word) bool { return w.open || !harmlessSwitch().MatchString(w.text) })
 	case "alias":
 		return !slices.ContainsFunc(args, func(w word) bool { return w.open || !aliasable(w.text) })
 	case "history":
@@ -50,13 +51,13 @@ func builtinUnderstood(words []word) bool {
 }
 
 // harmlessSwitch are the options of shopt that change no way of reading.
-var harmlessSwitch = regexp.MustCompile(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
+var harmlessSwitch = matching.Lazy(`^(-[su]|nullglob|globstar|dotglob|nocaseglob|failglob|nocasematch|lastpipe|inherit_errexit)$`)
 
 // aliasable reports a definition that gives no meaning to a word of the
 // shell's grammar.
 func aliasable(definition string) bool {
 	name, _, _ := strings.Cut(definition, "=")
-	return identifier.MatchString(name) && !syntax.IsKeyword(name)
+	return identifier().MatchString(name) && !syntax.IsKeyword(name)
 }
 
 // declares reports an argument of export and its likes that sets a plain
@@ -64,7 +65,7 @@ func aliasable(definition string) bool {
 func declares(w word) bool {
 	name, _, found := strings.Cut(w.text, "=")
 	if found && len(name) < w.fixed || !w.dynamic {
-		return plainName(strings.TrimSuffix(name, "+")) || flagsOfDeclarations.MatchString(w.text) || w.text == "--"
+		return plainName(strings.TrimSuffix(name, "+")) || flagsOfDeclarations().MatchString(w.text) || w.text == "--"
 	}
 	return false
 }
@@ -127,7 +128,7 @@ func setUnderstood(args []word) bool {
 			if i == 0 || !strings.HasSuffix(args[i-1].text, "o") {
 				return true
 			}
-			if !harmlessOption.MatchString(w.text) {
+			if !harmlessOption().MatchString(w.text) {
 				return false
 			}
 		case strings.Trim(w.text[1:], "abefmuvxChno") != "":
@@ -138,4 +139,5 @@ func setUnderstood(args []word) bool {
 }
 
 // harmlessOption are the options of set -o that change no way of reading.
-var harmlessOption = regexp.MustCompile(`^(allexport|errexit|errtrace|functrace|noclobber|noexec|noglob|notify|nounset|pipefail|verbose|xtrace|monitor)$`)
+var harmlessOption = matching.Lazy(`^(allexport|errexit|errtrace|functrace|noclobber|noexec|noglob|notify|` +
+	`nounset|pipefail|verbose|xtrace|monitor)$`)

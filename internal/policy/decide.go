@@ -49,6 +49,8 @@ type Decision struct {
 	// Matches are all rules that matched or might match, in the order of the
 	// rules, for explanations.
 	Matches []Match `json:"matches,omitempty"`
+	// Limits are those of all rules that have the call reviewed.
+	Limits []Limits `json:"limits,omitempty"`
 }
 
 // Match is one rule that had a say.
@@ -57,6 +59,8 @@ type Match struct {
 	Action Action `json:"action"`
 	// Why says what it matched, or why that is not certain.
 	Why string `json:"why"`
+
+	limits Limits // of a rule that has the call reviewed
 }
 
 // Decide says what to do with a call.
@@ -66,6 +70,8 @@ func (p *Policy) Decide(r Request) Decision {
 		if stricter := other.Decide(r); stricter.Action.strength() > decision.Action.strength() {
 			stricter.Matches = append(stricter.Matches, decision.Matches...)
 			decision = stricter
+		} else if stricter.Action == Review && decision.Action == Review { // the limits of both hold
+			decision.Limits = append(slices.Clip(decision.Limits), stricter.Limits...)
 		}
 	}
 	return decision
@@ -114,7 +120,7 @@ func (d *deciding) consider(c *compiledRule) {
 	}
 	switch {
 	case c.command == nil:
-		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(c.describe())}, c.Remembered)
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(c.describe()), limits: c.Limits}, c.Remembered)
 	case c.Action == Allow:
 		d.allowing = append(d.allowing, c)
 	default:
@@ -142,12 +148,12 @@ func (d *deciding) considerCommand(c *compiledRule) {
 	switch {
 	case !certain && d.line.unreadable != "":
 		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf(
-			"the command cannot be read for certain, so that %s may be in it: %s", c.Command, d.line.unreadable))},
-			false)
+			"the command cannot be read for certain, so that %s may be in it: %s", c.Command, d.line.unreadable)),
+			limits: c.Limits}, false)
 	case found == nil:
 	case certain:
-		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found))},
-			false)
+		d.add(Match{Rule: c.Name, Action: c.Action, Why: c.because(fmt.Sprintf("%s matches %s", c.Command, found)),
+			limits: c.Limits}, false)
 	default:
 		d.add(Match{Rule: c.Name, Action: Ask,
 			Why: c.because(fmt.Sprintf("%s might match %s, which the shell completes", c.Command, found))}, false)
@@ -213,8 +219,14 @@ func (d *deciding) outcome() (Decision, bool) {
 	if m == nil {
 		return Decision{}, false
 	}
-	return Decision{Action: m.Action, Rule: m.Rule,
-		Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}, true
+	decision := Decision{Action: m.Action, Rule: m.Rule,
+		Reason: fmt.Sprintf("%s by rule %q: %s", said(m.Action), m.Rule, m.Why)}
+	for _, other := range d.matches {
+		if m.Action == Review && other.Action == Review {
+			decision.Limits = append(decision.Limits, other.limits)
+		}
+	}
+	return decision, true
 }
 
 func said(a Action) string {
@@ -223,6 +235,8 @@ func said(a Action) string {
 		return "allowed"
 	case Ask:
 		return "needs approval"
+	case Review:
+		return "reviewed"
 	}
 	return "denied"
 }
@@ -257,7 +271,11 @@ func (p *Policy) byDefault(r *Request) Decision {
 		return Decision{Action: action, Rule: kind, Reason: said(action) + " because no rule says otherwise"}
 	}
 	rule := kind + " " + of
-	return Decision{Action: action, Rule: rule, Reason: said(action) + " by the default for " + rule}
+	decision := Decision{Action: action, Rule: rule, Reason: said(action) + " by the default for " + rule}
+	if action == Review {
+		decision.Limits = []Limits{{}}
+	}
+	return decision
 }
 
 // defaultFor gives the strongest action that the request's risk and permissions
@@ -308,6 +326,9 @@ func (p *Policy) AlwaysDenied(r Request) bool {
 func (d Decision) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", d.Action, show.Line(d.Reason))
+	for _, l := range d.Limits {
+		fmt.Fprintf(&b, "  %s\n", show.Line(l.String()))
+	}
 	for _, m := range d.Matches {
 		fmt.Fprintf(&b, "  %-5s  rule %s: %s\n", m.Action, show.Line(strconv.Quote(m.Rule)), show.Line(m.Why))
 	}

@@ -1,28 +1,34 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // plainSettings are settings of git that neither run nor read anything else.
-var plainSettings = regexp.MustCompile(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|rebase|merge|log|commit|branch|tag|` +
+var plainSettings = matching.Lazy(`^(user|author|committer|color|advice|column|status|init|push|pull|fetch|` +
+	`rebase|merge|log|commit|branch|tag|` +
 	`format|http|protocol|pack|gc|index|checkout|clone|safe|transfer|i18n|stash|blame|feature|versionsort|diff|core)\.[a-z-]+$`)
 
 // runningSettings are those of the same names that do.
-var runningSettings = regexp.MustCompile(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
-	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|init\.templatedir|push\.recursesubmodules|protocol\..*|http\.(proxy|.*cert.*|.*key))$`)
+var runningSettings = matching.Lazy(`^(diff\.(external|.*command|.*textconv|orderfile)|merge\.(tool|guitool|` +
+	`verifysignatures)|core\.(hookspath|fsmonitor|gitproxy|` +
+	`attributesfile|excludesfile|worktree|askpass|alternaterefscommand|.*command)|commit\.template|` +
+	`init\.templatedir|push\.recursesubmodules|protocol\..*|http\.(proxy|.*cert.*|.*key))$`)
 
 // shellSettings are those whose value is a line for the shell.
-var shellSettings = regexp.MustCompile(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|diff\.external|core\.(fsmonitor|askpass))$`)
+var shellSettings = matching.Lazy(`^(core\.(pager|editor|sshcommand)|sequence\.editor|pager\..*|` +
+	`diff\.external|core\.(fsmonitor|askpass))$`)
 
 // unwrapGit reads what git runs for a line: aliases and settings that the line
 // itself gives, and commands of git that take a command.
 func (l *line) unwrapGit(args []word, depth int) {
 	git := wrapper{flags: "pPhv", valued: "Cc",
 		long: "--git-dir --work-tree --namespace --super-prefix --attr-source --list-cmds",
-		longFlags: "--bare --no-pager --paginate --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice --literal-pathspecs --glob-pathspecs " +
+		longFlags: "--bare --no-pager --paginate --no-replace-objects --no-lazy-fetch --no-optional-locks " +
+			"--no-advice --literal-pathspecs --glob-pathspecs " +
 			"--noglob-pathspecs --icase-pathspecs --html-path --man-path --info-path"}
 	rest, ok := git.skip(args)
 	options := args[:len(args)-len(rest)]
@@ -58,9 +64,9 @@ func (l *line) gitSetting(w word, aliases map[string]word, depth int) {
 		l.cannotRead("a setting of git is known to the shell only")
 	case isAlias:
 		aliases[alias] = w
-	case shellSettings.MatchString(lower):
+	case shellSettings().MatchString(lower):
 		l.parseWords([]word{w}, depth)
-	case !plainSettings.MatchString(lower), runningSettings.MatchString(lower):
+	case !plainSettings().MatchString(lower), runningSettings().MatchString(lower):
 		l.cannotRead("the setting %s of git can run more than the line shows", name)
 	}
 }

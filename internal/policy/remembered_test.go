@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/policy"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func remembered(t *testing.T) (*policy.Remembered, string) {
@@ -80,9 +80,7 @@ func TestDamagedRememberedRule(t *testing.T) {
 }
 
 func TestRememberedFilesAreTheUsersOwn(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("windows has no permission bits")
-	}
+	testneed.NotOn(t, "windows", "there are no permission bits")
 	r, dir := remembered(t)
 	require.NoError(t, r.Add(policy.Exactly("", "x", nil)))
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

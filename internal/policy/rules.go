@@ -15,24 +15,28 @@ import (
 // Action is what to do with a call.
 type Action string
 
-// The actions, from the weakest to the strongest.
+// The actions, from the weakest to the strongest. Review has the call made in a view
+// of the workspace, and what it changes there decided on.
 const (
-	Allow Action = "allow"
-	Ask   Action = "ask"
-	Deny  Action = "deny"
+	Allow  Action = "allow"
+	Review Action = "review"
+	Ask    Action = "ask"
+	Deny   Action = "deny"
 )
 
-// Valid reports whether a is one of the three.
+// Valid reports whether a is one of them.
 func (a Action) Valid() bool { return a.strength() > 0 }
 
 func (a Action) strength() int {
 	switch a {
 	case Allow:
 		return 1
-	case Ask:
+	case Review:
 		return 2
-	case Deny:
+	case Ask:
 		return 3
+	case Deny:
+		return 4
 	}
 	return 0
 }
@@ -60,6 +64,9 @@ type Rule struct {
 	Risk       tool.Risk       `json:"risk,omitempty"`
 	Permission tool.Permission `json:"permission,omitempty"`
 	Action     Action          `json:"action"`
+	// Limits are those within which the changes of a call under review need nobody's
+	// word. They go with Review.
+	Limits Limits `json:"limits,omitzero"`
 	// Expires ends the rule. The zero time means never.
 	Expires time.Time `json:"expires,omitzero"`
 	// Disabled keeps the rule from matching anything.
@@ -69,6 +76,40 @@ type Rule struct {
 	// Remembered marks an answer that the user gave for good. Such a rule
 	// beats ask, but not deny.
 	Remembered bool `json:"-"`
+}
+
+// Limits are bounds of what a call may change; see host.Bounds.
+type Limits struct {
+	Files   int      `json:"files,omitempty"`
+	Bytes   int64    `json:"bytes,omitempty"`
+	Paths   []string `json:"paths,omitempty"`
+	Deletes bool     `json:"deletes,omitempty"`
+	Deny    bool     `json:"deny,omitempty"`
+}
+
+// String says which changes need nobody's word.
+func (l Limits) String() string {
+	var all []string
+	if l.Files > 0 {
+		all = append(all, fmt.Sprintf("at most %d paths", l.Files))
+	}
+	if l.Bytes > 0 {
+		all = append(all, fmt.Sprintf("at most %d bytes", l.Bytes))
+	}
+	if len(l.Paths) > 0 {
+		all = append(all, "only "+strings.Join(l.Paths, ", "))
+	}
+	if len(all) == 0 {
+		return "every change is shown first"
+	}
+	if !l.Deletes {
+		all = append(all, "nothing removed")
+	}
+	beyond := "asked about"
+	if l.Deny {
+		beyond = "denied"
+	}
+	return "changes pass within: " + strings.Join(all, "; ") + ". What goes beyond is " + beyond
 }
 
 // Rules is a whole policy as configured. The zero Rules allow everything.
@@ -105,13 +146,14 @@ func New(rules Rules) (*Policy, error) {
 	var errs []error
 	for risk, action := range rules.Risk {
 		if !risk.Valid() || !action.Valid() {
-			errs = append(errs, fmt.Errorf("%q = %q: the risks are read_only, safe_write and dangerous, the actions allow, ask and deny", risk, action))
+			errs = append(errs, fmt.Errorf("%q = %q: the risks are read_only, safe_write and dangerous, the "+
+				"actions allow, review, ask and deny", risk, action))
 		}
 	}
 	for permission, action := range rules.Permission {
 		if !action.Valid() {
 			errs = append(errs,
-				fmt.Errorf("permission %s = %q: the actions are allow, ask and deny", permission, action))
+				fmt.Errorf("permission %s = %q: the actions are allow, review, ask and deny", permission, action))
 		}
 	}
 	for i, rule := range rules.Rules {
@@ -141,7 +183,7 @@ func compile(rule Rule) (c compiledRule, err error) {
 	c.Rule = rule
 	switch {
 	case !rule.Action.Valid():
-		return c, fmt.Errorf("action %q is none of allow, ask and deny", rule.Action)
+		return c, fmt.Errorf("action %q is none of allow, review, ask and deny", rule.Action)
 	case rule.Risk != "" && !rule.Risk.Valid():
 		return c, fmt.Errorf("risk %q is none of read_only, safe_write and dangerous", rule.Risk)
 	}

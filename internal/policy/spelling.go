@@ -16,9 +16,10 @@ var spellings = map[string]string{
 	"chmod": "-R --recursive; -f --silent --quiet", "chown": "-R --recursive; -h --no-dereference",
 	"chgrp": "-R --recursive",
 	"mkdir": "-p --parents", "rmdir": "-p --parents",
-	"sed":  "-i --in-place; -E -r --regexp-extended; -n --quiet --silent; -e --expression; -f --file",
-	"tar":  "-x --extract --get; -c --create; -P --absolute-names; -C --directory; -f --file; -I --use-compress-program; -O --to-stdout",
-	"curl": "-o --output; -O --remote-name; -X --request; -k --insecure; -T --upload-file; -d --data; -F --form; -L --location; -H --header; -u --user; -x --proxy",
+	"sed": "-i --in-place; -E -r --regexp-extended; -n --quiet --silent; -e --expression; -f --file",
+	"tar": "-x --extract --get; -c --create; -P --absolute-names; -C --directory; -f --file; -I --use-compress-program; -O --to-stdout",
+	"curl": "-o --output; -O --remote-name; -X --request; -k --insecure; -T --upload-file; -d --data; -F --form; " +
+		"-L --location; -H --header; -u --user; -x --proxy",
 	"wget": "-O --output-document; -i --input-file; -r --recursive; -P --directory-prefix",
 	"kill": "-9 -KILL -SIGKILL", "pkill": "-9 -KILL -SIGKILL; -f --full", "killall": "-9 -KILL -SIGKILL",
 	"make": "-C --directory; -f --file --makefile; -B --always-make",
@@ -27,7 +28,8 @@ var spellings = map[string]string{
 	"docker rm":  "-f --force; -v --volumes", "docker rmi": "-f --force", "docker system prune": "-f --force; -a --all",
 	"kubectl": "-f --filename; -n --namespace; -l --selector; -A --all-namespaces",
 
-	"git push":     "-f --force; -d --delete; -n --dry-run; -u --set-upstream; --force-with-lease; --force-if-includes; --no-verify; --mirror; --prune; --tags; --all",
+	"git push": "-f --force; -d --delete; -n --dry-run; -u --set-upstream; --force-with-lease; " +
+		"--force-if-includes; --no-verify; --mirror; --prune; --tags; --all",
 	"git commit":   "-n --no-verify; -a --all; -m --message; --amend; -s --signoff; -S --gpg-sign",
 	"git merge":    "--no-verify; -m --message; --abort; --no-ff",
 	"git clean":    "-f --force; -n --dry-run; -i --interactive; -d; -x; -X",

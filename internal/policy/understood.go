@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // grammar checks that the reader knows what every part of a line does. It is
@@ -47,7 +48,7 @@ func notUnderstood(file *syntax.File, source string) string {
 	}) {
 		return "it has control characters or is not UTF-8"
 	}
-	if continuedComment.MatchString(source) {
+	if continuedComment().MatchString(source) {
 		return "a comment ends in a backslash: shells differ on whether the next line belongs to it"
 	}
 	g := &grammar{source: source}
@@ -56,7 +57,7 @@ func notUnderstood(file *syntax.File, source string) string {
 }
 
 // continuedComment finds a line that may end in a comment and a backslash.
-var continuedComment = regexp.MustCompile(`#[^\n]*\\\n`)
+var continuedComment = matching.Lazy(`#[^\n]*\\\n`)
 
 func (g *grammar) check(v reflect.Value, at place) {
 	switch v.Kind() {
@@ -251,7 +252,7 @@ func isKnownDeclaration(_ *grammar, v any) bool {
 
 // flagsOfDeclarations are the options after which a value is still only a
 // value: neither evaluated nor a name.
-var flagsOfDeclarations = regexp.MustCompile(`^-[gprx]+$`)
+var flagsOfDeclarations = matching.Lazy(`^-[gprx]+$`)
 
 // namesWhatItSets refuses assignments whose name only the shell knows.
 func namesWhatItSets(_ *grammar, v any, _ place) bool {
@@ -260,19 +261,21 @@ func namesWhatItSets(_ *grammar, v any, _ place) bool {
 		return true
 	}
 	w := wordOf(a.Value)
-	return !w.dynamic && flagsOfDeclarations.MatchString(w.text)
+	return !w.dynamic && flagsOfDeclarations().MatchString(w.text)
 }
 
 var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	identifier = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// evaluated are variables of which shells run, read or obey the value.
-	evaluated = regexp.MustCompile(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
+	evaluated = matching.Lazy(`^(BASH.*|ENV|PS\d|PROMPT.*|SHELL.*|POSIX.*|EXECIGNORE|GLOB.*|MAIL.*|FCEDIT|` +
 		`HIST.*|histchars|auto_resume|TIMEFORMAT|COMP.*|READLINE.*|FUNC.*|DIRSTACK|PIPESTATUS|GROUPS|OPT.*|` +
 		`S?RANDOM|SECONDS|LINENO|EPOCH.*)$`)
 )
 
 // plainName reports a variable that is nothing but a place for a value.
-func plainName(name string) bool { return identifier.MatchString(name) && !evaluated.MatchString(name) }
+func plainName(name string) bool {
+	return identifier().MatchString(name) && !evaluated().MatchString(name)
+}
 
 func isPlainName(_ *grammar, v any) bool { return plainName(v.(*syntax.Lit).Value) }
 
@@ -333,10 +336,10 @@ func sendsAllLast(_ *grammar, v any, _ place) bool {
 func copiesPlainly(_ *grammar, v any, _ place) bool {
 	r := v.(*syntax.Redirect)
 	w := wordOf(r.Word)
-	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget.MatchString(w.text)
+	return r.Op != syntax.DplOut && r.Op != syntax.DplIn || !w.dynamic && plainTarget().MatchString(w.text)
 }
 
-var plainTarget = regexp.MustCompile(`^[\w./-]+$`)
+var plainTarget = matching.Lazy(`^[\w./-]+$`)
 
 // isNumbers allows arithmetic with plain numbers only. A name is evaluated,
 // and so is what its value says.

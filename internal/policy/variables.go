@@ -1,27 +1,30 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // runningVariables are those whose value programs take for a line of the shell,
 // or for a program that they run.
-var runningVariables = regexp.MustCompile(`^(GIT_(EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND)|EDITOR|VISUAL|` +
-	`(|MAN|SYSTEMD_|BAT_|DELTA_|PSQL_)PAGER|LESSOPEN|LESSCLOSE|BROWSER|FCEDIT|PROMPT_COMMAND|(SUDO|SVN|HG|PSQL|KUBE)_?EDITOR|(SSH|SUDO)_ASKPASS|` +
+var runningVariables = matching.Lazy(`^(GIT_(EDITOR|SEQUENCE_EDITOR|PAGER|SSH|SSH_COMMAND|EXTERNAL_DIFF|` +
+	`ASKPASS|PROXY_COMMAND)|EDITOR|VISUAL|` +
+	`(|MAN|SYSTEMD_|BAT_|DELTA_|PSQL_)PAGER|LESSOPEN|LESSCLOSE|BROWSER|FCEDIT|PROMPT_COMMAND|(SUDO|SVN|HG|PSQL|` +
+	`KUBE)_?EDITOR|(SSH|SUDO)_ASKPASS|` +
 	`(SVN|HG)_?SSH|RSYNC_(RSH|CONNECT_PROG)|CVS_RSH)$`)
 
 // settingVariables give git settings, which can run anything.
-var settingVariables = regexp.MustCompile(`^GIT_CONFIG_(COUNT|PARAMETERS|(KEY|VALUE)_.*)$`)
+var settingVariables = matching.Lazy(`^GIT_CONFIG_(COUNT|PARAMETERS|(KEY|VALUE)_.*)$`)
 
 // assigned reads a variable that the line sets: some hold what a program runs.
 func (l *line) assigned(name string, value word, depth int) {
 	switch {
-	case settingVariables.MatchString(name):
+	case settingVariables().MatchString(name):
 		l.cannotRead("%s has git run more than the line shows", name)
-	case value.text != "" && runningVariables.MatchString(name):
+	case value.text != "" && runningVariables().MatchString(name):
 		value.text = strings.TrimLeft(value.text, "|-") // as LESSOPEN has it
 		l.parseWords([]word{value}, depth)
 	}

@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // unwrap notes what the command runs in turn, and reports whether the command
@@ -185,7 +186,7 @@ func (l *line) unwrapShell(name string, args []word, depth int) {
 }
 
 // standardInput finds the names under which a command opens its own input.
-var standardInput = regexp.MustCompile(`^/(dev/(stdin|fd/)|proc/)`)
+var standardInput = matching.Lazy(`^/(dev/(stdin|fd/)|proc/)`)
 
 // unwrapSource notes that a file changes what the words behind it mean. What is
 // in it is up to the file, as with a script, unless the line itself holds it.
@@ -195,7 +196,7 @@ func (l *line) unwrapSource(name string, args []word, depth int) {
 	case len(args) == 0:
 	case args[0].open && (l.input.text != nil || l.input.piped):
 		l.cannotRead("which file %s reads is known to the shell only", name)
-	case !standardInput.MatchString(args[0].text):
+	case !standardInput().MatchString(args[0].text):
 	case l.input.text != nil:
 		l.parseWords([]word{*l.input.text}, depth)
 	default:
@@ -238,13 +239,13 @@ func (l *line) unwrapAlias(args []word, depth int) {
 }
 
 // runsLocally finds options of ssh whose value is a command.
-var runsLocally = regexp.MustCompile(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
+var runsLocally = matching.Lazy(`(?i)(ProxyCommand|LocalCommand|KnownHostsCommand|Match|Include)`)
 
 // unwrapSSH reads the command that runs on the other machine.
 func (l *line) unwrapSSH(args []word, depth int) {
 	ssh := wrapper{flags: "46AaCfGgKkMNnqsTtVvXxYy", valued: "BbcDEeFIiJLlmOopPQRSWw"}
 	rest, ok := ssh.skip(args)
-	if !ok || slices.ContainsFunc(args, func(w word) bool { return runsLocally.MatchString(w.text) }) {
+	if !ok || slices.ContainsFunc(args, func(w word) bool { return runsLocally().MatchString(w.text) }) {
 		l.cannotRead("an option of ssh is not known, or runs a command here")
 	}
 	if len(rest) > 1 {

@@ -79,17 +79,20 @@ var wrappers = map[string]wrapper{
 	},
 	"unshare": {
 		flags: "imnpuUCTfrc", valued: "RwSG",
-		long:      "--root --wd --setuid --setgid --propagation --setgroups --monotonic --boottime",
-		longFlags: "--ipc --mount --net --pid --uts --user --cgroup --time --fork --map-root-user --map-current-user --mount-proc --keep-caps --kill-child",
+		long: "--root --wd --setuid --setgid --propagation --setgroups --monotonic --boottime",
+		longFlags: "--ipc --mount --net --pid --uts --user --cgroup --time --fork --map-root-user " +
+			"--map-current-user --mount-proc --keep-caps --kill-child",
 	},
 	"nsenter": {
 		flags: "aFeZc", attached: "mnpuUCTirw", valued: "tSGW", long: "--target --setuid --setgid --wdns",
-		longFlags: "--all --mount --uts --ipc --net --pid --cgroup --user --time --root --wd --no-fork --preserve-credentials --follow-context",
+		longFlags: "--all --mount --uts --ipc --net --pid --cgroup --user --time --root --wd --no-fork " +
+			"--preserve-credentials --follow-context",
 	},
 	"strace": {
 		flags: "cCdfFhikmnqrtTvVwxyYzZD", valued: "abeEIopPsSuUXO",
-		long:      "--output --trace --attach --env --user --string-limit --columns",
-		longFlags: "--follow-forks --summary --summary-only --quiet --timestamps --relative-timestamps --successful-only --failed-only --no-abbrev --decode-fds --daemonize --debug",
+		long: "--output --trace --attach --env --user --string-limit --columns",
+		longFlags: "--follow-forks --summary --summary-only --quiet --timestamps --relative-timestamps " +
+			"--successful-only --failed-only --no-abbrev --decode-fds --daemonize --debug",
 	},
 	"ltrace": {flags: "cCfhiLrStTV", valued: "aAeDFlnopsuwx",
 		long: "--align --config --debug --library --indent --output"},

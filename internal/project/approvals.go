@@ -19,7 +19,7 @@ func (p *Project) Approvals() (*approval.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return approval.Open(p.store.Scope("toolhost approvals", tool.PersistentScope, ""), dir, p.Workspace.Root(),
+	return approval.Open(p.store.Scope(approval.Source, tool.PersistentScope, ""), dir, p.Workspace.Root(),
 		p.Config().Workspace.Allow...)
 }
 
@@ -27,7 +27,8 @@ func (p *Project) Approvals() (*approval.Store, error) {
 type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
-	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params}
+	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
+		Flags: e.p.options.Flags, Effects: proposal.Effects}
 }
 
 // Take implements host.Approvals.

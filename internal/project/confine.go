@@ -32,7 +32,8 @@ const sandboxEnv = "TOOLHOST_SANDBOX"
 // no network.
 func (p *Project) confineSettings(cfg *config.Config) sandbox.Settings {
 	s := sandbox.Settings{Level: sandbox.Auto, Keep: p.ownFiles(cfg), Names: workspace.DecidingAnywhere(),
-		Identity: p.identity, State: p.stateDir}
+		Identity: p.identity, State: p.stateDir,
+		Ignore: cfg.Record.Ignore}
 	if block := cfg.Sandbox; block != nil {
 		s.Level, s.Image, s.Network = sandbox.Level(block.Level), block.Image, block.Network
 		s.Read, s.Write, s.Mask = cfg.Judged(block.Read...), cfg.Judged(block.Write...), block.Mask

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // standing is how the agent.hcl of a server stands: what clients are told about
@@ -52,10 +52,12 @@ func (s *standing) say(file string) string {
 	defer s.mu.Unlock()
 	switch {
 	case s.broken:
-		return fmt.Sprintf("%s has mistakes (%s), so that no tool is offered but %s, which tells them. Tell the user; the tools come back once the file is corrected.",
+		return fmt.Sprintf("%s has mistakes (%s), so that no tool is offered but %s, which tells them. Tell the "+
+			"user; the tools come back once the file is corrected.",
 			file, s.refused, BrokenTool)
 	case s.refused != "":
-		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; toolhost validate tells more.", file, s.refused)
+		return fmt.Sprintf("%s was changed and what it says now is not used: %s. What was in force before goes on; "+
+			"toolhost validate tells more.", file, s.refused)
 	}
 	if text := s.file.ForModels(); text != "" {
 		return text
@@ -71,7 +73,8 @@ func instructions(p *Project, s *standing) func(context.Context) string {
 	return func(ctx context.Context) string {
 		cfg, catalog := p.Config(), p.Host.Catalog()
 		root := p.Workspace.Root()
-		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and run things in %.200q, and the user can take back what they did to files (toolhost undo).",
+		lines := []string{fmt.Sprintf("toolhost offers tools for the project %.60q: they read, search, edit and "+
+			"run things in %.200q, and the user can take back what they did to files (toolhost undo).",
 			filepath.Base(root), root)}
 		if !catalog.Toolset().Envelope {
 			lines = append(lines, named("Tools of this project alone", toolsOfProject(p, cfg)),
@@ -106,7 +109,7 @@ const commandPatience = 2 * time.Second
 
 // plainName is a name that can say nothing else to a model. Nobody has
 // approved a Taskfile's names.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,48}$`)
+var plainName = matching.Lazy(`^[A-Za-z0-9_.:/-]{1,48}$`)
 
 // taskCommands are the Taskfile's, as far as run_command is offered.
 func taskCommands(ctx context.Context, p *Project) []string {
@@ -115,7 +118,7 @@ func taskCommands(ctx context.Context, p *Project) []string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
-	return slices.DeleteFunc(p.Commands(ctx), func(name string) bool { return !plainName.MatchString(name) })
+	return slices.DeleteFunc(p.Commands(ctx), func(name string) bool { return !plainName().MatchString(name) })
 }
 
 // mostNames bounds the names of a kind that are told.

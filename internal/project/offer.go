@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/toolhost/toolhost/internal/mcpserve"
 )
 
@@ -22,8 +24,13 @@ type Serving struct {
 	FirstList time.Duration
 	// Broken has an agent.hcl with mistakes not keep the server from starting.
 	Broken bool
+	// TaskAfter is when a call becomes a task, see mcpserve.Options.
+	TaskAfter time.Duration
 	// Name is the server's for clients. Empty is "toolhost".
 	Name string
+	// SessionID and Middleware are those of mcpserve.Options. They may be nil.
+	SessionID  func() string
+	Middleware mcp.Middleware
 }
 
 // Offer is a toolset that is served.
@@ -56,6 +63,8 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 	server := mcpserve.New(p.Host, mcpserve.Options{
 		Name: cmp.Or(serving.Name, "toolhost"), Version: o.Version, Logger: o.Logger, SessionEnded: p.SessionEnded,
 		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
+		SessionID: serving.SessionID, Middleware: serving.Middleware,
+		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall,
 	})
 	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
 		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}
@@ -115,7 +124,8 @@ func (o *Offer) reload(ctx context.Context) {
 // it is used.
 func (o *Offer) tasksChanged(ctx context.Context) {
 	if err := o.Project.CheckTasks(ctx); err != nil {
-		o.opening.Logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed", "error",
+		o.opening.Logger.ErrorContext(ctx, "the changed Taskfile cannot be used; its commands fail until it is fixed",
+			"error",
 			err)
 	}
 	o.Server.Announce()

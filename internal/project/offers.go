@@ -27,7 +27,8 @@ type Offers struct {
 // those of agent.hcl. They are served until ctx ends. Close the Offers instead
 // of the Offer then.
 func (o *Offer) Further(ctx context.Context, serving Serving, named ...string) *Offers {
-	return &Offers{ctx: ctx, opening: o.opening, serving: serving, first: o, named: named, more: make(map[string]*Offer)}
+	return &Offers{ctx: ctx, opening: o.opening, serving: serving, first: o, named: named,
+		more: make(map[string]*Offer)}
 }
 
 // Get gives the server of a toolset.

@@ -27,6 +27,7 @@ type Opening struct {
 	Patience                    time.Duration
 	Anew                        bool
 	Logger                      *slog.Logger
+	BeforeRun                   func(ctx context.Context, repeatable bool) error
 	// LogSecrets are kept out of the log. It may be nil.
 	LogSecrets *LogSecrets
 	// Standing is how the agent.hcl stands, once it has been found.
@@ -124,7 +125,7 @@ func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken
 		Absent:    func(name string) string { return absent(o.Standing.Load(), name) },
 		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience, Anew: o.Anew,
 		Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
-		HowToApprove: o.howToApprove,
+		Flags: o.flags(), HowToApprove: o.howToApprove, BeforeRun: o.BeforeRun,
 	})
 }
 

@@ -24,6 +24,9 @@ type Place struct {
 	// Workspace is the workspace's directory in place of the one that agent.hcl
 	// names; the search begins there. Empty begins in the working directory.
 	Workspace string
+	// Search is where the search begins in place of Workspace: the workspace whose
+	// copy that one is. What counts there counts in the copy.
+	Search string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
 	// Trust has a file that is found count as approved, for one run.
@@ -39,7 +42,7 @@ const trustVariable = "TOOLHOST_TRUST"
 // Find finds the agent.hcl and how far it counts.
 func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	options := agentfile.Options{
-		Dir: p.Workspace, File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
+		Dir: p.searched(), File: p.File, All: p.Trust || os.Getenv(trustVariable) == "1", Vars: p.Vars,
 		Usable: func(cfg *config.Config) bool {
 			_, err := p.TrustStore(cfg)
 			return err == nil
@@ -51,6 +54,9 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	return agentfile.Find(options)
 }
 
+// searched is the directory in which the search begins, "" for the working one.
+func (p Place) searched() string { return cmp.Or(p.Search, p.Workspace) }
+
 // TrustStore is where approvals lie. One that tools could write approves
 // nothing.
 func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
@@ -58,7 +64,7 @@ func (p Place) TrustStore(cfg *config.Config) (*trust.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, tree := range append([]string{cmp.Or(p.Workspace, cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
+	for _, tree := range append([]string{cmp.Or(p.searched(), cfg.Workspace.Root, ".")}, cfg.Workspace.Allow...) {
 		if realpath.Within(dir, tree) {
 			return nil, usage(tool.Errorf(tool.InvalidArgument,
 				"approvals are kept in %s, which lies in %s, where tools could write them", dir, tree).
@@ -81,7 +87,8 @@ func (p Place) usable(s *agentfile.Standing) error {
 	}
 	if why := agentfile.NoProject(root); why != "" {
 		return usage(tool.Errorf(tool.InvalidArgument, "%s is not taken as the workspace: %s", root, why).
-			Suggest("Start it in a project, name the directory with --workspace DIR, or approve an agent.hcl there: toolhost init --workspace DIR writes one."))
+			Suggest("Start it in a project, name the directory with --workspace DIR, or approve an agent.hcl " +
+				"there: toolhost init --workspace DIR writes one."))
 	}
 	return nil
 }
@@ -91,7 +98,7 @@ func (p Place) Path() string {
 	if p.File != "" {
 		return p.File
 	}
-	path, _ := config.Find(cmp.Or(p.Workspace, "."))
+	path, _ := config.Find(cmp.Or(p.searched(), "."))
 	return path
 }
 
@@ -103,7 +110,8 @@ func absent(s *agentfile.Standing, name string) string {
 	}
 	for i := range s.Declared.Tools {
 		if host.PortableName(s.Declared.Tools[i].Name) == name {
-			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust --show, and approve it with toolhost trust."
+			return s.Path + " declares it and is not approved. The user can see what it does with toolhost trust " +
+				"--show, and approve it with toolhost trust."
 		}
 	}
 	var from []string
@@ -123,17 +131,26 @@ func absent(s *agentfile.Standing, name string) string {
 
 // howToApprove tells an agent what its user is to do about a call that waits.
 func (p Place) howToApprove(pending approval.Pending, root string) string {
-	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. A policy rule in agent.hcl would allow it for good.",
+	return fmt.Sprintf("Ask the user to run `%s` in a terminal in %s within %s; then make exactly this call again. "+
+		"A policy rule in agent.hcl would allow it for good.",
 		p.Again("approve "+pending.ID), show.Word(root), approval.Spoken(approval.PendingTime))
 }
 
 // Again is a command line of toolhost with the flags that choose this place.
 func (p Place) Again(command string) string {
 	line := "toolhost " + command
-	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
-		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
-			line += " " + flag.name + " " + show.Word(absolute)
-		}
+	for _, word := range p.flags() {
+		line += " " + show.Word(word)
 	}
 	return line
+}
+
+// flags choose this place from wherever toolhost runs.
+func (p Place) flags() (flags []string) {
+	for _, flag := range []struct{ name, path string }{{"--config", p.File}, {"--workspace", p.Workspace}} {
+		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
+			flags = append(flags, flag.name, absolute)
+		}
+	}
+	return flags
 }

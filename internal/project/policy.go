@@ -56,6 +56,7 @@ func policyRules(block *config.Policy) policy.Rules {
 		rules.Rules = append(rules.Rules, policy.Rule{
 			Name: r.Name, Tool: r.Tool, Params: r.Params, Command: r.Command, Risk: r.Risk, Permission: r.Permission,
 			Action: policy.Action(r.Action), Expires: r.Expires, Disabled: r.Disabled, Reason: r.Reason,
+			Limits: policy.Limits(r.Limits),
 		})
 	}
 	return rules
@@ -74,7 +75,11 @@ func (p *Project) Remembered() (*policy.Remembered, error) {
 // judge decides on a call by the policy in force.
 func (p *Project) judge(_ context.Context, proposal host.Proposal) host.Decision {
 	d := p.Decide(proposal)
-	return host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+	decision := host.Decision{Action: host.Action(d.Action), Rule: d.Rule, Reason: d.Reason}
+	for _, l := range d.Limits {
+		decision.Review = append(decision.Review, host.Bounds(l))
+	}
+	return decision
 }
 
 // Decide asks the permissions that are granted, then the policy.

@@ -7,6 +7,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -71,6 +72,8 @@ type Options struct {
 	Anew bool
 	// Version is told to plugins and MCP servers as toolhost's.
 	Version string
+	// BeforeRun is the host's, see host.Options. It may be nil.
+	BeforeRun func(ctx context.Context, repeatable bool) error
 	// Logger receives what goes wrong beside the calls.
 	Logger *slog.Logger
 	// OnSecrets is called with the redactor of the project whenever that knows
@@ -79,6 +82,9 @@ type Options struct {
 	// Telemetry starts sending traces and metrics, once the root of the
 	// workspace is known. It returns nil where nobody wants them.
 	Telemetry func(root string) *telemetry.Relay
+	// Flags are those of toolhost that choose this project, for whoever looks at
+	// its pending calls.
+	Flags []string
 	// HowToApprove tells an agent what its user has to do so that a pending
 	// call is approved in the workspace with that root.
 	HowToApprove func(pending approval.Pending, root string) string
@@ -255,15 +261,19 @@ func (p *Project) openHost(ctx context.Context) error {
 		Limits:      host.Limits{Timeout: p.config.Limits.Timeout, Output: p.config.Limits.Output},
 		Logger:      p.options.Logger,
 		Recorder:    p.Recorder,
+		Unrecorded:  p.unrecorded,
+		Config:      func() string { return p.Config().SHA256 },
 		State:       p.store.Scope,
 		Ready:       p.held,
 		Around:      p.planted(),
+		BeforeRun:   p.options.BeforeRun,
 		Judge:       p.judge,
 		CallContext: p.callContext,
 		Effects:     p.effects,
 		Trace:       p.tracing(),
 		Remember:    p.remember,
 		Approvals:   pendingApprovals{p},
+		Views:       views{p},
 		Sample:      p.sample,
 		Secrets:     p.config.Secrets,
 	})
@@ -280,7 +290,7 @@ func (p *Project) tracing() func(context.Context, string, *tool.Call) (context.C
 	if p.telemetry == nil {
 		return nil
 	}
-	return p.telemetry.Trace
+	return p.telemetry.Tracer(func(data json.RawMessage) json.RawMessage { return p.Recorder.Redactor().JSON(data) })
 }
 
 // Config is the configuration in force. It must not be changed.
@@ -308,6 +318,9 @@ func (p *Project) Servers() *mcpclient.Client { return p.current().upstream }
 // Close ends everything that the project started.
 func (p *Project) Close() {
 	p.endLife()
+	if p.Host != nil {
+		p.Host.DropReviews(context.Background())
+	}
 	p.swapping.Lock() // a change that is being taken over may be the last
 	defer p.swapping.Unlock()
 	p.retiring.Wait()

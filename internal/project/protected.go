@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/files/realpath"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/taskincludes"
 )
 
@@ -74,4 +77,18 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 		files = append(files, path, config.LockPath(path))
 	}
 	return files
+}
+
+// holder tells which of the undo store's paths decide what runs: undo brings
+// nothing there that was not named.
+func (p *Project) holder() func(name string) bool {
+	own := sync.OnceValue(func() []string { return p.ownFiles(p.Config()) })
+	return func(name string) bool {
+		path := filepath.FromSlash(name)
+		if !filepath.IsAbs(path) { // else it is in a tree of workspace.allow
+			path = filepath.Join(p.Workspace.Root(), path)
+		}
+		return sandbox.HeededByGit(path) ||
+			slices.ContainsFunc(own(), func(file string) bool { return realpath.Below(path, file) })
+	}
 }

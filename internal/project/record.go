@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/keep/record"
@@ -16,7 +17,7 @@ import (
 // workspace, or into the directory that the operator names for a run.
 func (p *Project) openRecord() (*record.Recorder, error) {
 	options := record.Options{Root: p.Workspace.Root(), State: p.stateDir, Workspace: p.Workspace.Root(),
-		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets}
+		Copy: known(p.options.Toolset).EventsFile, Secrets: p.config.Secrets, Keep: limitsOf(p.config)}
 	if dir := p.options.Artifacts; dir != "" {
 		abs, err := filepath.Abs(dir)
 		if err == nil {
@@ -50,6 +51,7 @@ func (p *Project) ignoreState() {
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
 	p.session.Store(&call.Session)
 	p.ignoreState() // of the calls before this one
+	p.sessionBegun(call.Session)
 	if known(p.Host.Catalog().Toolset().Name).StartsTasks {
 		if err := p.owners.own(call.Session); err != nil {
 			p.options.Logger.WarnContext(ctx, "background tasks will not end with the session", "error", err)
@@ -71,7 +73,7 @@ func (p *Project) lifeOf(name string) *effects.Life {
 
 // trees are where what processes change is kept.
 func (p *Project) trees() effects.Trees {
-	trees := effects.Trees{Root: p.Workspace.Root()}
+	trees := effects.Trees{Root: p.Workspace.Root(), Ignore: p.Config().Record.Ignore}
 	for _, tree := range p.Config().Workspace.Allow {
 		if real, err := filepath.EvalSymlinks(tree); err == nil {
 			trees.Allow = append(trees.Allow, real)
@@ -111,4 +113,13 @@ func (p *Project) pluginLife(ctx context.Context, plugin, event string, details 
 }
 
 // RecordLimits are the bounds of the record that are in force.
-func (p *Project) RecordLimits() record.Limits { return record.Limits{} }
+func (p *Project) RecordLimits() record.Limits { return limitsOf(p.Config()) }
+
+func limitsOf(cfg *config.Config) record.Limits {
+	return record.Limits{Age: cfg.Record.Keep, Bytes: cfg.Record.Size}
+}
+
+// unrecorded says whether calls have to be recorded, and why none can be.
+func (p *Project) unrecorded() (required bool, err error) {
+	return p.Config().Record.Required, p.Recorder.Kept()
+}

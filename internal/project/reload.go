@@ -62,6 +62,7 @@ func (p *Project) reload(ctx context.Context) error {
 	p.enforce(rules, cfg)
 	p.Host.SetTimeout(cfg.Limits.Timeout)
 	p.Host.SetOutput(cfg.Limits.Output)
+	p.Recorder.Bound(limitsOf(cfg))
 	p.mu.Lock()
 	old := p.parts
 	p.config, p.parts = cfg, next

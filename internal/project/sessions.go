@@ -81,6 +81,24 @@ func (o *owners) endAll() {
 	ending.Wait()
 }
 
+// sessionFacts are what the record keeps of the beginning of a session.
+type sessionFacts struct {
+	Toolset string `json:"toolset"`
+	Config  string `json:"config,omitempty"`
+}
+
+// sessionBegun has the record say that a session began, at its first call. Only
+// sessions that are served have a beginning and an end.
+func (p *Project) sessionBegun(name string) {
+	if p.owners == nil {
+		return
+	}
+	err := p.Recorder.Begin(name, sessionFacts{p.Host.Catalog().Toolset().Name, p.Config().SHA256})
+	if err != nil {
+		p.options.Logger.Debug("the beginning of a session was not recorded", "error", err) // the host warns
+	}
+}
+
 // SessionEnded releases what was kept for a session.
 func (p *Project) SessionEnded(name string) {
 	if err := p.owners.end(name); err != nil {

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/state"
@@ -25,7 +25,8 @@ func (p *Project) findState(root string) {
 	if err != nil {
 		e := tool.AsError(err)
 		p.options.Logger.Warn(
-			"calls are not recorded, changes cannot be undone, and todos, memories and what waits for approval are kept for this process alone",
+			"calls are not recorded, changes cannot be undone, and todos, memories and what waits for approval are "+
+				"kept for this process alone",
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
@@ -53,16 +54,18 @@ func (p *Project) openUndo() (err error) {
 		return nil
 	}
 	p.Undo, err = undo.Open(filepath.Join(p.stateDir, undo.DirName),
-		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger})
+		undo.Options{BestEffort: undo.Optional(), Logger: p.options.Logger, Held: p.holder()})
 	return err
 }
 
 // Unprotected is the workspace for a person who brings back what it held: also
 // what tools may not touch. Close it.
-func (p *Project) Unprotected() (*workspace.Workspace, error) {
+func (p *Project) Unprotected() (*workspace.Workspace, error) { return p.unprotected(workspace.Inside) }
+
+func (p *Project) unprotected(symlinks workspace.SymlinkPolicy) (*workspace.Workspace, error) {
 	cfg := p.Config()
 	options := p.treeOptions(p.Workspace.Root(), cfg)
-	options.Protect = []string{}
+	options.Protect, options.Symlinks = []string{}, symlinks
 	w, err := workspace.Open(p.Workspace.Root(), options)
 	if err != nil {
 		return nil, usage(err)
@@ -74,7 +77,9 @@ func (p *Project) Unprotected() (*workspace.Workspace, error) {
 // kept what they believed.
 var former = []string{"state.db", "tasks", "undo"}
 
-var toldFormer sync.Once
+// toldFormer is the file in the state directory with what a person has read
+// about the former state, and is not shown again.
+const toldFormer = "former"
 
 // formerRuns reports whether the record of an earlier version lies in the
 // workspace: it counted calls there, which no longer happens where there is
@@ -108,10 +113,11 @@ func (p *Project) tellFormer(root string) {
 	if formerRuns(root) {
 		found = append(found, ".agent/runs")
 	}
-	if len(found) > 0 {
-		toldFormer.Do(func() {
-			p.options.Logger.Warn("what earlier versions of toolhost kept in the workspace is no longer used and can be deleted",
-				"found", strings.Join(found, ", "))
-		})
+	list, told := strings.Join(found, ", "), filepath.Join(p.stateDir, toldFormer)
+	if before, _ := plainfile.Read(told, 1<<10); len(found) == 0 || string(before) == list {
+		return
 	}
+	p.options.Logger.Warn("what earlier versions of toolhost kept in the workspace is no longer used and can be deleted",
+		"found", list)
+	_ = atomicfile.WriteCache(told, []byte(list)) // else it is said once more
 }

@@ -42,8 +42,13 @@ var directions = map[string]direction{
 	"Workspace.Allow":   fewer,
 	"Workspace.Protect": any2, // compared by what is protected
 	"Workspace.Pos":     any2, "Limits.Pos": any2, "Web.Pos": any2, "Sandbox.Pos": any2,
-	"Variables": func(_ *trustFuzz, without, with any) bool { return covers(sensitive(without), sensitive(with)) },
-	"Tools":     fewer, "Resources": fewer, "Prompts": fewer, "Plugins": fewer, "Servers": fewer, "Agents": fewer,
+	"Record.Pos": any2, "Record.Keep": sameOrNone, "Record.Size": sameOrNone, "Record.Ignore": sameOrNone,
+	"Record.Required": func(_ *trustFuzz, without, with any) bool { return with.(bool) || !without.(bool) },
+	"Variables": func(_ *trustFuzz, without,
+		with any) bool {
+		return covers(sensitive(without), sensitive(with))
+	},
+	"Tools": fewer, "Resources": fewer, "Prompts": fewer, "Plugins": fewer, "Servers": fewer, "Agents": fewer,
 	"Secrets":  fewer,
 	"Taskfile": sameOrNone, "Model": sameOrNone,
 	"Toolsets":          narrowed,
@@ -73,6 +78,7 @@ var settingsDirections = map[string]direction{
 	"confined.Read": fewer, "confined.Write": fewer, "confined.Mask": more, "confined.Names": more,
 	"confined.Keep":     any2, // compared by what is kept
 	"confined.Identity": any2,
+	"confined.Ignore":   sameOrNone,
 }
 
 func any2(*trustFuzz, any, any) bool { return true }
@@ -216,7 +222,6 @@ func (f *trustFuzz) decisions(without, with *config.Config) (all []string) {
 	if before == nil || after == nil {
 		return nil // nothing runs with a policy that has mistakes
 	}
-	order := []policy.Action{policy.Allow, policy.Ask, policy.Deny}
 	for _, name := range []string{"rm", "read_file", "write_file", "run_command", "x", "sh"} {
 		for _, risk := range []tool.Risk{tool.ReadOnly, tool.SafeWrite, tool.Dangerous} {
 			for _, request := range []policy.Request{
@@ -228,14 +233,25 @@ func (f *trustFuzz) decisions(without, with *config.Config) (all []string) {
 				{Params: json.RawMessage(`{"x":2}`), Shell: "sh $(x)", Permissions: []tool.Permission{tool.ShellExec}},
 			} {
 				request.Tool, request.Risk = name, risk
-				was, is := before.Decide(request).Action, after.Decide(request).Action
-				if slices.Index(order, is) < slices.Index(order, was) {
-					all = append(all, fmt.Sprintf("%s %s %v was %s and is %s", risk, name, request, was, is))
+				was, is := before.Decide(request), after.Decide(request)
+				if looser(f, was, is) {
+					all = append(all, fmt.Sprintf("%s %s %v was %s %v and is %s %v", risk, name, request, was.Action,
+						was.Limits, is.Action, is.Limits))
 				}
 			}
 		}
 	}
 	return all[:min(len(all), 1)]
+}
+
+// looser reports whether less stands in the way of a call. Of a review each limit
+// counts.
+func looser(f *trustFuzz, was, is policy.Decision) bool {
+	order := []policy.Action{policy.Allow, policy.Review, policy.Ask, policy.Deny}
+	if is.Action == policy.Review && was.Action == policy.Review {
+		return !more(f, was.Limits, is.Limits)
+	}
+	return slices.Index(order, is.Action) < slices.Index(order, was.Action)
 }
 
 func (f *trustFuzz) policy(cfg *config.Config) *policy.Policy {

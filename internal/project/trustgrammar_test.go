@@ -51,6 +51,8 @@ var candidates = strings.Split(strings.TrimSpace(`
 "*.txt"
 "pkg/**"
 "rm"
+"deny"
+"ask"
 "read_file"
 "write_file"
 "run_command"
@@ -130,6 +132,18 @@ list(string)
 `), "\n")
 
 const probe = "zzqqzz"
+
+var wholeGrammar *grammar
+
+// whole is what an agent.hcl may hold, which takes seconds to find out.
+func whole(t *testing.T) *grammar {
+	t.Helper()
+	setCanary(t)
+	if wholeGrammar == nil {
+		wholeGrammar = explore(t, func(inner string) string { return inner }, 0)
+	}
+	return wholeGrammar
+}
 
 var quoted = regexp.MustCompile(`"[^"]+"`)
 

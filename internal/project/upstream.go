@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
@@ -31,7 +32,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		Prepare: prepare, Denied: denied,
 		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
-		OnChange: func(string) { p.noteUpstream() },
+		OnChange: func(string) { p.noteUpstream() }, Trace: traceOf,
 	}
 	if p.parts != nil && p.parts.upstream != nil {
 		m.upstream = p.parts.upstream.Succeed(options)
@@ -145,7 +146,10 @@ func (p *Project) confineUpstream(cfg *config.Config) (prepare func(*exec.Cmd, m
 	if settings.Level == sandbox.Docker {
 		settings.Level = sandbox.Auto
 	}
-	policyFor := func(access argv.Access) sandbox.Policy { return granting(cfg, settings, access).Policy(root, trees...) }
+	policyFor := func(access argv.Access) sandbox.Policy {
+		return granting(cfg, settings, access).Policy(root,
+			trees...)
+	}
 	prepare = func(cmd *exec.Cmd, spec mcpclient.Spec) error {
 		access := argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}
 		if err := verified(cfg, access); err != nil {
@@ -213,4 +217,18 @@ func (p *Project) IsServer(source string) bool {
 	upstream := p.Servers()
 	return upstream != nil &&
 		slices.ContainsFunc(upstream.Sources(), func(s *mcpclient.Source) bool { return s.Name() == source })
+}
+
+// traceOf names the trace of whoever made the call to an upstream server. Baggage is
+// for the caller's own services, and is not passed on.
+func traceOf(ctx context.Context) map[string]any {
+	o := host.OriginOf(ctx)
+	if o.TraceParent == "" {
+		return nil
+	}
+	meta := map[string]any{"traceparent": o.TraceParent}
+	if o.TraceState != "" {
+		meta["tracestate"] = o.TraceState
+	}
+	return meta
 }

@@ -40,7 +40,7 @@ func (b *build) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkSizes(b.programs[linuxAMD64], artifacts[b.archiveName(linuxAMD64)]); err != nil {
+	if err := checkSizes(b.programs[linuxAMD64], artifacts[b.archiveName(name, linuxAMD64)]); err != nil {
 		return err
 	}
 	contents, err := b.describe(artifacts)
@@ -91,7 +91,10 @@ func (b *build) level() int {
 
 // pack makes all that is for one platform.
 func (b *build) pack(p platform, common []file, made map[string][]byte) (err error) {
-	if made[b.archiveName(p)], err = b.archive(p, common); err != nil {
+	if made[b.archiveName(name, p)], err = b.archive(p, b.whole(p, common)); err != nil {
+		return err
+	}
+	if made[b.archiveName(hub, p)], err = b.archive(p, append(b.fleet(p), texts(common)...)); err != nil {
 		return err
 	}
 	if made[npmFile(npmPlatform(p), b.version)], err = b.npmPackage(p, common); err != nil {
@@ -104,11 +107,13 @@ func (b *build) pack(p platform, common []file, made map[string][]byte) (err err
 		return nil
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		name, data, err := b.systemPackage(kind, p, common)
-		if err != nil {
-			return err
+		for _, pkg := range b.systemPackages(kind, p, common) {
+			name, data, err := b.systemPackage(kind, p, pkg)
+			if err != nil {
+				return err
+			}
+			made[name] = data
 		}
-		made[name] = data
 	}
 	return nil
 }
@@ -145,6 +150,13 @@ func (b *build) common(ctx context.Context) ([]file, error) {
 		}
 		files = append(files, file{path: name, mode: 0o644, data: data})
 	}
+	if b.thirdParty == nil {
+		var err error
+		if b.thirdParty, err = b.licenses(ctx); err != nil {
+			return nil, err
+		}
+	}
+	files = append(files, file{path: licensesFile, mode: 0o644, data: b.thirdParty})
 	if b.documents == nil {
 		var err error
 		if b.documents, err = b.write(ctx); err != nil {
@@ -195,8 +207,11 @@ func (b *build) write(ctx context.Context) ([]file, error) {
 func (b *build) installed(p platform, channel string) []file {
 	files := []file{{path: "libexec/toolhost/channel", mode: 0o644, data: []byte(channel + "\n")}}
 	for _, f := range b.programs[p] {
-		dir := "libexec/toolhost/"
-		if f.path == p.exe(name) {
+		dir := libexec
+		switch f.path {
+		case p.exe(hub):
+			continue
+		case p.exe(name):
 			dir = "bin/"
 		}
 		files = append(files, file{path: dir + f.path, mode: 0o755, data: f.data})
@@ -204,16 +219,32 @@ func (b *build) installed(p platform, channel string) []file {
 	return files
 }
 
-// flat is toolhost as Windows has it: libexec beside the program.
-func (b *build) flat(p platform, channel string) []file {
-	files := b.installed(p, channel)
-	for i := range files {
-		files[i].path = strings.NewReplacer("bin/", "", "libexec/toolhost/", "libexec/").Replace(files[i].path)
+// libexec is where a package has what only toolhost starts.
+const libexec = "libexec/toolhost/"
+
+// fleet is the hub where toolhost looks for it, when both are unpacked into one
+// directory.
+func (b *build) fleet(p platform) (files []file) {
+	for _, f := range b.programs[p] {
+		if f.path == p.exe(hub) {
+			files = append(files, file{path: libexec + f.path, mode: 0o755, data: f.data})
+		}
+	}
+	if p.os == "windows" {
+		return flat(files)
 	}
 	return files
 }
 
-func (b *build) archiveName(p platform) string {
+// flat is toolhost as Windows has it: libexec beside the program.
+func flat(files []file) []file {
+	for i := range files {
+		files[i].path = strings.NewReplacer("bin/", "", libexec, "libexec/").Replace(files[i].path)
+	}
+	return files
+}
+
+func (b *build) archiveName(name string, p platform) string {
 	stem := fmt.Sprintf("%s_%s_%s_%s", name, number(b.version), p.os, p.arch)
 	if p.os == "windows" {
 		return stem + ".zip"
@@ -221,16 +252,25 @@ func (b *build) archiveName(p platform) string {
 	return stem + ".tar.gz"
 }
 
-func (b *build) archive(p platform, common []file) ([]byte, error) {
-	top := fmt.Sprintf("%s-%s", name, number(b.version))
-	if p.os == "windows" {
-		return zipped(below(top, append(b.flat(p, "archive"), common...)), b.time, packed)
-	}
-	files := append(b.installed(p, "archive"), common...)
-	if p.os == "linux" {
+// whole is what the archive of toolhost holds.
+func (b *build) whole(p platform, common []file) []file {
+	files := b.installed(p, "archive")
+	switch p.os {
+	case "windows":
+		files = flat(files)
+	case "linux":
 		files = append(files, file{path: unitPath, mode: 0o644, data: unit})
 	}
-	return tarGz(below(top, files), b.time, packed)
+	return append(files, common...)
+}
+
+// archive packs files as p has them, all below one directory.
+func (b *build) archive(p platform, files []file) ([]byte, error) {
+	files = below(fmt.Sprintf("%s-%s", name, number(b.version)), files)
+	if p.os == "windows" {
+		return zipped(files, b.time, packed)
+	}
+	return tarGz(files, b.time, packed)
 }
 
 // checkSizes holds the limits.

@@ -23,7 +23,7 @@ func (b *build) formula(made map[string][]byte) ([]byte, error) {
 	for _, s := range [][2]string{{"darwin", "macos"}, {"linux", "linux"}} {
 		system := formulaSystem{Name: s[1]}
 		for _, p := range b.targets() {
-			if file := b.archiveName(p); p.os == s[0] {
+			if file := b.archiveName(name, p); p.os == s[0] {
 				system.Machines = append(system.Machines, formulaMachine{machines[p.arch], b.downloadURL(file), digest(made[file])})
 			}
 		}

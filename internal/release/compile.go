@@ -63,7 +63,7 @@ func (b *build) compile(ctx context.Context, p platform) ([]file, error) {
 	}
 	args := append([]string{"build"}, buildFlags(b.version, b.commit, b.time)...)
 	args = append(args, "-o", dir+string(filepath.Separator))
-	for _, program := range programs() {
+	for _, program := range compiled() {
 		args = append(args, "./cmd/"+program)
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
@@ -72,7 +72,7 @@ func (b *build) compile(ctx context.Context, p platform) ([]file, error) {
 		return nil, fmt.Errorf("building for %s: %w", p, err)
 	}
 	var files []file
-	for _, program := range programs() {
+	for _, program := range compiled() {
 		data, err := os.ReadFile(filepath.Join(dir, p.exe(program)))
 		if err != nil {
 			return nil, err

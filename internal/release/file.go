@@ -93,7 +93,7 @@ func find(files []file, path string) (file, bool) {
 // program is the name of the program that a file is, "" for another file.
 func (f file) program() string {
 	base := strings.TrimSuffix(path.Base(f.path), ".exe")
-	if slices.Contains(programs(), base) && f.mode&0o111 != 0 && isExecutable(f.data) {
+	if slices.Contains(compiled(), base) && f.mode&0o111 != 0 && isExecutable(f.data) {
 		return base
 	}
 	return ""

@@ -23,8 +23,9 @@ func plainBuild(t *testing.T) *build {
 	t.Helper()
 	b := testBuild(t)
 	b.short, b.goVersion, b.programs = false, "go1.26.5", make(map[platform][]file)
+	b.thirdParty = []byte("licenses\n") // the programs below name no modules
 	for _, p := range platforms {
-		for _, program := range programs() {
+		for _, program := range compiled() {
 			b.programs[p] = append(b.programs[p], file{path: p.exe(program), mode: 0o755, data: []byte(program + p.String())})
 		}
 	}
@@ -48,7 +49,7 @@ func TestDescriptions(t *testing.T) {
 	b := plainBuild(t)
 	made := make(map[string][]byte)
 	for _, p := range platforms {
-		for _, file := range []string{b.archiveName(p), b.bundleName(p)} {
+		for _, file := range []string{b.archiveName(name, p), b.bundleName(p)} {
 			made[file] = []byte(file)
 		}
 	}
@@ -125,9 +126,10 @@ func TestContents(t *testing.T) {
 	made, err := b.artifacts(t.Context())
 	require.NoError(t, err)
 	unixTree := []string{"bin/toolhost", "libexec/toolhost/channel", "libexec/toolhost/toolhost-architect",
-		"libexec/toolhost/toolhost-otel", "libexec/toolhost/toolhost-task"}
+		"libexec/toolhost/toolhost-console", "libexec/toolhost/toolhost-otel", "libexec/toolhost/toolhost-task"}
 	flatTree := []string{"toolhost.exe", "libexec/channel", "libexec/toolhost-architect.exe",
-		"libexec/toolhost-otel.exe", "libexec/toolhost-task.exe"}
+		"libexec/toolhost-console.exe", "libexec/toolhost-otel.exe", "libexec/toolhost-task.exe"}
+	unixHub, flatHub := []string{"libexec/toolhost/toolhost-hub"}, []string{"libexec/toolhost-hub.exe"}
 	tests := []struct {
 		name, below, channel string
 		tree                 []string
@@ -146,6 +148,11 @@ func TestContents(t *testing.T) {
 		{"toolhost-win32-arm64-1.2.3.tgz", "package", "npm @toolhost/toolhost", flatTree, []string{"package.json"}},
 		{"toolhost_1.2.3_darwin_amd64.mcpb", "server", "mcpb", unixTree, []string{"../manifest.json", "../LICENSE"}},
 		{"toolhost_1.2.3_windows_amd64.mcpb", "server", "mcpb", flatTree, []string{"../manifest.json"}},
+		{"toolhost-hub_1.2.3_linux_arm64.tar.gz", "toolhost-1.2.3", "", unixHub, []string{"LICENSE", licensesFile}},
+		{"toolhost-hub_1.2.3_windows_amd64.zip", "toolhost-1.2.3", "", flatHub, []string{"LICENSE", licensesFile}},
+		{"toolhost-hub_1.2.3-1_arm64.deb", "usr", "", unixHub,
+			[]string{"share/doc/toolhost-hub/copyright", "share/doc/toolhost-hub/" + licensesFile}},
+		{"toolhost-hub-1.2.3-1.x86_64.rpm", "usr", "", unixHub, []string{"share/doc/toolhost-hub/copyright"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,17 +160,19 @@ func TestContents(t *testing.T) {
 			require.True(t, ok, "made were %q", sortedNames(made))
 			files, err := unpack(tt.name, data)
 			require.NoError(t, err)
+			assert.Len(t, programsOf(files, tt.below), len(slices.DeleteFunc(slices.Clone(tt.tree), isChannel)),
+				"no other programs")
 			for _, want := range append(slices.Clone(tt.tree), tt.more...) {
 				f, ok := find(files, filepath.ToSlash(filepath.Join(tt.below, want)))
 				if !assert.True(t, ok, want) {
 					continue
 				}
 				mode := fs.FileMode(0o644)
-				if slices.Contains(tt.tree, want) && !strings.HasSuffix(want, "channel") {
+				if slices.Contains(tt.tree, want) && !isChannel(want) {
 					mode = 0o755
 				}
 				assert.Equal(t, mode, f.mode, want)
-				if strings.HasSuffix(want, "libexec/toolhost/channel") || want == "libexec/channel" {
+				if isChannel(want) {
 					assert.Equal(t, tt.channel+"\n", string(f.data))
 				}
 			}
@@ -185,6 +194,18 @@ func TestContents(t *testing.T) {
 			assert.Equal(t, digest(data), digest(second[name]), name)
 		}
 	})
+}
+
+func isChannel(path string) bool { return strings.HasSuffix(path, "/channel") }
+
+// programsOf are the files below dir that can be run.
+func programsOf(files []file, dir string) (list []string) {
+	for _, f := range files {
+		if strings.HasPrefix(f.path, dir+"/") && f.mode&0o111 != 0 {
+			list = append(list, f.path)
+		}
+	}
+	return list
 }
 
 func sortedNames(made map[string][]byte) (names []string) {

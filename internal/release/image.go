@@ -100,8 +100,11 @@ func (b *build) imageFor(p platform, common []file) (v1.Image, error) {
 func (b *build) rootFS(p platform, common []file) []file {
 	files := below("usr", b.installed(p, "image"))
 	for _, f := range common {
-		if f.path == "LICENSE" {
+		switch f.path {
+		case "LICENSE":
 			files = append(files, file{path: "usr/share/doc/toolhost/copyright", mode: 0o644, data: f.data})
+		case licensesFile:
+			files = append(files, file{path: "usr/share/doc/toolhost/" + f.path, mode: 0o644, data: f.data})
 		}
 	}
 	passwd := fmt.Sprintf("root:x:0:0:root:/:/sbin/nologin\ntoolhost:x:%d:%d:toolhost:/home/toolhost:/sbin/nologin\n",

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ func released(t *testing.T) string {
 	t.Helper()
 	dist := os.Getenv("RELEASE_DIST")
 	if dist == "" {
-		t.Skip("RELEASE_DIST names no release to install; make release-test makes one")
+		missing(t, "RELEASE_DIST names no release to install; make release-test makes one")
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("artifacts are started on linux/amd64")
@@ -40,6 +42,16 @@ func artifact(t *testing.T, dist, pattern string) string {
 	return found[0]
 }
 
+// missing skips a test for what this machine lacks, and fails it where
+// TOOLHOST_TEST_ALL is set.
+func missing(t *testing.T, reason string) {
+	t.Helper()
+	if os.Getenv("TOOLHOST_TEST_ALL") != "" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
 // needed gives the path of a program of this machine, or skips the test.
 func needed(t *testing.T, program string) string {
 	t.Helper()
@@ -47,10 +59,7 @@ func needed(t *testing.T, program string) string {
 	if err == nil {
 		return path
 	}
-	if os.Getenv("TOOLHOST_TEST_ALL") != "" {
-		t.Fatalf("%s is missing", program)
-	}
-	t.Skipf("%s is missing", program)
+	missing(t, program+" is missing")
 	return ""
 }
 
@@ -80,13 +89,11 @@ func TestInstall(t *testing.T) {
 			return []string{filepath.Join(root, "usr/bin/toolhost")}
 		}},
 		{"rpm", "rpm", func(t *testing.T, root string) []string {
-			toCPIO, cpio := needed(t, "rpm2cpio"), needed(t, "cpio")
-			command(t, root, "sh", "-c", `"$1" "$3" | "$2" -idm --quiet`, "sh", toCPIO, cpio,
-				artifact(t, dist, "toolhost-*.x86_64.rpm"))
+			unpackRPM(t, artifact(t, dist, "toolhost-[0-9]*.x86_64.rpm"), root)
 			return []string{filepath.Join(root, "usr/bin/toolhost")}
 		}},
 		{"rpm, by its own format", "rpm", func(t *testing.T, root string) []string {
-			unpackTo(t, artifact(t, dist, "toolhost-*.x86_64.rpm"), root)
+			unpackTo(t, artifact(t, dist, "toolhost-[0-9]*.x86_64.rpm"), root)
 			return []string{filepath.Join(root, "usr/bin/toolhost")}
 		}},
 		{"npm", "npm", func(t *testing.T, root string) []string {
@@ -121,6 +128,13 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// unpackRPM unpacks by rpm's own program, below root.
+func unpackRPM(t *testing.T, artifact, root string) {
+	t.Helper()
+	command(t, root, "sh", "-c", `"$1" "$3" | "$2" -idm --quiet --no-absolute-filenames`, "sh", needed(t, "rpm2cpio"),
+		needed(t, "cpio"), artifact)
+}
+
 func unpackTo(t *testing.T, artifact, dir string) {
 	t.Helper()
 	files, err := readArtifact(artifact)
@@ -143,6 +157,14 @@ tool "greet" {
 }
 
 taskfile { path = "Taskfile.yml" }
+
+plugin "wordcount" { source = "./toolhost-plugin-wordcount" }
+
+mcp "notes" {
+  command = ["./notes-server"]
+  prefix  = "notes_"
+  env     = { RELEASE_PLAYS = "notes" }
+}
 `)},
 		{path: "Taskfile.yml", mode: 0o644, data: []byte(`version: "3"
 tasks:
@@ -151,8 +173,66 @@ tasks:
     cmds: ["echo hello from a task"]
 `)},
 		{path: "text.txt", mode: 0o644, data: []byte("alpha\n")},
+		{path: "toolhost-plugin-wordcount", mode: 0o755, data: thirdParty(t)},
+		{path: "notes-server", mode: 0o755, data: thisProgram(t)},
 	}))
 	return dir
+}
+
+var builtPlugin = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "toolhost-plugin-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command("go", "build", "-C", "../../examples/plugin-go", "-o", filepath.Join(dir, "plugin"), ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	return os.ReadFile(filepath.Join(dir, "plugin"))
+})
+
+// thirdParty is a plugin that is no part of toolhost.
+func thirdParty(t *testing.T) []byte {
+	t.Helper()
+	program, err := builtPlugin()
+	require.NoError(t, err)
+	return program
+}
+
+func thisProgram(t *testing.T) []byte {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	program, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return program
+}
+
+// playNotes is an MCP server with one tool, which owes nothing to toolhost.
+func playNotes(in io.Reader, out io.Writer) {
+	answers := map[string]string{
+		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1"}}`,
+		"tools/list": `{"tools":[{"name":"read","description":"Reads the note.","inputSchema":{"type":"object"},` +
+			`"annotations":{"readOnlyHint":true}}]}`,
+		"tools/call": `{"content":[{"type":"text","text":"a note of another server"}]}`,
+		"ping":       `{}`,
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var request struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(lines.Bytes(), &request) != nil || request.ID == nil {
+			continue
+		}
+		if answer, ok := answers[request.Method]; ok {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, answer)
+			continue
+		}
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", request.ID)
+	}
 }
 
 // installedProgram is a toolhost that somebody has installed.
@@ -212,7 +292,9 @@ func (p installedProgram) answers(channel string) {
 	assert.Contains(t, p.call("list_commands"), "hello", "toolhost-task")
 	assert.Contains(t, p.call("run_command", "command=hello"), "hello from a task")
 	assert.Contains(t, p.call("read_file", "path=text.txt"), "alpha", "a file tool")
-	assert.Contains(t, p.call("--toolset", "agentbench", "list_files", "root=."), "text.txt", "a plugin")
+	assert.Contains(t, p.call("--toolset", "agentbench", "list_files", "root=."), "text.txt", "a shipped plugin")
+	assert.Contains(t, p.call("count_words", "text=to be or not to be"), "6", "a third party's plugin")
+	assert.Contains(t, p.call("notes_read"), "a note of another server", "another MCP server")
 	assert.NotEmpty(t, p.call("--toolset", "ocode", "architect", "analysis_type=overview"), "toolhost-architect")
 	p.serves()
 }

@@ -20,6 +20,10 @@ import (
 
 // TestMain makes the release of all platforms for the tests of the long form.
 func TestMain(m *testing.M) {
+	if os.Getenv("RELEASE_PLAYS") == "notes" {
+		playNotes(os.Stdin, os.Stdout)
+		return
+	}
 	os.Exit(func() int {
 		if os.Getenv("RELEASE_LONG") == "" || os.Getenv("RELEASE_DIST") != "" {
 			return m.Run()
@@ -68,23 +72,31 @@ func TestFormats(t *testing.T) {
 					t.Skip("a short release has linux/amd64 alone")
 				}
 				ending := map[string]string{"windows": ".zip", "darwin": ".tar.gz"}[system]
-				files, err := readArtifact(artifact(t, dist, "toolhost_*_"+system+"_"+processor+ending))
-				require.NoError(t, err)
-				count := 0
-				for _, f := range files {
-					if f.program() == "" {
-						continue
-					}
-					count++
-					assert.Equal(t, machine, machineOf(t, system, f.data), f.path)
-					info, err := buildinfo.Read(bytes.NewReader(f.data))
-					require.NoError(t, err)
-					assert.Equal(t, module, info.Main.Path)
+				for product, want := range map[string]int{name: len(programs()), hub: 1} {
+					checkPrograms(t, artifact(t, dist, product+"_*_"+system+"_"+processor+ending), system, machine, want)
 				}
-				assert.Equal(t, len(programs()), count)
 			})
 		}
 	}
+}
+
+// checkPrograms demands programs for one machine in an artifact, as many as it should hold.
+func checkPrograms(t *testing.T, artifact, system string, machine any, want int) {
+	t.Helper()
+	files, err := readArtifact(artifact)
+	require.NoError(t, err)
+	count := 0
+	for _, f := range files {
+		if f.program() == "" {
+			continue
+		}
+		count++
+		assert.Equal(t, machine, machineOf(t, system, f.data), f.path)
+		info, err := buildinfo.Read(bytes.NewReader(f.data))
+		require.NoError(t, err)
+		assert.Equal(t, module, info.Main.Path)
+	}
+	assert.Equal(t, want, count, artifact)
 }
 
 func machineOf(t *testing.T, system string, data []byte) any {
@@ -104,7 +116,7 @@ func machineOf(t *testing.T, system string, data []byte) any {
 func TestImageInARoot(t *testing.T) {
 	dist := released(t)
 	if os.Getuid() != 0 {
-		t.Skip("only root can change the root directory")
+		missing(t, "only root can change the root directory")
 	}
 	unshare := needed(t, "unshare")
 	needed(t, "chroot")
@@ -169,7 +181,7 @@ func TestDescriptionsByTheirOwnTools(t *testing.T) {
 	t.Run("MCP bundle", func(t *testing.T) {
 		validator := os.Getenv("RELEASE_MCPB")
 		if validator == "" {
-			t.Skip("RELEASE_MCPB names no program mcpb (npm install @anthropic-ai/mcpb)")
+			missing(t, "RELEASE_MCPB names no program mcpb (npm install @anthropic-ai/mcpb)")
 		}
 		root := t.TempDir()
 		unpackTo(t, artifact(t, dist, "toolhost_*_linux_amd64.mcpb"), root)
@@ -185,7 +197,7 @@ func TestTwoUsersGetTheSameBytes(t *testing.T) {
 		t.Skip("compiles everything anew; make release-test runs it")
 	}
 	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
+		missing(t, "only root can become another user")
 	}
 	require.NoError(t, verifyOnce())
 	published, err := open(dist, filepath.Join(dist, throwawayFile))

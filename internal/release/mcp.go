@@ -47,7 +47,7 @@ func (b *build) bundleName(p platform) string {
 func (b *build) bundle(p platform, common []file) ([]byte, error) {
 	files, entry := b.installed(p, "mcpb"), "server/bin/toolhost"
 	if p.os == "windows" {
-		files, entry = b.flat(p, "mcpb"), "server/toolhost.exe"
+		files, entry = flat(files), "server/toolhost.exe"
 	}
 	m := bundleManifest{ManifestVersion: "0.3", Name: name, DisplayName: name, Version: number(b.version),
 		Description: summary, LongDescription: description, Author: map[string]string{"name": author},

@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -67,7 +68,7 @@ func (b *build) npmPackage(p platform, common []file) ([]byte, error) {
 	files := b.installed(p, "npm "+npmName)
 	if p.os == "windows" {
 		m.Files = []string{"toolhost.exe", "libexec"}
-		files = b.flat(p, "npm "+npmName)
+		files = flat(files)
 	}
 	return b.npmTarball(m, append(files, texts(common)...))
 }
@@ -80,10 +81,10 @@ func (b *build) npmTarball(m manifest, files []file) ([]byte, error) {
 	return tarGz(below("package", append(files, file{path: "package.json", mode: 0o644, data: text})), b.time, b.level())
 }
 
-// texts are the license and the introduction.
+// texts are the licenses and the introduction.
 func texts(common []file) (list []file) {
 	for _, f := range common {
-		if base := path.Base(f.path); base == "LICENSE" || base == "README.md" {
+		if slices.Contains([]string{"LICENSE", licensesFile, "README.md"}, path.Base(f.path)) {
 			list = append(list, f)
 		}
 	}

@@ -20,14 +20,31 @@ var unit []byte
 
 const unitPath = "lib/systemd/user/toolhost@.service"
 
+// systemPackage is what a deb or an rpm holds and says of itself.
+type systemPackage struct {
+	name, summary, description string
+	files                      []file // below usr
+	needs                      string // of the other package, exactly its version
+}
+
+// systemPackages are toolhost's, and the hub's beside it.
+func (b *build) systemPackages(kind string, p platform, common []file) []systemPackage {
+	own := append(append(b.installed(p, kind+" "+name), common...), file{path: unitPath, mode: 0o644, data: unit})
+	return []systemPackage{
+		{name: name, summary: summary, description: description, files: packageFiles(name, own)},
+		{name: hub, summary: hubSummary, description: hubDescription, needs: name,
+			files: packageFiles(hub, append(b.fleet(p), texts(common)...))},
+	}
+}
+
 // systemPackage makes a deb or an rpm, and gives its file name.
-func (b *build) systemPackage(kind string, p platform, common []file) (name string, data []byte, err error) {
+func (b *build) systemPackage(kind string, p platform, pkg systemPackage) (name string, data []byte, err error) {
 	dir, err := os.MkdirTemp(b.temp, kind+"-")
 	if err != nil {
 		return "", nil, err
 	}
 	defer os.RemoveAll(dir)
-	info, err := b.packageInfo(kind, p, common, dir)
+	info, err := b.packageInfo(kind, p, pkg, dir)
 	if err != nil {
 		return "", nil, err
 	}
@@ -42,8 +59,8 @@ func (b *build) systemPackage(kind string, p platform, common []file) (name stri
 	return packager.ConventionalFileName(info), buf.Bytes(), nil
 }
 
-func (b *build) packageInfo(kind string, p platform, common []file, dir string) (*nfpm.Info, error) {
-	list, err := sorted(packageFiles(b.installed(p, kind+" "+name), common))
+func (b *build) packageInfo(kind string, p platform, pkg systemPackage, dir string) (*nfpm.Info, error) {
+	list, err := sorted(pkg.files)
 	if err != nil {
 		return nil, err
 	}
@@ -57,25 +74,40 @@ func (b *build) packageInfo(kind string, p platform, common []file, dir string) 
 			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: b.time}})
 	}
 	compression := fmt.Sprintf("gzip:%d", b.level())
+	overridables := nfpm.Overridables{Contents: contents, Recommends: []string{"git", "ripgrep"},
+		Deb: nfpm.Deb{Compression: compression},
+		RPM: nfpm.RPM{Compression: compression, BuildHost: "localhost", Summary: pkg.summary, Packager: maintainer}}
+	if pkg.needs != "" {
+		overridables.Recommends, overridables.Depends = nil, []string{sameVersion(kind, pkg.needs, b.version)}
+	}
 	return nfpm.WithDefaults(&nfpm.Info{
-		Name: name, Arch: p.arch, Platform: p.os, Version: number(b.version), Release: "1", Section: "devel",
-		Priority: "optional", Maintainer: maintainer, Vendor: author, Description: summary + "\n" + description,
-		Homepage: homepage, License: license, MTime: b.time, DisableGlobbing: true,
-		Overridables: nfpm.Overridables{Contents: contents, Recommends: []string{"git", "ripgrep"},
-			Deb: nfpm.Deb{Compression: compression},
-			RPM: nfpm.RPM{Compression: compression, BuildHost: "localhost", Summary: summary, Packager: maintainer}},
+		Name: pkg.name, Arch: p.arch, Platform: p.os, Version: number(b.version), Release: release1, Section: "devel",
+		Priority: "optional", Maintainer: maintainer, Vendor: author, Description: pkg.summary + "\n" + pkg.description,
+		Homepage: homepage, License: license, MTime: b.time, DisableGlobbing: true, Overridables: overridables,
 	}), nil
 }
 
-// packageFiles puts files where a system has them.
-func packageFiles(installed, common []file) []file {
-	var list []file
-	for _, f := range append(append(installed, common...), file{path: unitPath, mode: 0o644, data: unit}) {
+// release1 counts the packages of one version.
+const release1 = "1"
+
+// sameVersion demands another package of the version that is being made, as the
+// kind of package writes it: a pre-release sorts before its version by a tilde.
+func sameVersion(kind, pkg, version string) string {
+	exact := strings.Replace(number(version), "-", "~", 1) + "-" + release1
+	if kind == "deb" {
+		return fmt.Sprintf("%s (= %s)", pkg, exact)
+	}
+	return fmt.Sprintf("%s = %s", pkg, exact)
+}
+
+// packageFiles puts files of a package where a system has them.
+func packageFiles(pkg string, files []file) (list []file) {
+	for _, f := range files {
 		switch {
 		case f.path == "LICENSE":
-			f.path = "share/doc/toolhost/copyright"
+			f.path = "share/doc/" + pkg + "/copyright"
 		case !strings.Contains(f.path, "/"):
-			f.path = "share/doc/toolhost/" + f.path
+			f.path = "share/doc/" + pkg + "/" + f.path
 		case strings.HasPrefix(f.path, "share/powershell/"):
 			continue
 		case strings.HasPrefix(f.path, "share/zsh/"):

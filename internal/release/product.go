@@ -16,6 +16,10 @@ const (
 	description = "toolhost turns a project's agent.hcl into tools that any AI agent can call: over MCP, from the\n" +
 		"command line, or through schemas for model APIs. Commands run in a sandbox, and the project's\n" +
 		"owner approves what they may do."
+	hubSummary     = "Runs toolhost's sessions on many machines"
+	hubDescription = "toolhost-hub is hub, worker and gateway of a fleet: clients speak MCP with one address, and\n" +
+		"their sessions run on many machines. toolhost starts it for the commands hub, worker and\n" +
+		"fleet, and for serve with --hub or --workers."
 	// imageName and npmName are where the image and the package would be found.
 	imageName = "ghcr.io/toolhost/toolhost"
 	npmName   = "@toolhost/toolhost"
@@ -25,14 +29,22 @@ const (
 // The limits of what people download and load. docs/DECISIONS.md says what makes
 // them up.
 const (
-	maxProgram = 35 << 20 // toolhost for linux/amd64
+	maxProgram = 32 << 20 // toolhost for linux/amd64
 	maxArchive = 45 << 20 // its archive, with all helper programs
 )
 
 // helpers are the programs that toolhost starts; they lie in libexec.
-var helpers = []string{"toolhost-architect", "toolhost-otel", "toolhost-task"}
+var helpers = []string{"toolhost-architect", "toolhost-console", "toolhost-otel", "toolhost-task"}
 
+// hub is the program that runs fleets. It holds all of toolhost once more, for its
+// workers, so it is published by itself, for those who run a fleet.
+const hub = "toolhost-hub"
+
+// programs are those that are published as toolhost.
 func programs() []string { return append([]string{name}, helpers...) }
+
+// compiled are all programs.
+func compiled() []string { return append(programs(), hub) }
 
 // platform is a system that programs are built for.
 type platform struct{ os, arch string }

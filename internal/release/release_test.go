@@ -40,7 +40,7 @@ func testBuild(t *testing.T) *build {
 		dist: filepath.Join(t.TempDir(), "dist"), progress: io.Discard, goVersion: runtime.Version(), temp: t.TempDir(),
 		documents: []file{{path: "share/man/man1/toolhost.1", mode: 0o644, data: []byte(".TH toolhost 1\n")}}}
 	b.programs = make(map[platform][]file)
-	for _, program := range []string{name} {
+	for _, program := range []string{name, hub} {
 		b.programs[linuxAMD64] = append(b.programs[linuxAMD64], file{path: program, mode: 0o755, data: data})
 	}
 	return b

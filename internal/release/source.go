@@ -26,10 +26,11 @@ type build struct {
 	time     time.Time // of the commit: every file's
 	progress io.Writer
 
-	goVersion string
-	programs  map[platform][]file
-	documents []file // manual pages and completions
-	temp      string
+	goVersion  string
+	programs   map[platform][]file
+	documents  []file // manual pages and completions
+	thirdParty []byte // the license texts of linked modules
+	temp       string
 }
 
 // resolve checks what was asked for and exports the commit.

@@ -53,20 +53,23 @@ var conversations = map[string]struct {
 }{
 	"messages": {
 		"/v1/messages",
-		`{"model": "m", "tools": [{"name": "head"}, {"name": "mcp__my-server__head"}, {"name": "mcp__my-server__tail"}], "messages": [{"role": "user", "content": "go"}%s]}`,
+		`{"model": "m", "tools": [{"name": "head"}, {"name": "mcp__my-server__head"}, {"name": ` +
+			`"mcp__my-server__tail"}], "messages": [{"role": "user", "content": "go"}%s]}`,
 		[4]string{
 			"",
 			`,{"role": "assistant", "content": [{"type": "tool_use", "id": "call_step_0", "name": "x", "input": {}}]},
 			  {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_step_0", "content": [{"type": "text", "text": "the first line"}]}]}`,
 			`,{"role": "assistant", "content": [{"type": "text", "text": "Half way."}]}, {"role": "user", "content": "on"}`,
-			`,{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_step_2", "content": "the last line", "is_error": true}]}`,
+			`,{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_step_2", "content": "the ` +
+				`last line", "is_error": true}]}`,
 		},
 		[4]string{`"name":"mcp__my-server__head"`, `"Half way."`, `"name":"mcp__my-server__tail"`,
 			"The script is over."},
 	},
 	"chat": {
 		"/v1/chat/completions",
-		`{"model": "m", "tools": [{"type": "function", "function": {"name": "my_server_head"}}, {"type": "function", "function": {"name": "tail"}}], "messages": [{"role": "user", "content": "go"}%s]}`,
+		`{"model": "m", "tools": [{"type": "function", "function": {"name": "my_server_head"}}, {"type": ` +
+			`"function", "function": {"name": "tail"}}], "messages": [{"role": "user", "content": "go"}%s]}`,
 		[4]string{
 			"",
 			`,{"role": "tool", "tool_call_id": "call_step_0", "content": "the first line"}`,
@@ -77,7 +80,8 @@ var conversations = map[string]struct {
 	},
 	"responses": {
 		"/v1/responses",
-		`{"model": "m", "tools": [{"type": "function", "name": "my-head"}, {"type": "namespace", "name": "mcp__my_server", "tools": [{"type": "function", "name": "head"}, {"type": "function", "name": "tail"}]}],
+		`{"model": "m", "tools": [{"type": "function", "name": "my-head"}, {"type": "namespace", "name": "mcp__my_server",
+		  "tools": [{"type": "function", "name": "head"}, {"type": "function", "name": "tail"}]}],
 		  "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}%s]}`,
 		[4]string{
 			"",
@@ -89,7 +93,8 @@ var conversations = map[string]struct {
 	},
 	"gemini": {
 		"/v1beta/models/m:generateContent",
-		`{"tools": [{"functionDeclarations": [{"name": "mcp_my-server_head"}, {"name": "mcp_my-server_tail"}]}], "contents": [{"role": "user", "parts": [{"text": "go"}]}%s]}`,
+		`{"tools": [{"functionDeclarations": [{"name": "mcp_my-server_head"}, {"name": "mcp_my-server_tail"}]}], ` +
+			`"contents": [{"role": "user", "parts": [{"text": "go"}]}%s]}`,
 		[4]string{
 			"",
 			`,{"role": "user", "parts": [{"functionResponse": {"name": "mcp_my-server_head", "response": {"output": "the first line"}}}]}`,
@@ -152,7 +157,8 @@ func requireJSON(t *testing.T, answer string, streamed bool) {
 
 // TestHiddenTools are found by the client's search first.
 func TestHiddenTools(t *testing.T) {
-	search := `{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_search_0", "content": [{"type": "tool_reference", "tool_name": "mcp__my-server__head"}]}]}`
+	search := `{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_search_0", "content": ` +
+		`[{"type": "tool_reference", "tool_name": "mcp__my-server__head"}]}]}`
 	claude := func(messages string) string {
 		return `{"model": "m", "tools": [{"name": "ToolSearch"}, {"name": "mcp__my-server__head", "defer_loading": true}], "messages": [
 			{"role": "user", "content": "Tools: mcp__my-server__header\nmcp__my-server__head\n"}` + messages + `]}`
@@ -193,7 +199,8 @@ func TestCheckNamesWhatIsMissing(t *testing.T) {
 		"No tool head is offered")
 	require.ErrorContains(t, model.Check(),
 		"step 0: no result of head reached the model: the client offered bash, ahead")
-	post(t, path, `{"tools": [{"function": {"name": "head"}}], "messages": [{"role": "tool", "tool_call_id": "call_step_0", "content": "other"}]}`)
+	post(t, path, `{"tools": [{"function": {"name": "head"}}], "messages": [{"role": "tool", "tool_call_id": `+
+		`"call_step_0", "content": "other"}]}`)
 	require.ErrorContains(t, model.Check(), `step 0: the result of head has no "first line"`+":\nother")
 	require.ErrorContains(t, model.Check(), "step 2: no result of tail")
 }

@@ -1,12 +1,13 @@
 package show
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/jsontext"
 )
 
 // Question is a call that a person decides on. What it shows is the whole call;
@@ -113,7 +114,7 @@ func Call(tool string, params json.RawMessage) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		var text string
-		value := Line(compact(values[name]))
+		value := Line(jsontext.Compact(values[name]))
 		if json.Unmarshal(values[name], &text) == nil && string(values[name]) != "null" {
 			value = Word(text)
 		}
@@ -146,10 +147,10 @@ func (q Question) param(p Param, width int) string {
 	var text string
 	isText := json.Unmarshal(p.Value, &text) == nil && len(p.Value) > 0 && p.Value[0] == '"'
 	switch {
-	case !isText && columns(label)+columns(compact(p.Value)) > width:
-		text = indented(p.Value)
+	case !isText && columns(label)+columns(jsontext.Compact(p.Value)) > width:
+		text = jsontext.Indented(p.Value)
 	case !isText:
-		text = compact(p.Value)
+		text = jsontext.Compact(p.Value)
 	case p.Name == "content" && q.Own && q.hasDiff(): // the diff has it
 		return fmt.Sprintf("%s<%d bytes>\n", label, len(text))
 	}
@@ -160,22 +161,6 @@ func (q Question) param(p Param, width int) string {
 // hold.
 func (q Question) hasDiff() bool {
 	return strings.Contains("\n"+q.Effect, "\n--- ") && strings.Contains(q.Effect, "\n+++ ")
-}
-
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-func indented(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // Text is the whole question: the two lines that matter, and the call. Where it

@@ -37,8 +37,9 @@ type shape struct {
 
 var (
 	barred   = regexp.MustCompile(`^[|:] `)
-	question = regexp.MustCompile(`^(Tool: |Parameters:$|Files affected: |Risk level: |Command, word by word:$|Effect:$|Why you are asked: |[|:] | +[|:] |  [^ ])`)
-	labels   = []string{"Tool: ", "Parameters:", "Files affected: ", "Risk level: ", "Command, word by word:",
+	question = regexp.MustCompile(`^(Tool: |Parameters:$|Files affected: |Risk level: |Command, word by ` +
+		`word:$|Effect:$|Why you are asked: |[|:] | +[|:] |  [^ ])`)
+	labels = []string{"Tool: ", "Parameters:", "Files affected: ", "Risk level: ", "Command, word by word:",
 		"Effect:", "Why you are asked: "}
 )
 
@@ -77,7 +78,35 @@ var renderers = map[string]shape{
 		return asked(s, other).Text(columns, 500, func(string) (string, error) { return "/q/" + s, nil }) +
 			asked(s, other).Text(columns, 500, func(string) (string, error) { return "", errors.New(s) })
 	}},
+	"Parts": {render: func(s, other string, _ int) string {
+		data, err := json.Marshal(asked(s, other).Parts())
+		var parts any
+		if err == nil {
+			err = json.Unmarshal(data, &parts)
+		}
+		if err != nil {
+			panic(err)
+		}
+		return textsIn(parts)
+	}},
 	"Write": {render: func(s, other string, n int) string { return throughWriter(s, other, n) }},
+}
+
+// textsIn are all texts in a value, one below the other.
+func textsIn(v any) (all string) {
+	switch v := v.(type) {
+	case string:
+		return v + "\n"
+	case []any:
+		for _, part := range v {
+			all += textsIn(part)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all += textsIn(v[name])
+		}
+	}
+	return all
 }
 
 // object is parameters whose name and values are anything.

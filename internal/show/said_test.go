@@ -32,8 +32,11 @@ func TestSchema(t *testing.T) {
 	assert.Equal(t, same, string(said), "as it was written")
 	assert.True(t, clear)
 
-	said, clear = show.Schema(json.RawMessage(`{"type":"object","t\u0069tle":"x\u001b[2K","properties":{"title":{"type":"string","description":"\u202ehidden"},"n":{"const":12345678901234567890}},"x":[true,null,1.50,"<a>"]}`), 1000)
-	assert.Equal(t, `{"type":"object","title":"x\\x1b[2K","properties":{"title":{"type":"string","description":"\\u202ehidden"},"n":{"const":12345678901234567890}},"x":[true,null,1.50,"<a>"]}`, string(said))
+	said, clear = show.Schema(json.RawMessage(`{"type":"object","t\u0069tle":"x\u001b[2K",`+
+		`"properties":{"title":{"type":"string","description":"\u202ehidden"},`+
+		`"n":{"const":12345678901234567890}},"x":[true,null,1.50,"<a>"]}`), 1000)
+	assert.Equal(t, `{"type":"object","title":"x\\x1b[2K","properties":{"title":{"type":"string",`+
+		`"description":"\\u202ehidden"},"n":{"const":12345678901234567890}},"x":[true,null,1.50,"<a>"]}`, string(said))
 	assert.True(t, clear)
 
 	for _, unclear := range []string{`{"enum":["y\u200bes"]}`, `{"properties":{"\u001b":{}}}`, `{"default":"\u202e"}`,

@@ -2,10 +2,12 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/excerpt"
 )
 
 // partKey is the context key of the number of the part that is under way.
@@ -16,22 +18,56 @@ func partOf(ctx context.Context) uint64 {
 	return id
 }
 
-// Trace fits host.Options.Trace.
-func (r *Relay) Trace(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
-	begin := &Begin{Part: part}
-	if part == host.TraceCall {
-		*begin = Begin{
-			Part: part, TraceParent: host.TraceParent(ctx),
-			Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step,
+// Tracer gives what fits host.Options.Trace. Clean takes secrets out of the
+// arguments and results that the environment asks for; nil sends none.
+func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context.Context, string,
+	*tool.Call) (context.Context, func(*host.Outcome)) {
+	if !ContentAsked() {
+		clean = nil
+	}
+	return func(ctx context.Context, part string, call *tool.Call) (context.Context, func(*host.Outcome)) {
+		begin := &Begin{Part: part}
+		if part == host.TraceCall {
+			begin = begun(host.OriginOf(ctx), call)
+		}
+		id := r.tell(Line{Parent: partOf(ctx), Begin: begin})
+		return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
+			end := new(End)
+			if part == host.TraceCall {
+				end = ended(o)
+				end.addContent(o, clean)
+			}
+			r.tell(Line{ID: id, End: end})
 		}
 	}
-	id := r.tell(Line{Parent: partOf(ctx), Begin: begin})
-	return context.WithValue(ctx, partKey{}, id), func(o *host.Outcome) {
-		end := new(End)
-		if part == host.TraceCall {
-			end = ended(o)
+}
+
+func begun(o host.Origin, call *tool.Call) *Begin {
+	return &Begin{Part: host.TraceCall, TraceParent: o.TraceParent, TraceState: o.TraceState, Baggage: o.Baggage,
+		Method: o.Method, RPCID: o.RequestID, MCPSession: o.Session, Revision: o.Revision, Transport: o.Transport,
+		Tool: call.Tool, Session: call.Session, RequestID: call.RequestID, Step: call.Step}
+}
+
+// mostContent bounds the arguments of a call that are sent, and its result, in
+// bytes: collectors refuse what is much larger.
+const mostContent = 64 << 10
+
+// addContent adds the arguments, and the result of a call that was successful,
+// as the conventions have it.
+func (e *End) addContent(o *host.Outcome, clean func(json.RawMessage) json.RawMessage) {
+	if clean == nil {
+		return
+	}
+	text := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return ""
 		}
-		r.tell(Line{ID: id, End: end})
+		return excerpt.Shorten(string(clean(data)), mostContent)
+	}
+	e.Arguments = text(o.Given)
+	if o.Err == nil && o.Result != nil {
+		e.Result = text(map[string]any{"contents": o.Result.Contents, "structured": o.Result.Structured})
 	}
 }
 

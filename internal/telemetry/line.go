@@ -21,10 +21,20 @@ type Begin struct {
 	// Part is host.TraceCall and so on. The other fields are for the call.
 	Part        string `json:"part"`
 	TraceParent string `json:"traceparent,omitempty"`
-	Tool        string `json:"tool,omitempty"`
-	Session     string `json:"session,omitempty"`
-	RequestID   string `json:"request_id,omitempty"`
-	Step        int    `json:"step,omitempty"`
+	TraceState  string `json:"tracestate,omitempty"`
+	Baggage     string `json:"baggage,omitempty"`
+	// Method is that of an MCP request, "" for a call that came in otherwise.
+	// The next four are of that request.
+	Method     string `json:"method,omitempty"`
+	RPCID      string `json:"rpc_id,omitempty"`
+	MCPSession string `json:"mcp_session,omitempty"`
+	Revision   string `json:"revision,omitempty"`
+	Transport  string `json:"transport,omitempty"`
+
+	Tool      string `json:"tool,omitempty"`
+	Session   string `json:"session,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
+	Step      int    `json:"step,omitempty"`
 }
 
 // End is the end of a part; the fields are for the call.
@@ -38,6 +48,10 @@ type End struct {
 	Decision string        `json:"decision,omitempty"`
 	Rule     string        `json:"rule,omitempty"`
 	Sandbox  string        `json:"sandbox,omitempty"`
+	// Arguments and Result are there where the environment asks for them,
+	// without secrets.
+	Arguments string `json:"arguments,omitempty"`
+	Result    string `json:"result,omitempty"`
 }
 
 // Note is something that happened meanwhile.

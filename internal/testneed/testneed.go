@@ -1,13 +1,14 @@
 // Package testneed lets a test say what it needs from the machine. Where the
-// need is not met the test is skipped with the reason, and fails instead when
-// TOOLHOST_TEST_ALL=1, so that a machine that should have everything cannot
-// skip in silence.
+// need is not met the test is skipped with the reason. What a machine could have
+// fails the test instead when TOOLHOST_TEST_ALL=1, so that a machine that should
+// have everything cannot skip in silence. No test calls t.Skip by itself.
 package testneed
 
 import (
 	"bytes"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -22,14 +23,84 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Missing ends the test because of reason: skipped, or failed where
-// TOOLHOST_TEST_ALL=1.
+// All reports whether every need has to be met: a machine that says so with
+// TOOLHOST_TEST_ALL=1 has all optional programs.
+func All() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
+
+// Missing ends the test because of what this machine could have: skipped, or
+// failed where All.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
-	if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
+	if All() {
 		t.Fatalf("%s, and TOOLHOST_TEST_ALL=1 allows no skip", reason)
 	}
 	t.Skip(reason)
+}
+
+// Skip ends the test because of what no installation changes, such as another
+// user or the hour, or what a machine that runs all tests need not have, such
+// as a Docker daemon. It is skipped also where All.
+func Skip(t testing.TB, reason string) {
+	t.Helper()
+	t.Skip(reason)
+}
+
+// OnlyOn ends the test on all operating systems but one.
+func OnlyOn(t testing.TB, system, reason string) {
+	t.Helper()
+	if runtime.GOOS != system {
+		Skip(t, "only on "+system+": "+reason)
+	}
+}
+
+// NotOn ends the test on an operating system.
+func NotOn(t testing.TB, system, reason string) {
+	t.Helper()
+	if runtime.GOOS == system {
+		Skip(t, "not on "+system+": "+reason)
+	}
+}
+
+// NotSuperuser ends the test for a user whom permission bits do not bind.
+func NotSuperuser(t testing.TB) {
+	t.Helper()
+	NotOn(t, "windows", "there are no permission bits")
+	if Superuser() {
+		Skip(t, "permission bits do not bind this user")
+	}
+}
+
+// Symlink makes a symlink. Only on Windows that takes a privilege.
+func Symlink(t testing.TB, target, link string) {
+	t.Helper()
+	switch err := os.Symlink(target, link); {
+	case err != nil && runtime.GOOS == "windows":
+		Missing(t, "this user may make no symlinks: "+err.Error())
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
+// Given gives the value of a variable that names what the repository does not
+// have, such as the suite of a specification.
+func Given(t testing.TB, variable, what string) string {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		Skip(t, variable+" does not name "+what)
+	}
+	return value
+}
+
+// Child gives the value of a variable that the test with the name parent sets
+// where it runs this one in a process of its own.
+func Child(t testing.TB, variable, parent string) string {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		Skip(t, parent+" runs this in a process of its own")
+	}
+	return value
 }
 
 // Superuser reports whether the test may do what only the superuser may. In a
@@ -66,3 +137,11 @@ func VisibleDir(t testing.TB) string {
 // Long reports whether tests run with their large numbers of repetitions, as
 // make long has them.
 func Long() bool { return os.Getenv("TOOLHOST_TEST_LONG") == "1" }
+
+// LongOnly ends a test that make long alone runs.
+func LongOnly(t testing.TB, reason string) {
+	t.Helper()
+	if !Long() {
+		Skip(t, reason+"; TOOLHOST_TEST_LONG=1 runs it")
+	}
+}

@@ -36,9 +36,7 @@ func TestProcess(t *testing.T) {
 }
 
 func TestOpenFiles(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells")
-	}
+	testneed.OnlyOn(t, "linux", "only Linux tells")
 	before := testproc.OpenFiles(t)
 	f, err := os.Open(t.TempDir())
 	require.NoError(t, err)

@@ -36,7 +36,7 @@ func attach(name string, server *pluginserver.Server, std *stdio) int {
 	fmt.Fprintf(std.out, "%s='%s'\n", handshake.AttachVariable, where)
 	fmt.Fprintln(os.Stderr, "Run toolhost with that variable in its environment. Interrupt to end.")
 
-	rpc := grpc.NewServer(serverOptions(std)...)
+	rpc := grpc.NewServer(serverOptions()...)
 	server.Register(rpc)
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)

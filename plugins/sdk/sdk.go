@@ -59,6 +59,7 @@ type (
 	Form           = tool.Form
 	Answer         = tool.Answer
 	InputRequired  = tool.InputRequired
+	Question       = tool.Question
 	SampleRequest  = tool.SampleRequest
 	SampleResponse = tool.SampleResponse
 	Plan           = tool.Plan

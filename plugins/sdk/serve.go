@@ -1,19 +1,12 @@
 package sdk
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"sync"
-
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
 
 	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
-	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
 )
 
 // Serve runs the plugin until the host ends it. Call it from main, with
@@ -56,83 +49,21 @@ func serve(p Plugin, args []string) (code int) {
 		return 1
 	}
 	go watchHost()
-	std.give()
-	goplugin.Serve(serveConfig(server, std))
+	if err := serveHost(server, std); err != nil {
+		std.tell(err.Error())
+		return 1
+	}
 	return 0
 }
 
-func serveConfig(server *pluginserver.Server, std *stdio) *goplugin.ServeConfig {
-	versions := make(map[int]goplugin.PluginSet)
-	for _, v := range handshake.Versions() {
-		versions[v] = goplugin.PluginSet{handshake.ServiceName: &service{server: server}}
-	}
-	return &goplugin.ServeConfig{
-		HandshakeConfig:  handshake.Config(),
-		VersionedPlugins: versions,
-		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(opts, serverOptions(std)...)...)
-		},
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: std.err, JSONFormat: true}),
-	}
-}
-
-func serverOptions(std *stdio) []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(handshake.MaxMessage),
-		grpc.MaxSendMsgSize(handshake.MaxMessage),
-		grpc.InitialWindowSize(handshake.Window),
-		grpc.InitialConnWindowSize(4 * handshake.Window),
-		grpc.ReadBufferSize(handshake.Buffer),
-		grpc.WriteBufferSize(handshake.Buffer),
-		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo,
-			next grpc.UnaryHandler) (any, error) {
-			std.takeBack()
-			return next(ctx, req)
-		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo,
-			next grpc.StreamHandler) error {
-			std.takeBack()
-			return next(srv, stream)
-		}),
-	}
-}
-
-// service hands the plugin's server to go-plugin.
-type service struct {
-	goplugin.NetRPCUnsupportedPlugin
-	server *pluginserver.Server
-}
-
-func (s *service) GRPCServer(_ *goplugin.GRPCBroker, registrar *grpc.Server) error {
-	s.server.Register(registrar)
-	return nil
-}
-
-func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, fmt.Errorf("%s: the SDK is the plugin's side only", handshake.ServiceName)
-}
-
-// stdio keeps the process's standard output for the handshake. go-plugin
-// writes it to os.Stdout and puts pipes of its own in place of os.Stdout and
-// os.Stderr afterwards, so they are handed over for that moment only.
-type stdio struct {
-	out, err *os.File
-	once     sync.Once
-}
+// stdio keeps the process's standard output for the handshake. What the plugin
+// prints goes to standard error, from where the last lines survive a crash.
+type stdio struct{ out, err *os.File }
 
 func takeStdout() *stdio {
 	s := &stdio{out: os.Stdout, err: os.Stderr}
 	os.Stdout = s.err
 	return s
-}
-
-func (s *stdio) give() { os.Stdout = s.out }
-
-// takeBack runs when the first request is served: after the handshake and
-// before any code of the plugin. Output then goes straight to standard error,
-// from where the last lines survive a crash.
-func (s *stdio) takeBack() {
-	s.once.Do(func() { os.Stdout, os.Stderr = s.err, s.err })
 }
 
 // tell says on the handshake line why the plugin cannot start.

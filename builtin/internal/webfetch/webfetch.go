@@ -176,7 +176,8 @@ func extension(shown, mediaType string) (string, error) {
 		return ".txt", nil
 	}
 	return "", tool.Errorf(tool.Unsupported, "unsupported content type: %s", shown).
-		Suggest("Only text/*, application/json, application/xml and application/xhtml+xml can be fetched. Look for the text version of the document.").
+		Suggest("Only text/*, application/json, application/xml and application/xhtml+xml can be fetched. Look for "+
+			"the text version of the document.").
 		With("contentType", shown)
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -113,7 +115,8 @@ func (h *host) idles(t *testing.T) bool {
 // A call ends in its time, whatever its parameters are compared with.
 func TestAPatternOfALongParameter(t *testing.T) {
 	t.Parallel()
-	const declared = "tool \"say\" {\n  description = \"Say. Returns: it.\"\n  param \"x\" {\n    type = string\n    PATTERN\n  }\n  command {\n    argv  = [\"cat\"]\n    stdin = param.x\n  }\n}\n"
+	const declared = "tool \"say\" {\n  description = \"Say. Returns: it.\"\n  param \"x\" {\n    type = string\n" +
+		"    PATTERN\n  }\n  command {\n    argv  = [\"cat\"]\n    stdin = param.x\n  }\n}\n"
 	const rule = "policy {\n  rule \"r\" {\n    tool = \"say\"\n    params = PATTERN\n    action = \"ACTION\"\n  }\n}\n"
 	quoted := fmt.Sprintf("%q", slowPattern)
 	long, err := json.Marshal(map[string]string{"x": strings.Repeat("ab", 4<<20)})

@@ -6,15 +6,11 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostileBuild is a module's test that looks around in the user's build cache,
@@ -46,19 +42,6 @@ func TestX(t *testing.T) {
 	}
 }
 `
-
-// buildCache is the directory of what Go has compiled here already.
-func buildCache(t *testing.T) string {
-	t.Helper()
-	out, err := exec.Command(testneed.Program(t, "go"), "env", "GOCACHE").Output()
-	require.NoError(t, err)
-	return strings.TrimSpace(string(out))
-}
-
-// withBuildCache is the environment of a build that takes what it needs from there.
-func withBuildCache(dir string) []string {
-	return []string{"TMPDIR=/tmp", "GOCACHE=" + dir, "GOFLAGS=" + os.Getenv("GOFLAGS")}
-}
 
 // The build of a module takes from the user's build cache what it can name, sees
 // nothing else of it, and changes nothing in it.

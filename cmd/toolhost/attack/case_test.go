@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -6,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 )
+
+// askAll has a person asked about whatever changes something.
+const askAll = "policy {\n  dangerous  = \"ask\"\n  safe_write = \"ask\"\n}\n"
 
 // attack is one call that tries to do harm.
 type attack struct {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -131,6 +133,14 @@ func (a *arena) marked() []int {
 		}
 	}
 	return pids
+}
+
+// renamed reports that a process has taken the mark as its name.
+func (a *arena) renamed() bool {
+	return slices.ContainsFunc(a.marked(), func(pid int) bool {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return err == nil && bytes.HasPrefix(line, []byte(a.mark))
+	})
 }
 
 // within waits for a condition.

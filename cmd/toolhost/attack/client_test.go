@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -156,7 +158,8 @@ func TestSilentMistakes(t *testing.T) {
 		"an agent's program": {"agent \"a\" {\n  command = [\"no-such-agent\"]\n}\n", "no-such-agent", false},
 		"a resource's file": {"resource \"f\" {\n  uri  = \"x://f\"\n  file = \"no-such-file\"\n}\n",
 			"no-such-file", false},
-		"a parameter in a script": {"tool \"t\" {\n  description = \"x. Returns: y.\"\n  param \"d\" {\n    type = string\n  }\n  command { argv = [\"bash\", \"-c\", \"ls ${param.d}\"] }\n}\n", "param.d", false},
+		"a parameter in a script": {"tool \"t\" {\n  description = \"x. Returns: y.\"\n  param \"d\" {\n" +
+			"    type = string\n  }\n  command { argv = [\"bash\", \"-c\", \"ls ${param.d}\"] }\n}\n", "param.d", false},
 		"control: nothing to say": {"limits {\n  timeout = \"1m\"\n}\n", "", false},
 		"control: a rule that can": {strings.NewReplacer("TOOL", "delete_file", "ACTION", "deny").Replace(rule), "",
 			false},

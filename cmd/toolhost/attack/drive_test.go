@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -43,7 +45,7 @@ type result struct {
 func (a *arena) env(more ...string) []string {
 	if chosen, _ := os.ReadFile(filepath.Join(a.ws, "agent.hcl")); a.stance.level != sandbox.Auto &&
 		!bytes.Contains(chosen, []byte("level = ")) {
-		more = append(more, "TOOLHOST_SANDBOX="+string(a.stance.level))
+		more = append([]string{"TOOLHOST_SANDBOX=" + string(a.stance.level)}, more...) // which a case may overrule
 	}
 	return append([]string{
 		"HOME=" + a.home, "XDG_CACHE_HOME=" + a.home + "/cache", "XDG_CONFIG_HOME=" + a.home + "/config",

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -166,9 +168,11 @@ func TestFaultsOfWrites(t *testing.T) {
 	add("a patch that renames out", "apply_patch",
 		patch("diff --git a/a.txt b/../outside/a.txt\nsimilarity index 100%\nrename from a.txt\nrename to ../outside/a.txt\n"))
 	add("a patch that makes a link out", "apply_patch",
-		patch("diff --git a/c.txt b/c.txt\nnew file mode 120000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+../outside/secret.txt\n\\ No newline at end of file\n"))
+		patch("diff --git a/c.txt b/c.txt\nnew file mode 120000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n"+
+			"+../outside/secret.txt\n\\ No newline at end of file\n"))
 	add("a patch that makes a submodule", "apply_patch",
-		patch("diff --git a/c.txt b/c.txt\nnew file mode 160000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+Subproject commit 0123456789012345678901234567890123456789\n"))
+		patch("diff --git a/c.txt b/c.txt\nnew file mode 160000\n--- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n"+
+			"+Subproject commit 0123456789012345678901234567890123456789\n"))
 	add("a patch of a quoted name that leads out", "apply_patch",
 		patch("--- \"a/\\056\\056/outside/secret.txt\"\n+++ \"b/\\056\\056/outside/secret.txt\"\n@@ -1 +1 @@\n-x\n+y\n"))
 	add("a patch of a protected file", "apply_patch",

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -13,22 +15,26 @@ import (
 // approved.
 func TestGrantedFileIsAnotherOne(t *testing.T) {
 	t.Parallel()
-	const tasks = "version: '3'\nincludes:\n  more: {taskfile: ../more.yml, flatten: true, optional: true}\ntasks:\n  go:\n    cmds: [echo as approved]\n"
+	const tasks = "version: '3'\nincludes:\n  more: {taskfile: ../more.yml, flatten: true, optional: true}\n" +
+		"tasks:\n  go:\n    cmds: [echo as approved]\n"
 	for name, x := range map[string]struct {
 		block, toolset, file, before, evil string
 		call                               [2]string
 	}{
 		"an agent": {
-			"agent {\n  command = [\"sh\", \"tools/helper.sh\"]\n  network = \"allow\"\n}\n", "clemini", "tools/helper.sh",
+			"agent {\n  command = [\"sh\", \"tools/helper.sh\"]\n  network = \"allow\"\n}\n", "clemini",
+			"tools/helper.sh",
 			"echo as approved\n", "echo evil ran\n",
 			[2]string{"task", `{"prompt":"x"}`}},
 		"an agent's program that is made": {
-			"agent {\n  command = [\"sh\", \"tools/helper.sh\"]\n  network = \"allow\"\n}\n", "clemini", "tools/helper.sh",
+			"agent {\n  command = [\"sh\", \"tools/helper.sh\"]\n  network = \"allow\"\n}\n", "clemini",
+			"tools/helper.sh",
 			"", "echo evil ran\n", [2]string{"task", `{"prompt":"x"}`}},
 		"a Taskfile": {"taskfile { network = \"allow\" }\n", "", ".agent/Taskfile.yml", tasks,
 			strings.Replace(tasks, "as approved", "evil ran", 1), [2]string{"run_command", `{"command":"go"}`}},
 		"an include that is made": {"taskfile { network = \"allow\" }\n", "", "more.yml", "",
-			"version: '3'\ntasks:\n  more:\n    cmds: [echo evil ran]\n", [2]string{"run_command", `{"command":"more"}`}},
+			"version: '3'\ntasks:\n  more:\n    cmds: [echo evil ran]\n",
+			[2]string{"run_command", `{"command":"more"}`}},
 		"a server of ocode": {upstream("  network = \"allow\"\n"), "ocode", "tools.json", offering(innocent, "greet"),
 			offering(innocent, "greet", "evil ran"),
 			[2]string{"mcp", `{"action":"list","server":"up"}`}},

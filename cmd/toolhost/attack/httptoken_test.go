@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -51,7 +53,9 @@ func TestOtherProgramsHaveNoToken(t *testing.T) {
 // readOverHTTP has read_file read notes.txt, in one request of the revision
 // without sessions.
 func readOverHTTP(url, token string) (int, string) {
-	return post(url, token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"notes.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	return post(url, token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file",`+
+		`"arguments":{"path":"notes.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		func(r *http.Request) {
 			r.Header.Set("MCP-Protocol-Version", "2026-07-28")
 			r.Header.Set("Mcp-Method", "tools/call")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -15,7 +17,7 @@ import (
 // protectedLinks are names that commands may not change. Being protected must
 // not make visible what a link of such a name leads to.
 var protectedLinks = []string{
-	".envrc", ".mcp.json", ".vscode", ".cursor/mcp.json", "agent.lock.hcl", ".agent/undo", ".agent/Taskfile.yml",
+	".envrc", ".mcp.json", ".vscode", ".cursor/mcp.json", "agent.lock.hcl", ".agent/runs", ".agent/Taskfile.yml",
 	".git/config", ".git/hooks", "tools/build.sh",
 }
 
@@ -57,14 +59,15 @@ func TestProtectedLinksShowNothing(t *testing.T) {
 						_ = h.call("run_in_terminal",
 							command(t, "mkdir -p .cursor; ln -s "+filepath.Join(a.ws, leads)+" "+name))
 					}
-					line := "cat " + name + " " + name + "/*; mkdir -p t; mount --bind " + name +
-						" t 2>/dev/null; cat t/* 2>/dev/null; true"
+					line := "cat " + name + " " + name + "/*; "
 					if s.level != sandbox.Off {
+						line += "mkdir -p t; mount --bind " + name + " t 2>/dev/null; cat t/* 2>/dev/null; true"
 						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " link " + name + " to " + leads,
 							tool: "run_in_terminal", params: command(t, line)})
 						continue
 					}
-					r := h.call("run_in_terminal", command(t, line))
+					// No mount here: it would be one of this machine, and stay.
+					r := h.call("run_in_terminal", command(t, line+"true"))
 					if planted[name] {
 						control(t, "protect", "link "+name+" to "+leads, checkSecret, h.inspect(r))
 					}

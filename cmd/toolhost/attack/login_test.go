@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -29,7 +31,8 @@ func TestOverlappingTokens(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		switch m.Method {
 		case "initialize":
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}}`, m.ID)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18",`+
+				`"capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}}`, m.ID)
 		case "tools/list":
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, m.ID, offering(innocent, "greet"))
 		case "tools/call":
@@ -42,7 +45,8 @@ func TestOverlappingTokens(t *testing.T) {
 	defer server.Close()
 	url := server.URL + "/mcp"
 	call := func(loggedIn bool) *result {
-		a := newArena(t, map[string]string{"agent.hcl": fmt.Sprintf("mcp \"up\" {\n  url      = %q\n  protocol = \"2025-06-18\"\n}\n", url)})
+		a := newArena(t, map[string]string{"agent.hcl": fmt.Sprintf(
+			"mcp \"up\" {\n  url      = %q\n  protocol = \"2025-06-18\"\n}\n", url)})
 		if loggedIn {
 			sum := sha256.Sum256([]byte(url + strings.Repeat("\x00", 5)))
 			login, _ := json.Marshal(map[string]string{

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -14,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // binaries is the directory of the built programs.
@@ -47,6 +51,7 @@ func buildAndRun(m *testing.M) (int, error) {
 		return 1, err
 	}
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "..", "../../toolhost-task",
+		"../../toolhost-console",
 		"../../../internal/run/sandbox/testdata/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("go build: %w\n%s", err, out)
@@ -113,7 +118,7 @@ func copyFile(from, to string) error {
 }
 
 // all is true where the long forms of tests are to run.
-func all() bool { return os.Getenv("TOOLHOST_TEST_ALL") == "1" }
+func all() bool { return testneed.All() }
 
 // wanted is how many cases the catalogue holds at least, and groups are those
 // that it must have cases and controls of.

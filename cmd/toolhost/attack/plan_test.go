@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -39,7 +41,7 @@ func TestAPlanThatLies(t *testing.T) {
 	require.NoError(t, err)
 	a := newArena(t, nil)
 	a.write(a.ws, "agent.hcl",
-		strings.Replace(evil(a, "liar", ""), "3s", "1m", 1)+
+		evil(a, "liar", "")+
 			"policy {\n  dangerous = \"ask\"\n  safe_write = \"ask\"\n}\n", 0o644)
 	a.arm()
 	tally.note(tally.cases, "plugins", "a plan that lies")

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -19,7 +21,8 @@ const planting = "tool \"plant\" {\n  description = \"Run. Returns: output.\"\n 
 	"  command {\n    argv  = [\"sh\"]\n    stdin = param.script\n  }\n}\n"
 
 // commonDirectory has git take its configuration from elsewhere in the work tree.
-const commonDirectory = `cp -r .git evil && rm -f evil/commondir && printf '[core]\n\tfsmonitor = touch PWNED; false\n' >> evil/config && echo ../evil > .git/commondir; `
+const commonDirectory = `cp -r .git evil && rm -f evil/commondir && printf '[core]\n\tfsmonitor = touch PWNED; ` +
+	`false\n' >> evil/config && echo ../evil > .git/commondir; `
 
 // repositoryIn makes a repository in a directory, as the user does.
 func (a *arena) repositoryIn(dir string) {

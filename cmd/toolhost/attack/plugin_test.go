@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +21,12 @@ import (
 
 // evil declares this program as a plugin in a role.
 func evil(a *arena, role, more string) string {
-	return fmt.Sprintf("plugin %q {\n  source = %q\n  start_timeout = \"3s\"\n  env = { ATTACK_ROLE = %q, ATTACK_CANARY = %q }\n%s}\n",
-		"evil", player(), role, a.canary.Addr().String(), more)
+	patiently := "3s"
+	if slices.Contains([]string{"plugin", "liar", "named"}, role) {
+		patiently = patience.String() // it does start, on a busy machine too
+	}
+	return fmt.Sprintf("plugin %q {\n  source = %q\n  start_timeout = %q\n  env = { ATTACK_ROLE = %q, ATTACK_CANARY = %q }\n%s}\n",
+		"evil", player(), patiently, role, a.canary.Addr().String(), more)
 }
 
 func harm(what, arg string) string {
@@ -49,7 +56,6 @@ var deeds = []struct {
 	{what: "children", arg: "{MARK}"},
 	{what: "exit", want: []string{"unavailable"}},
 	{what: "panic", arg: "now", want: []string{"internal"}},
-	{what: "hang", want: []string{"timeout"}},
 	{what: "large", want: []string{"unavailable", "too_large"}},
 	{what: "bytes"},
 	{what: "events", arg: "x"},
@@ -68,14 +74,19 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// doAll has an evil plugin do all its deeds.
-func doAll(t *testing.T, s stance) {
-	a := newArenaFor(t, s, nil)
-	hcl := evil(a, "plugin", "  timeout = \"1s\"\n") + s.block()
+// servedEvil serves an evil plugin whose calls have a limit.
+func (a *arena) servedEvil(limit time.Duration) *host {
+	hcl := evil(a, "plugin", fmt.Sprintf("  timeout = %q\n", limit)) + a.stance.block()
 	a.write(a.ws, "agent.hcl", hcl, 0o644)
 	a.whole["agent.hcl"] = []string{hcl}
 	a.arm()
-	h := a.serve(nil)
+	return a.serve(nil)
+}
+
+// doAll has an evil plugin do all its deeds.
+func doAll(t *testing.T, s stance) {
+	a := newArenaFor(t, s, nil)
+	h := a.servedEvil(patience)
 	for _, d := range deeds {
 		switch {
 		case d.what == "children":
@@ -89,11 +100,34 @@ func doAll(t *testing.T, s stance) {
 		r := h.call("read_file", `{"path":"ok.txt"}`)
 		assert.Equal(t, "fine\n", r.text, "other tools work on after %s", d.what)
 		if len(d.want) > 0 { // it may rest for a moment after a failure
-			within(3*time.Second, func() bool { return !h.call("do", `{"what":"nothing"}`).failed })
+			assert.True(t, h.works(), "the plugin works on after %s", d.what)
 		}
 	}
 	for _, v := range h.stop() {
 		t.Errorf("after the end: %s: %s", v.check, v.what)
+	}
+}
+
+// works waits until the evil plugin answers.
+func (h *host) works() bool {
+	return within(patience, func() bool { return !h.call("do", `{"what":"nothing"}`).failed })
+}
+
+// A call that hangs ends at its limit, which is shorter than a start may take: the
+// plugin runs before.
+func TestPluginHangs(t *testing.T) {
+	t.Parallel()
+	for _, s := range []stance{usual(), weakest()} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			h := newArenaFor(t, s, nil).servedEvil(time.Second)
+			require.True(t, h.works())
+			oneOverMCP(t, h, attack{group: "plugins", name: s.String() + " hangs", tool: "do", params: harm("hang", ""),
+				want: []string{"timeout"}})
+			assert.Equal(t, "fine\n", h.call("read_file", `{"path":"ok.txt"}`).text, "other tools work on")
+			assert.True(t, h.works(), "the plugin works on")
+			assert.Empty(t, h.stop(), "after the end")
+		})
 	}
 }
 
@@ -208,7 +242,7 @@ func TestPluginControls(t *testing.T) {
 		a.arm()
 		_, err := doHarm(t.Context(), nil, doInput{"children", a.mark})
 		require.NoError(t, err)
-		require.True(t, within(patience, func() bool { return len(a.marked()) > 0 }))
+		require.True(t, within(patience, a.renamed)) // before, it has no name for a moment
 		control(t, "plugins", "children", checkProcess, a.inspect())
 	})
 }

@@ -1,6 +1,9 @@
+//go:build unix
+
 package attack
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +45,8 @@ taskfile { network = "allow" }
 // decidingFiles are the files of the arena that decide what may be done, and
 // their content; empty is a file that is not there.
 var decidingFiles = map[string]string{
-	".agent/Taskfile.yml":          "version: '3'\nincludes:\n  more: ../Taskfile.more.yml\n  dir: {taskfile: ../ci, optional: true}\ntasks: {}\n",
+	".agent/Taskfile.yml": "version: '3'\nincludes:\n  more: ../Taskfile.more.yml\n" +
+		"  dir: {taskfile: ../ci, optional: true}\ntasks: {}\n",
 	"Taskfile.more.yml":            "version: '3'\nincludes:\n  deep: ./ci/deep.yml\n",
 	"ci/Taskfile.yaml":             "version: '3'\n",
 	"ci/deep.yml":                  "version: '3'\n",
@@ -100,23 +104,30 @@ func TestProtectDecidingFiles(t *testing.T) {
 			a := protectedArena(t, s)
 			a.arm()
 			h := a.serve(nil, "--toolset", "cliagent")
-			for name := range a.whole {
-				for _, way := range ways {
-					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
-					if s.level != sandbox.Off {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " " + name + ": " + way,
-							tool: "run_in_terminal", params: command(t, line)})
-						continue
-					}
-					if slices.Contains([]string{ways[0], ways[3]}, way) {
-						r := h.call("run_in_terminal", command(t, line))
-						control(t, "protect", name+": "+way, checkWhole, h.inspect(r))
+			names := slices.Sorted(maps.Keys(a.whole))
+			for _, way := range ways {
+				if s.level != sandbox.Off {
+					together(t, h, attack{group: "protect", name: s.String() + " " + way + " ", tool: "run_in_terminal"},
+						command, eachWith(way, names...))
+				} else if slices.Contains([]string{ways[0], ways[3]}, way) {
+					for _, x := range eachWith(way, names...) {
+						r := h.call("run_in_terminal", command(t, x.text))
+						control(t, "protect", x.name+": "+way, checkWhole, h.inspect(r))
 					}
 				}
 			}
 			h.stop()
 		})
 	}
+}
+
+// eachWith are the scripts of a way with each of names.
+func eachWith(way string, names ...string) []script {
+	var list []script
+	for _, name := range names {
+		list = append(list, script{name, strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"})
+	}
+	return list
 }
 
 // missingNames are those of decidingFiles' kind that are not there, and that
@@ -133,13 +144,16 @@ func TestProtectMissing(t *testing.T) {
 	t.Parallel()
 	detours := append([]string{
 		`mkdir -p $(dirname F) && echo owned > F`,
-		`D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`,
 		`mkdir -p $(dirname F); ln -s F way; echo owned > way; rm -f way`,
 		`mkdir -p $(dirname F); ln -s "$PWD" way; echo owned > way/F; rm -f way`,
 		`mkdir -p $(dirname F); cd $(dirname F) && echo owned > ./$(basename F)`,
 		`mkdir -p $(dirname F); mkfifo F; mkdir F; mkdir -p F/sub`,
 		`mkdir -p $(dirname F); exec 9> plain; ln /proc/self/fd/9 F; mv plain F`, `mkdir -p $(dirname F); ` + racing,
-	}, ways...)
+	}, slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way == ways[3] })...)
+	// These could undo what one with another name had done.
+	removing := []string{
+		`D=$(dirname F); mkdir -p x && echo owned > x/$(basename F) && rm -rf $D; mv x $D; ln -sfn x $D`, ways[3],
+	}
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		if s.level == sandbox.Auto || s.level == sandbox.Full {
 			continue
@@ -153,12 +167,19 @@ func TestProtectMissing(t *testing.T) {
 			require.NoError(t, copyFile(player(), filepath.Join(a.ws, "player")))
 			a.arm()
 			h := a.serve(nil, "--toolset", "cliagent")
+			for _, way := range detours {
+				if s.level == sandbox.Off {
+					break
+				}
+				x := attack{group: "protect", name: s.String() + " new " + way + " ", tool: "run_in_terminal"}
+				together(t, h, x, command, eachWith(way, missingNames...))
+			}
 			for _, name := range missingNames {
-				for _, way := range detours {
-					line := strings.ReplaceAll(way, "F", name) + "; rm -rf D.moved; true"
+				for _, way := range removing {
+					x := attack{group: "protect", name: s.String() + " new " + name + ": " + way,
+						tool: "run_in_terminal", params: command(t, eachWith(way, name)[0].text)}
 					if s.level != sandbox.Off {
-						oneOverMCP(t, h, attack{group: "protect", name: s.String() + " new " + name + ": " + way,
-							tool: "run_in_terminal", params: command(t, line)})
+						oneOverMCP(t, h, x)
 					}
 				}
 				if s.level == sandbox.Off {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -54,14 +56,16 @@ func play(role string) {
 		_, _ = hclsyntax.ParseConfig(data, "x.hcl", hcl.InitialPos)
 	case "echo": // a naive host: everything it is told goes to stdout
 		_, _ = io.Copy(os.Stdout, os.Stdin)
-	case "race": // see protect_test.go
-		raceForAName(os.Args[1])
-	case "files":
-		useFiles()
 	case "edit": // a naive editor, see kill_test.go
 		editNaively()
 	}
+	if further := systemRoles[role]; further != nil {
+		further()
+	}
 }
+
+// systemRoles are those of one system.
+var systemRoles = make(map[string]func())
 
 type zeros struct{}
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -5,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +20,7 @@ import (
 
 // forbidden are commands that a confined process must not get done. Whether
 // they fail or do it in a world of their own is all the same.
-var forbidden = []struct{ name, script string }{
+var forbidden = []script{
 	{"write a file outside", `echo owned > {OUT}/owned`},
 	{"append to a file outside", `echo owned >> {OUT}/secret.txt`},
 	{"truncate a file outside", `: > {OUT}/secret.txt`},
@@ -50,7 +53,6 @@ var forbidden = []struct{ name, script string }{
 	{"remount for writing", `mount -o remount,rw / && echo owned > {OUT}/owned`},
 	{"change a kernel setting", `echo 1 > /proc/sys/kernel/sysrq`},
 	{"trace the parent", `gdb -p $PPID -batch || strace -p $PPID -o {OUT}/owned`},
-	{"end the host", `kill -9 $PPID; kill -9 1; kill -9 -1; sleep 0`},
 	{"connect to a server by TCP", `bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT} && cat <&3'`},
 	{"fetch from a server", `curl -s -m 2 http://{CANARY}/`},
 	{"fetch from a server by its name", `curl -s -m 2 http://localhost:{PORT}/`},
@@ -93,7 +95,8 @@ func sandboxArena(t *testing.T, s stance) *arena {
 		".git/config":         "[core]\n",
 		".agent/Taskfile.yml": "version: '3'\ntasks:\n  script:\n    desc: run\n    cmds: ['sh -c {{.CLI_ARGS}}']\n",
 	})
-	hcl := "tool \"script\" {\n  description = \"Run.\"\n  param \"line\" { type = string }\n  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"
+	hcl := "tool \"script\" {\n  description = \"Run.\"\n  param \"line\" { type = string }\n" +
+		"  command { argv = [\"sh\", \"-c\", param.line] }\n}\n"
 	hcl += s.block()
 	a.write(a.ws, "agent.hcl", hcl, 0o644)
 	a.whole["agent.hcl"] = []string{hcl}
@@ -112,11 +115,13 @@ func TestSandbox(t *testing.T) {
 				a := sandboxArena(t, s)
 				a.arm()
 				h := a.serve(nil, toolsetArgs(f.toolset)...)
-				for _, x := range forbidden {
+				name := face + " " + s.String() + " "
+				for part := range slices.Chunk(forbidden, 10) {
 					a.write(a.ws, "ok.txt", "fine\n", 0o644)
-					oneOverMCP(t, h, attack{group: "sandbox", name: face + " " + s.String() + " " + x.name,
-						tool: f.tool, params: f.params(t, a.fill(x.script))})
+					together(t, h, attack{group: "sandbox", name: name, tool: f.tool}, f.params, part)
 				}
+				oneOverMCP(t, h, attack{group: "sandbox", name: name + "end the host", tool: f.tool,
+					params: f.params(t, `kill -9 $PPID; kill -9 1; kill -9 -1; sleep 0`)})
 				for _, v := range h.stop() {
 					t.Errorf("after the end: %s: %s", v.check, v.what)
 				}
@@ -191,7 +196,11 @@ func TestSandboxControls(t *testing.T) {
 // the attacks would be on something else.
 func TestStances(t *testing.T) {
 	t.Parallel()
-	for _, s := range stances() {
+	list := stances()
+	if all() && level() == sandbox.Auto {
+		list = append(list, stance{sandbox.Full, os.Geteuid()})
+	}
+	for _, s := range list {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			a := sandboxArena(t, s)

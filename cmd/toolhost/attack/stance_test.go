@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -54,9 +56,6 @@ func stances() []stance {
 		if ordinary() != os.Geteuid() {
 			list = append(list, stance{level, nobody})
 		}
-	}
-	if all() && level() == sandbox.Auto {
-		list = append(list, stance{sandbox.Full, os.Geteuid()})
 	}
 	return list
 }

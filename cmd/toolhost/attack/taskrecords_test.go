@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -12,7 +14,8 @@ import (
 // The records of background tasks are what toolhost made them, whatever a command tries.
 func TestRecordsOfTasksAreOutOfReach(t *testing.T) {
 	t.Parallel()
-	const forge = "echo to forge; D=$(echo {HOME}/.local/state/toolhost/*/tasks); for f in $D/*/*; do echo forged >>$f; done; mv $D t; mv {HOME}/.local/state u; mkdir -p $D/forged; ln -s . $D/l; rm -rf $D; true"
+	const forge = "echo to forge; D=$(echo {HOME}/.local/state/toolhost/*/tasks); for f in $D/*/*; do echo forged " +
+		">>$f; done; mv $D t; mv {HOME}/.local/state u; mkdir -p $D/forged; ln -s . $D/l; rm -rf $D; true"
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -20,7 +22,8 @@ func TestDecisionsInATreeOfTools(t *testing.T) {
 		a.write(a.home, "elsewhere/x", "", 0o644)
 		_ = os.Symlink("config", filepath.Join(a.home, "link"))
 		sum := sha256.Sum256([]byte(a.ws))
-		rule := fmt.Sprintf(`{"version":1,"workspace":%q,"added":"2026-01-01T00:00:00Z","rule":{"name":"planted","tool":"rm","action":"allow"}}`, a.ws)
+		rule := fmt.Sprintf(`{"version":1,"workspace":%q,"added":"2026-01-01T00:00:00Z","rule":{"name":"planted",`+
+			`"tool":"rm","action":"allow"}}`, a.ws)
 		a.write(a.home, "config/toolhost/rules/"+hex.EncodeToString(sum[:])[:16]+"/planted.json", rule, 0o600)
 		a.write(a.ws, "agent.hcl",
 			fmt.Sprintf("workspace {\n  allow = [%q]\n}\npolicy {\n  dangerous = \"ask\"\n}\n",

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -71,7 +73,8 @@ func waits(t *testing.T) []wait {
 	model, modelReached := silent(t)
 	upstreamURL, upstreamReached := silent(t)
 	sleeps := "tool \"sleeps\" {\n  description = \"Sleep. Returns: nothing.\"\n  command { argv = [\"sleep\", \"1000\"] }\n}\n"
-	deaf := "tool \"deaf\" {\n  description = \"Sleep. Returns: nothing.\"\n  command { argv = [\"sh\", \"-c\", \"trap '' TERM INT HUP; echo on > on; while :; do sleep 1; done\"] }\n}\n"
+	deaf := "tool \"deaf\" {\n  description = \"Sleep. Returns: nothing.\"\n" +
+		"  command { argv = [\"sh\", \"-c\", \"trap '' TERM INT HUP; echo on > on; while :; do sleep 1; done\"] }\n}\n"
 	mcp := func(role string) string {
 		return fmt.Sprintf("mcp \"up\" {\n  command = [%q]\n  start_timeout = \"10m\"\n  env = { ATTACK_ROLE = %q }\n}\n", player(), role)
 	}
@@ -85,7 +88,9 @@ func waits(t *testing.T) []wait {
 			serve: true},
 		{name: "a command that ignores signals", files: map[string]string{"agent.hcl": deaf},
 			call: [2]string{"deaf", `{}`}, before: on},
-		{name: "a task", files: map[string]string{".agent/Taskfile.yml": "version: '3'\ntasks:\n  long:\n    desc: Sleep.\n    cmds: [\"echo on > on; sleep 1000\"]\n"}, call: [2]string{"run_command", `{"command":"long"}`}, before: on},
+		{name: "a task", files: map[string]string{".agent/Taskfile.yml": "version: '3'\ntasks:\n  long:\n" +
+			"    desc: Sleep.\n    cmds: [\"echo on > on; sleep 1000\"]\n"}, call: [2]string{"run_command",
+			`{"command":"long"}`}, before: on},
 		{name: "the lock of a directory", call: [2]string{"write_file", `{"path":"sub/f.txt","content":"x"}`},
 			files: map[string]string{"sub/f.txt": ""}, before: func(a *arena) func() bool {
 				held(a.t, filepath.Join(a.ws, "sub"))
@@ -97,9 +102,13 @@ func waits(t *testing.T) []wait {
 				held(a.t, filepath.Join(a.ws, "sub"))
 				return nil
 			}},
-		{name: "a download", files: map[string]string{"agent.hcl": "web {\n  allow = [\"127.0.0.1\"]\n  timeout = \"10m\"\n}\n"}, call: [2]string{"web_fetch", `{"url":"http://` + web + `/"}`}, before: once(webReached)},
+		{name: "a download",
+			files: map[string]string{"agent.hcl": "web {\n  allow = [\"127.0.0.1\"]\n  timeout = \"10m\"\n}\n"},
+			call:  [2]string{"web_fetch", `{"url":"http://` + web + `/"}`}, before: once(webReached)},
 		{name: "a server at a URL",
-			files: map[string]string{"agent.hcl": fmt.Sprintf("mcp \"up\" {\n  url = \"http://%s/mcp\"\n  start_timeout = \"10m\"\n}\n", upstreamURL)}, args: []string{"call", "any"}, before: once(upstreamReached)},
+			files: map[string]string{"agent.hcl": fmt.Sprintf(
+				"mcp \"up\" {\n  url = \"http://%s/mcp\"\n  start_timeout = \"10m\"\n}\n", upstreamURL)},
+			args: []string{"call", "any"}, before: once(upstreamReached)},
 		{name: "the start of a server", files: map[string]string{"agent.hcl": mcp("silent")}, args: []string{"doctor"},
 			before: func(a *arena) func() bool { return func() bool { return a.children() > 0 } }},
 		{name: "a model", files: map[string]string{

@@ -1,3 +1,5 @@
+//go:build unix
+
 package attack
 
 import (
@@ -90,7 +92,8 @@ func hostile(t *testing.T, canary string) string {
 	})
 	mux.HandleFunc("/refresh", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<meta http-equiv="refresh" content="0;url=http://%s/"><img src="http://%s/i"><script src="http://%s/s"></script>`, canary, canary, canary)
+		fmt.Fprintf(w, `<meta http-equiv="refresh" content="0;url=http://%s/"><img src="http://%s/i"><script `+
+			`src="http://%s/s"></script>`, canary, canary, canary)
 	})
 	mux.HandleFunc("/bomb", func(w http.ResponseWriter, _ *http.Request) {
 		text(w)

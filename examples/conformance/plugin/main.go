@@ -66,6 +66,26 @@ func plugin() sdk.Plugin {
 				Name: "test_sampling", Risk: sdk.ReadOnly,
 				Description: "Asks the model. Returns: what it says.",
 			}, sampling),
+			sdk.Func(sdk.Definition{
+				Name: "greet", Risk: sdk.ReadOnly, Description: "Greets at once. Returns: the greeting.",
+			}, greet),
+			sdk.Func(sdk.Definition{
+				Name: "slow_compute", Risk: sdk.ReadOnly, Description: "Takes so many seconds. Returns: that it is done.",
+			}, slowCompute),
+			sdk.Func(sdk.Definition{
+				Name: "multi_input", Risk: sdk.ReadOnly,
+				Description: "Asks two things at once after a second. Returns: both answers.",
+			}, multiInput),
+			sdk.Func(sdk.Definition{
+				Name: "protocol_error_job", Risk: sdk.ReadOnly, Description: "Panics after a second. Returns: nothing.",
+			}, protocolErrorJob),
+			sdk.Func(sdk.Definition{
+				Name: "confirm_delete", Risk: sdk.ReadOnly, Description: "Asks after a second. Returns: what it would do.",
+			}, confirmDelete),
+			sdk.Func(sdk.Definition{
+				Name: "test_tool_with_task", Risk: sdk.ReadOnly,
+				Description: "Asks at once, and then takes a second. Returns: the answer.",
+			}, askThenWork),
 		}}
 }
 

@@ -20,9 +20,9 @@ import (
 // TestEnginesAgree searches generated trees with both engines.
 func TestEnginesAgree(t *testing.T) {
 	testneed.Program(t, "rg")
-	trees, queries := 10, 120
-	if testing.Short() {
-		trees, queries = 3, 50
+	trees, queries := 4, 120
+	if os.Getenv("TOOLHOST_TEST_LONG") != "" {
+		trees = 40
 	}
 	for seed := range trees {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

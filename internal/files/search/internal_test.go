@@ -136,7 +136,8 @@ func TestCutStatistics(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("./a\x001:x\n./a\x002-y\n./new\nline\x003:z\n./a: WARNING: stopped searching binary file after match\n\n1 matches\n1 matched lines\n1 files contained matches\n1 files searched\n"), 1)
+	f.Add([]byte("./a\x001:x\n./a\x002-y\n./new\nline\x003:z\n./a: WARNING: stopped searching binary file after "+
+		"match\n\n1 matches\n1 matched lines\n1 files contained matches\n1 files searched\n"), 1)
 	f.Add([]byte("./a\x003\r\n"), 2)
 	f.Fuzz(func(t *testing.T, output []byte, n int) {
 		q := Query{Mode: Mode(n & 1), Before: n & 3, After: n >> 2 & 3, Max: n & 7}

@@ -4,21 +4,19 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestOpener has paths that a walk did not give, as when somebody changes the
 // tree meanwhile.
 func TestOpener(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("symlinks need a privilege on Windows")
-	}
+	testneed.NotOn(t, "windows", "symlinks need a privilege on Windows")
 	outside := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("secret"), 0o644))
 	root := t.TempDir()

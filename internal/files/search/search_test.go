@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -198,9 +197,7 @@ func TestWhatIsSearched(t *testing.T) {
 }
 
 func TestSymlinksAreNotFollowed(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("symlinks need a privilege on Windows")
-	}
+	testneed.NotOn(t, "windows", "symlinks need a privilege on Windows")
 	ws := open(t, map[string]string{"dir/a": "hit"})
 	require.NoError(t, os.Symlink("dir", filepath.Join(ws.Root(), "link")))
 	require.NoError(t, os.Symlink("dir/a", filepath.Join(ws.Root(), "file")))

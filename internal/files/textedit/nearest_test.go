@@ -121,7 +121,8 @@ func TestNearestIsBoundedOnLargeFiles(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	near := nearest(t, []byte(program), "    return", 3)
-	assert.Equal(t, "These lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage return):\n  6: →→return", Explain(near))
+	assert.Equal(t, "These lines differ from it in whitespace only (· is a space, → a tab, ␍ a carriage "+
+		"return):\n  6: →→return", Explain(near))
 	near = nearest(t, []byte(program), "fmt.Prinln(hello)", 1)
 	assert.Equal(t, "Nearest lines (· is a space, → a tab, ␍ a carriage return):\n  4: →fmt.Println(\"hello\")",
 		Explain(near))

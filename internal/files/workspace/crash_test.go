@@ -92,6 +92,8 @@ func TestSweep(t *testing.T) {
 	stale := ".toolhost-tmp-999999-0123456789abcdef"
 	plant(t, dir, stale, "x", "a/b/"+stale, "x", "a/.toolhost-tmp-notes", "kept", ".toolhost-tmp-1-xyz", "kept", "a/f",
 		"kept")
+	link := ".toolhost-tmp-999999-fedcba9876543210"
+	require.NoError(t, os.Symlink("a", filepath.Join(dir, link)))
 	w := open(t, dir, workspace.Options{})
 	entries, err := w.ReadDir(".")
 	require.NoError(t, err)
@@ -102,8 +104,11 @@ func TestSweep(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "a/b", stale))
 	n, err = w.Sweep(context.Background())
 	require.NoError(t, err)
-	assert.Equal(t, 1, n)
+	assert.Equal(t, 2, n)
 	assert.NoFileExists(t, filepath.Join(dir, stale))
+	_, err = os.Lstat(filepath.Join(dir, link))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.DirExists(t, filepath.Join(dir, "a"))
 	assert.FileExists(t, filepath.Join(dir, "a/.toolhost-tmp-notes"))
 	assert.FileExists(t, filepath.Join(dir, ".toolhost-tmp-1-xyz"))
 }

@@ -29,6 +29,12 @@ type ignoreList struct {
 // ignored tells whether rel, which lies below the list's directory, is to be
 // left out: the last matching rule of the innermost directory decides.
 func (l *ignoreList) ignored(rel string, dir bool) bool {
+	ignored, _ := l.decide(rel, dir)
+	return ignored
+}
+
+// decide also tells whether any rule decides.
+func (l *ignoreList) decide(rel string, dir bool) (ignored, decided bool) {
 	for ; l != nil; l = l.up {
 		name := rel
 		if l.base != "" {
@@ -36,11 +42,36 @@ func (l *ignoreList) ignored(rel string, dir bool) bool {
 		}
 		for i := len(l.rules) - 1; i >= 0; i-- {
 			if l.rules[i].matches(name, dir) {
-				return !l.rules[i].negate
+				return !l.rules[i].negate, true
 			}
 		}
 	}
-	return false
+	return false, false
+}
+
+// Patterns are the lines of a .gitignore file.
+type Patterns struct{ list *ignoreList }
+
+// NewPatterns gives the patterns that these lines are.
+func NewPatterns(lines []string) *Patterns {
+	return &Patterns{&ignoreList{rules: parseIgnore(strings.Join(lines, "\n"))}}
+}
+
+// GitPatterns gives those that a directory's own .gitignore and its repository's
+// exclude file have, and none where they cannot be read.
+func GitPatterns(dir string) *Patterns {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return &Patterns{}
+	}
+	defer root.Close()
+	return &Patterns{readIgnore(root, ".gitignore", "", readIgnore(root, ".git/info/exclude", "", nil))}
+}
+
+// Decide tells whether rel, a path from the directory of the patterns, is ignored,
+// and whether any of them decides.
+func (p *Patterns) Decide(rel string, dir bool) (ignored, decided bool) {
+	return p.list.decide(rel, dir)
 }
 
 func (r *ignoreRule) matches(name string, dir bool) bool {

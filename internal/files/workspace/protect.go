@@ -39,8 +39,7 @@ func DecidingAnywhere() []string {
 // DefaultProtect lists the globs that protect what is Deciding, what git runs
 // programs by, and toolhost's own account of what has happened.
 func DefaultProtect() []string {
-	globs := slices.Concat(Deciding(), gitOwn,
-		[]string{".agent/runs/**", ".agent/undo/**", ".agent/tasks/**", ".agent/state.db*"})
+	globs := slices.Concat(Deciding(), gitOwn, []string{".agent/runs/**"})
 	for _, name := range DecidingAnywhere() {
 		globs = append(globs, "**/"+name)
 	}
@@ -81,8 +80,8 @@ func (p *protection) add(given, folded string) {
 var gitOwn = []string{".git/**", "**/.git/**"}
 
 // Restoring is a view of the same workspace in which what git keeps may change,
-// too: for bringing back what a confined command has changed there, which was
-// the sandbox's to allow.
+// too, and links may be made where none is followed: for bringing back what a
+// confined command has changed there, which was the sandbox's to allow.
 func (w *Workspace) Restoring() *Workspace {
 	lifted := &protection{}
 	for i, given := range w.protect.given {
@@ -91,7 +90,8 @@ func (w *Workspace) Restoring() *Workspace {
 		}
 	}
 	c := &core{trees: w.trees, symlinks: w.symlinks, protect: lifted, recorder: w.recorder, lockWait: w.lockWait,
-		hidden: w.hidden, escape: w.escape, sync: w.sync, syncTogether: w.syncTogether, exchange: w.exchange}
+		hidden: w.hidden, escape: w.escape, sync: w.sync, syncTogether: w.syncTogether, exchange: w.exchange,
+		restoring: true}
 	return &Workspace{core: c, ctx: w.ctx}
 }
 
@@ -162,7 +162,8 @@ func foldRune(r rune) rune {
 
 func protectedError(given, what, glob string) *tool.Error {
 	return tool.Errorf(tool.PermissionDenied, "%s %s protected by %q", given, what, glob).
-		Suggest("Leave it as it is, or ask the operator, who can change workspace.protect in agent.hcl, or the block there that runs it with a grant.").
+		Suggest("Leave it as it is, or ask the operator, who can change workspace.protect in agent.hcl, or the "+
+			"block there that runs it with a grant.").
 		With("path", given).With("pattern", glob)
 }
 

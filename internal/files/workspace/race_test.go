@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // raceTime is how long each race runs: 0.3 s, 4 s where all tests run, or
@@ -25,7 +26,7 @@ import (
 func raceTime(t *testing.T) time.Duration {
 	t.Helper()
 	s := os.Getenv("TOOLHOST_RACE_SECONDS")
-	if s == "" && os.Getenv("TOOLHOST_TEST_ALL") == "1" {
+	if s == "" && testneed.All() {
 		s = "4"
 	}
 	if s == "" {

@@ -10,10 +10,10 @@ import (
 // Symlink makes a symlink at path with exactly that target, which may lead
 // nowhere or out of the workspace: following it is refused then, as for any
 // other. Errors: already_exists, not_found when a directory is missing,
-// blocked where symlinks are not followed, permission_denied,
-// path_outside_workspace.
+// blocked where symlinks are not followed, unless a view of Restoring makes it,
+// permission_denied, path_outside_workspace.
 func (w *Workspace) Symlink(target, path string) error {
-	if w.symlinks == Block {
+	if w.symlinks == Block && !w.restoring {
 		return linkBlocked(path, path)
 	}
 	h, err := w.hold(path, Remove)

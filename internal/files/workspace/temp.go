@@ -242,8 +242,8 @@ func stale(dir *os.Root, name string, shared bool) bool {
 		return false
 	}
 	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
+	if err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+		return false // a symlink that was about to be removed has such a name, too
 	}
 	return shared || !alive(pid) && time.Since(info.ModTime()) > tempAge
 }

@@ -88,6 +88,8 @@ type core struct {
 	locks    lockTable
 	swept    sync.Map // directories whose stale temporary files are gone
 
+	restoring bool // see Restoring
+
 	// What the system does, for tests to put something else in its place.
 	sync         func(*os.File) error
 	syncTogether func([]*os.File) error

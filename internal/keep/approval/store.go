@@ -39,12 +39,22 @@ type Call struct {
 	Tool    string `json:"tool"`
 	// Params are the parameters with their defaults.
 	Params json.RawMessage `json:"params"`
+	// Flags are those of toolhost that choose the agent.hcl which asks. They say
+	// where the call is looked at, not which call it is.
+	Flags []string `json:"flags,omitempty"`
+	// Effects is the digest of what the call has changed in a view of the workspace,
+	// where it was made in one: the approval is for these changes alone.
+	Effects string `json:"effects,omitempty"`
 }
 
-// digest is the same for calls that are the same.
-func (c Call) digest() string {
+// Digest is the same for calls that are the same.
+func (c Call) Digest() string {
 	sum := sha256.New()
-	for _, part := range []string{c.Toolset, c.Session, c.Tool, policy.CanonicalJSON(c.Params)} {
+	parts := []string{c.Toolset, c.Session, c.Tool, policy.CanonicalJSON(c.Params)}
+	if c.Effects != "" {
+		parts = append(parts, c.Effects)
+	}
+	for _, part := range parts {
 		sum.Write([]byte(part))
 		sum.Write([]byte{0})
 	}
@@ -56,7 +66,9 @@ type Pending struct {
 	ID string `json:"id"`
 	Call
 	// Reason says why it needs approval.
-	Reason  string    `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Root is the workspace.
+	Root    string    `json:"root,omitempty"`
 	Asked   time.Time `json:"asked"`
 	Expires time.Time `json:"expires"`
 }
@@ -64,10 +76,14 @@ type Pending struct {
 // Store keeps pending calls and approvals. Its methods may be called from any
 // goroutine and by several processes.
 type Store struct {
-	state tool.State
-	dir   string
-	now   func() time.Time
+	state     tool.State
+	dir       string
+	workspace string
+	now       func() time.Time
 }
+
+// Source names the calls that wait among what a workspace's state holds.
+const Source = "toolhost approvals"
 
 // Dir is where approvals lie by default: a directory of the user's
 // configuration.
@@ -85,7 +101,8 @@ func Open(state tool.State, dir, workspace string, trees ...string) (*Store, err
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(workspace))
-	return &Store{state: state, dir: filepath.Join(dir, hex.EncodeToString(sum[:])[:16]), now: time.Now}, nil
+	return &Store{state: state, dir: filepath.Join(dir, hex.EncodeToString(sum[:])[:16]), workspace: workspace,
+		now: time.Now}, nil
 }
 
 // keyPrefix begins the keys of pending calls in the state.
@@ -101,11 +118,11 @@ func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, er
 	now := s.now().UTC().Truncate(time.Second)
 	p := Pending{ID: strings.ToLower(rand.Text()[:8]), Call: call, Asked: now}
 	for _, other := range waiting {
-		if other.digest() == call.digest() {
+		if other.Digest() == call.Digest() {
 			p = other
 		}
 	}
-	p.Reason, p.Expires = reason, now.Add(PendingTime)
+	p.Reason, p.Expires, p.Flags, p.Root = reason, now.Add(PendingTime), call.Flags, s.workspace
 	for len(waiting) >= MaxPending {
 		if err := s.Drop(ctx, waiting[0].ID); err != nil {
 			return Pending{}, err
@@ -195,7 +212,7 @@ func (s *Store) settle(ctx context.Context, p Pending, word Word) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return s.failure(err)
 	}
-	digest := p.digest()
+	digest := p.Digest()
 	data := tool.MustMarshal(grant{grantVersion, digest, s.now().UTC().Add(GrantTime), word})
 	if err := atomicfile.Write(s.file(digest), data, 0o600); err != nil {
 		return s.failure(err)
@@ -207,7 +224,7 @@ func (s *Store) file(digest string) string { return filepath.Join(s.dir, digest+
 
 // Take uses up what a person has said of a call; nil is for nothing yet.
 func (s *Store) Take(call Call) (*Word, error) {
-	digest := call.digest()
+	digest := call.Digest()
 	path := s.file(digest)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

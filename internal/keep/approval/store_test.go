@@ -133,7 +133,7 @@ func TestOnlyOneOfManyTakesAnApproval(t *testing.T) {
 
 func TestForgedAndDamagedApprovalsCountNothing(t *testing.T) {
 	b := open(t)
-	digest := wipe().digest()
+	digest := wipe().Digest()
 	require.NoError(t, os.MkdirAll(b.dir, 0o700))
 	for name, content := range map[string]string{
 		"no JSON":         "yes",

@@ -1,12 +1,15 @@
 // Package effects keeps what the processes of a call change, so that it can be
-// listed and undone as what tools change themselves. A [Call] is told of every
-// change by the supervisor of the sandbox, before it happens, and when the call
+// listed and undone as what tools change themselves. The supervisor of the
+// sandbox reports every change to a [Call] before it happens, and when the call
 // ends it looks at what has become of the paths.
 package effects
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +35,9 @@ const patience = 5 * time.Second
 type Trees struct {
 	Root  string
 	Allow []string
+	// Ignore are patterns, as in a .gitignore file, of what is counted and not
+	// kept, besides what is by default. One that begins with ! is kept.
+	Ignore []string
 }
 
 // name is what the undo store calls a path; false for one that lies elsewhere.
@@ -58,6 +64,7 @@ func (t Trees) path(name string) string {
 // Call is what the processes of one call change. It implements watch.Watcher.
 type Call struct {
 	trees   Trees
+	rules   *rules
 	effects *undo.Effects
 	store   *undo.Store
 	own     undo.Call
@@ -87,7 +94,7 @@ type kept struct {
 
 // New gives the watcher of a call.
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
-	return &Call{trees: trees, store: store, own: call, effects: store.Effects(call),
+	return &Call{trees: trees, rules: newRules(trees), store: store, own: call, effects: store.Effects(call),
 		paths: make(map[string]*kept), ignored: make(map[string]int), objects: make(map[string]bool)}
 }
 
@@ -119,6 +126,10 @@ func (c *Call) Began() bool { return c.began.Load() }
 func (c *Call) Missed(why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.miss(why)
+}
+
+func (c *Call) miss(why string) {
 	if !slices.Contains(c.missed, why) {
 		c.missed = append(c.missed, why)
 	}
@@ -140,7 +151,7 @@ func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
 	if k := c.paths[name]; k != nil {
 		return name, what == watch.Content && !k.whole
 	}
-	if dir := ignore(name); dir != "" {
+	if dir := c.rules.ignore(name); dir != "" {
 		c.ignored[dir]++
 		return "", false
 	}
@@ -165,9 +176,12 @@ func (c *Call) before(at watch.Place, what watch.What) {
 	}
 	state := look(at, what == watch.Content, MaxBytes-c.bytes)
 	if state.Mode&unkept != 0 || c.objects[name] {
+		if state.Lost != "" {
+			c.miss("what " + name + " holds: " + state.Lost)
+		}
 		return
 	}
-	if !state.Exists && object(name) {
+	if !state.Exists && c.added(name) {
 		c.objects[name] = true
 		return
 	}
@@ -180,6 +194,14 @@ func (c *Call) before(at watch.Place, what watch.What) {
 			c.beforeLink(other, what)
 		}
 	}
+}
+
+// added reports that a new path is an object of a repository that was there
+// before the call.
+func (c *Call) added(name string) bool {
+	dir := repository(name)
+	known := c.paths[dir]
+	return dir != "" && (known == nil || known.state.Exists)
 }
 
 // keep records what a path holds before it changes for the first time, and
@@ -220,21 +242,22 @@ func (c *Call) End() *Report {
 	if !c.Began() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return &Report{Missed: c.missed}
+		return c.noted(&Report{Missed: c.missed})
 	}
 	if !c.await() {
 		c.Missed("a process of the call still runs")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := &Report{Lost: make(map[string]string), Ignored: c.ignored, Beyond: c.beyond, Missed: c.missed, Err: c.err}
+	r := &Report{Lost: make(map[string]string), Ignored: c.ignored, Beyond: c.beyond, Err: c.err}
 	ended, unchanged := make(map[string]undo.State), c.replaced
-	for name, k := range c.paths {
-		state := now(c.trees.path(name))
-		if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
-			state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime // nobody has written to it
+	for name, state := range c.endOfAll() {
+		k := c.paths[name]
+		same := state.Same(k.state)
+		if was := k.state.Special; was != 0 && !same || was != state.Special && k.state.Exists {
+			c.miss("the set-user-ID, set-group-ID and sticky bits of " + name)
 		}
-		if state.Same(k.state) {
+		if same {
 			unchanged = append(unchanged, k.id)
 			continue
 		}
@@ -245,13 +268,74 @@ func (c *Call) End() *Report {
 		}
 	}
 	slices.Sort(r.Files)
+	r.Missed = c.missed
 	if len(c.paths) > 0 {
 		if err := c.effects.After(ended, unchanged); err != nil && r.Err == nil {
 			r.Err = err
 		}
 	}
 	clear(c.paths)
+	return c.noted(r)
+}
+
+// noted tells undo too what is not kept.
+func (c *Call) noted(r *Report) *Report {
+	if note := r.Note(); note != "" {
+		if err := c.effects.Unkept(note); err != nil && r.Err == nil {
+			r.Err = err
+		}
+	}
+	c.effects.Close()
 	return r
+}
+
+// endOfAll looks at what all paths hold in the end.
+func (c *Call) endOfAll() map[string]undo.State {
+	names := slices.Collect(maps.Keys(c.paths))
+	states, reals := make([]undo.State, len(names)), make(map[string]bool)
+	for _, name := range names {
+		c.real(filepath.Dir(c.trees.path(name)), reals)
+	}
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 1+len(names)/16) {
+		done.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names); i = int(next.Add(1)) - 1 {
+				if reals[filepath.Dir(c.trees.path(names[i]))] {
+					states[i] = c.endOf(names[i])
+				}
+			}
+		})
+	}
+	done.Wait()
+	all := make(map[string]undo.State, len(names))
+	for i, name := range names {
+		all[name] = states[i]
+	}
+	return all
+}
+
+// real reports that a directory is one by its own path, and not through a symlink
+// that has taken the place of another. known has what was found before.
+func (c *Call) real(dir string, known map[string]bool) bool {
+	is, ok := known[dir]
+	if !ok {
+		is = true
+		if _, inside := c.trees.name(dir); inside {
+			info, err := os.Lstat(dir)
+			is = err == nil && info.IsDir() && c.real(filepath.Dir(dir), known)
+		}
+		known[dir] = is
+	}
+	return is
+}
+
+func (c *Call) endOf(name string) undo.State {
+	k, state := c.paths[name], now(c.trees.path(name))
+	if !k.whole && state.Exists && state.Mode.Type() == k.state.Mode.Type() {
+		state.Hash, state.Size, state.ModTime = "", k.state.Size, k.state.ModTime // nobody has written to it
+	}
+	return state
 }
 
 // await reports whether all processes have ended.

@@ -34,6 +34,14 @@ type arena struct {
 	store *undo.Store
 	ws    *workspace.Workspace
 	calls int
+	// cache is where programs keep their own files, nothing by default, and
+	// env what they are told besides.
+	cache string
+	env   []string
+	// ignore is what is not kept.
+	ignore []string
+	// check is a script that succeeds on a tree with all that belongs to it.
+	check string
 }
 
 func newArena(t *testing.T, level sandbox.Level) *arena {
@@ -73,10 +81,13 @@ func (a *arena) run(argv []string) *effects.Report {
 	a.t.Helper()
 	a.calls++
 	own := undo.Call{Session: "s", ID: fmt.Sprintf("call%d", a.calls), Step: a.calls, Tool: "sh"}
-	call := effects.New(a.store, own, effects.Trees{Root: a.root})
-	policy := sandbox.Policy{Level: a.level, Workspace: a.root, NoCache: true}
+	call := effects.New(a.store, own, effects.Trees{Root: a.root, Ignore: a.ignore})
+	policy := sandbox.Policy{Level: a.level, Workspace: a.root, NoCache: a.cache == "", CacheDir: a.cache}
+	if a.cache != "" {
+		policy.ReadWrite = []string{a.cache}
+	}
 	ended, err := proc.Run(effects.With(context.Background(), call), proc.Command{
-		Argv: argv, Dir: a.root, Env: proc.Environ(nil), Prepare: policy.Confine,
+		Argv: argv, Dir: a.root, Env: append(proc.Environ(nil), a.env...), Prepare: policy.Confine,
 	})
 	require.NoError(a.t, err)
 	require.Zero(a.t, ended.ExitCode, "%s\n%s", ended.Stdout, ended.Stderr)
@@ -190,10 +201,18 @@ func TestUndoOfCommands(t *testing.T) {
 			{"made and gone", some, "echo t >tmp; rm tmp; mkdir q; rmdir q; echo z >d/y", "d/y"},
 			{"new tree", some, "mkdir -p n/m; echo 1 >n/m/1; mv n o", "o o/m o/m/1"},
 			{"hard link", some, "ln a.txt b.txt", "b.txt"},
+			{"hard link and mode", some, "ln a.txt b.txt; chmod 600 b.txt", "a.txt b.txt"},
 			{"in a directory", some, "cd d/e && echo z >../y && rm x", "d/e/x d/y"},
 			{"descendants", some, "(setsid sh -c 'echo z >d/y' & wait)", "d/y"},
 			{"truncate", some, ": >a.txt", "a.txt"},
 			{"empty file", "", "touch z", "z"},
+			{"file in place of a directory", some, "mv -T d f; echo z >d", "d d/e d/e/x d/y f f/e f/e/x f/y"},
+			{"link in place of a directory", some, "mv d f; ln -s f d", "d d/e d/e/x d/y f f/e f/e/x f/y"},
+			{"link that leads out in place of a directory", some, "mv d f; ln -s /usr d; mkdir d/y; true",
+				"d d/e d/e/x d/y f f/e f/e/x f/y"},
+			{"link to a directory, replaced", some + "; ln -s d f", "rm f; cp -r d f", "f f/e f/e/x f/y"},
+			{"rename that fails at a link", some + "; ln -s ../d d/up; mkdir n; echo 1 >n/x; echo 1 >d/x",
+				"mv -T n d/up || echo z >d/y", "d/y"},
 			{"odd names", "", "printf 1 >\"$(printf 'a\\nb')\"; printf 2 >\"$(printf '\\377')\"", ""},
 		} {
 			a.t.Run(c.name, func(t *testing.T) {

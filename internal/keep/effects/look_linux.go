@@ -3,6 +3,7 @@ package effects
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,8 +31,11 @@ func look(at watch.Place, content bool, room int64) undo.State {
 	file := at.Dir
 	if at.Name != "" {
 		fd, err := unix.Openat(at.Dir, at.Name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
+		if at.Dir < 0 || absent(err) {
 			return undo.State{}
+		}
+		if err != nil { // what is there is not known: undo must not take it for nothing
+			return undo.State{Mode: fs.ModeIrregular, Lost: err.Error()}
 		}
 		defer unix.Close(fd)
 		file = fd
@@ -61,10 +65,16 @@ func look(at watch.Place, content bool, room int64) undo.State {
 	return s
 }
 
+// absent reports that there is nothing by a name, by what opening it said.
+func absent(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ENAMETOOLONG)
+}
+
 func stateOf(stat *unix.Stat_t) undo.State {
 	return undo.State{Exists: true, Mode: modeOf(uint32(stat.Mode)), Size: stat.Size,
 		ModTime: time.Unix(stat.Mtim.Unix()), Links: uint64(stat.Nlink),
-		File: undo.FileID{Dev: uint64(stat.Dev), Ino: stat.Ino}}
+		Special: fs.FileMode(stat.Mode & (unix.S_ISUID | unix.S_ISGID | unix.S_ISVTX)),
+		File:    undo.FileID{Dev: uint64(stat.Dev), Ino: stat.Ino}}
 }
 
 func modeOf(raw uint32) fs.FileMode {

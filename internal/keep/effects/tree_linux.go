@@ -33,6 +33,9 @@ func (c *Call) moveTree(from, to watch.Place) {
 	}
 	source, err := openTree(from)
 	if err != nil {
+		if !absent(err) {
+			c.miss("what is in " + from.Path + ": " + err.Error())
+		}
 		return // no directory
 	}
 	defer source.Close()
@@ -71,10 +74,10 @@ func (c *Call) linked() map[undo.FileID][]string {
 				return fs.SkipDir
 			case !ok:
 				return nil
-			case undo.OwnFile(name) || d.IsDir() && ignore(name+"/") != "":
+			case undo.OwnFile(name) || d.IsDir() && c.rules.ignore(name+"/") != "":
 				return fs.SkipDir
 			case looked >= mostLooked:
-				c.missed = append(c.missed, "other names of hard-linked files, in so large a tree")
+				c.miss("other names of hard-linked files, in so large a tree")
 				return fs.SkipAll
 			}
 			looked++

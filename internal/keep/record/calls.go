@@ -40,9 +40,17 @@ func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
 }
 
 func (r *Recorder) selectCalls(ctx context.Context, db *sql.DB, f *Filter) ([]Call, error) {
-	where, args := r.filtered(f).where("c.began")
+	filter, err := r.filtered(ctx, db, f)
+	if err != nil {
+		return nil, err
+	}
+	where, args := filter.where("c.began", false)
+	order := "c.n DESC"
+	if filter.byTime() {
+		order = "c.began DESC, c.n DESC"
+	}
 	query := `SELECT c.n, s.name, c.request, c.tool, c.status, c.began, c.took, c.files, c.by, e.segment, e.off, e.size
-		FROM calls c JOIN sessions s ON s.id = c.session JOIN entries e ON e.n = c.n WHERE ` + where + " ORDER BY c.n DESC"
+		FROM calls c JOIN sessions s ON s.id = c.session JOIN entries e ON e.n = c.n WHERE ` + where + " ORDER BY " + order
 	if f.Last > 0 && f.Status != StatusLost && f.Status != StatusRunning {
 		query += " LIMIT ?"
 		args = append(args, f.Last)
@@ -84,6 +92,8 @@ func (r *Recorder) selectCalls(ctx context.Context, db *sql.DB, f *Filter) ([]Ca
 
 // Detail is all that the record has of one call.
 type Detail struct {
+	// Entry is the number of the entry that it began with.
+	Entry   int64     `json:"-"`
 	Session string    `json:"session"`
 	Request string    `json:"request_id"`
 	Tool    string    `json:"tool"`
@@ -121,9 +131,13 @@ func (r *Recorder) Show(ctx context.Context, f Filter) (*Detail, error) {
 	if len(calls) == 0 {
 		return nil, missing
 	}
-	d := &Detail{Session: calls[0].Session, Request: calls[0].Request, Tool: calls[0].Tool, Status: calls[0].Status,
-		Began: calls[0].Began.UTC(), Facts: make(map[string]json.RawMessage)}
+	d := detailOf(&calls[0])
 	return d, r.failed(r.fill(ctx, db, d, calls[0].N))
+}
+
+func detailOf(c *Call) *Detail {
+	return &Detail{Entry: c.N, Session: c.Session, Request: c.Request, Tool: c.Tool, Status: c.Status,
+		Began: c.Began.UTC(), Facts: make(map[string]json.RawMessage)}
 }
 
 // fill adds what the entries of a call say.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/redact"
@@ -56,7 +57,15 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-func marshalText(s string) []byte { return tool.MustMarshal(s) }
+// marshalText gives s as JSON.
+func marshalText(s string) []byte {
+	if strings.ContainsFunc(s, needsEscape) {
+		return tool.MustMarshal(s)
+	}
+	return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+}
+
+func needsEscape(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }
 
 // cutTexts is content as an event shows it. It has been redacted.
 func cutTexts(content json.RawMessage) []byte {

@@ -6,7 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // entry is one line of the log.
@@ -49,17 +52,48 @@ const tailSize = 9 + hashSize + 3
 
 var errLine = errors.New("the line is not an entry")
 
-// seal makes the line of an entry, given the hash of the one before.
-func (e *entry) seal(prev string) (line []byte, hash string, err error) {
-	data, err := marshal(e)
-	if err != nil {
-		return nil, "", err
+// seal makes the line of an entry, given the hash of the one before. What it
+// holds is JSON already, which encoding/json would read through again.
+func (e *entry) seal(prev string) (line []byte, hash string) {
+	line = make([]byte, 0, 512+len(e.Body)+len(e.More)+len(e.Content))
+	line = strconv.AppendInt(append(line, `{"n":`...), e.N, 10)
+	line = appendText(line, "prev", e.Prev)
+	line = appendText(line, "workspace", e.Workspace)
+	line = append(append(line, `,"at":`...), marshalText(e.At)...)
+	line = appendText(line, "session", e.Session)
+	line = appendText(line, "run", e.Run)
+	if e.Of != 0 {
+		line = strconv.AppendInt(append(line, `,"of":`...), e.Of, 10)
 	}
-	data = data[:len(data)-1]
-	hash = chain(prev, data)
-	line = append(data, hashOpens...)
+	line = appendText(line, "by", e.By)
+	line = append(append(line, `,"event":`...), marshalText(e.Event)...)
+	line = appendJSON(line, "body", e.Body)
+	line = appendJSON(line, "more", e.More)
+	line = appendText(line, "holds", e.Holds)
+	line = appendJSON(line, "content", e.Content)
+	if e.Blob != nil {
+		line = appendJSON(line, "blob", tool.MustMarshal(e.Blob))
+	}
+	hash = chain(prev, line)
+	line = append(line, hashOpens...)
 	line = append(line, hash...)
-	return append(line, hashCloses...), hash, nil
+	return append(line, hashCloses...), hash
+}
+
+// appendText adds a member to a line, where it is not empty.
+func appendText(line []byte, name, value string) []byte {
+	if value == "" {
+		return line
+	}
+	return appendJSON(line, name, marshalText(value))
+}
+
+func appendJSON(line []byte, name string, value []byte) []byte {
+	if len(value) == 0 {
+		return line
+	}
+	line = append(append(append(line, `,"`...), name...), `":`...)
+	return append(line, value...)
 }
 
 // chain is the hash of an entry's bytes after prev.

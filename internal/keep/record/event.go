@@ -24,6 +24,7 @@ const (
 	askedEvent    = "input_required"
 	decidedEvent  = "tool_call_decided"
 	finishedEvent = "tool_call_finished"
+	begunEvent    = "session_started"
 	endedEvent    = "session_ended"
 )
 

@@ -22,14 +22,14 @@ import (
 const indexFile = "index.db"
 
 // indexVersion is the layout. Another one is made anew.
-const indexVersion = 1
+const indexVersion = 2
 
 const indexLayout = `
 CREATE TABLE sessions (id INTEGER PRIMARY KEY, name TEXT NOT NULL, run TEXT NOT NULL, first INTEGER NOT NULL,
 	last INTEGER NOT NULL, bytes INTEGER NOT NULL, UNIQUE (name, run)) STRICT;
 CREATE TABLE calls (n INTEGER PRIMARY KEY, session INTEGER NOT NULL, request TEXT NOT NULL, tool TEXT NOT NULL,
 	status TEXT NOT NULL, began INTEGER NOT NULL, took INTEGER NOT NULL, files INTEGER NOT NULL, by TEXT NOT NULL) STRICT;
-CREATE INDEX calls_session ON calls (session);
+CREATE INDEX calls_session ON calls (session, began);
 CREATE INDEX calls_request ON calls (request);
 CREATE INDEX calls_tool ON calls (tool, status);
 CREATE INDEX calls_status ON calls (status);
@@ -37,7 +37,8 @@ CREATE INDEX calls_began ON calls (began);
 CREATE TABLE entries (n INTEGER PRIMARY KEY, of INTEGER NOT NULL, session INTEGER NOT NULL, at INTEGER NOT NULL,
 	segment INTEGER NOT NULL, off INTEGER NOT NULL, size INTEGER NOT NULL) STRICT;
 CREATE INDEX entries_of ON entries (of);
-CREATE INDEX entries_session ON entries (session);
+CREATE INDEX entries_session ON entries (session, at);
+CREATE INDEX entries_at ON entries (at);
 CREATE TABLE paths (path TEXT NOT NULL, call INTEGER NOT NULL, PRIMARY KEY (path, call)) WITHOUT ROWID, STRICT;
 CREATE TABLE place (one INTEGER PRIMARY KEY, segment INTEGER NOT NULL, off INTEGER NOT NULL, n INTEGER NOT NULL,
 	hash TEXT NOT NULL) STRICT;
@@ -52,7 +53,7 @@ const mostPaths = 10_000
 func (l *ledger) index(ctx context.Context) (*sql.DB, error) {
 	db, err := l.openIndex(ctx, l.path(indexFile))
 	if err == nil {
-		if err = l.update(ctx, db); err == nil {
+		if err = l.catchUp(ctx, db); err == nil {
 			return db, nil
 		}
 		db.Close()
@@ -67,7 +68,7 @@ func (l *ledger) index(ctx context.Context) (*sql.DB, error) {
 		if db, err = l.openIndex(ctx, path); err != nil {
 			continue
 		}
-		if err = l.update(ctx, db); err == nil {
+		if err = l.catchUp(ctx, db); err == nil {
 			return db, nil
 		}
 		db.Close()
@@ -112,42 +113,59 @@ func indexSource(path string) string {
 		slashed = "/" + slashed
 	}
 	query := url.Values{
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(OFF)", "cache_size(-16000)"},
+		"_pragma": {"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(OFF)", "cache_size(-16000)"},
 		"_txlock": {"immediate"},
 	}
 	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}).String()
 }
 
-// update adds what the log has beyond the index.
-func (l *ledger) update(ctx context.Context, db *sql.DB) error {
+// mostBusy is how often one waits for others who update the index. Each of them
+// adds a part alone, so that there is progress meanwhile.
+const mostBusy = 100
+
+// catchUp adds all that the log has beyond the index, a part at a time: who else
+// reads or writes takes turns.
+func (l *ledger) catchUp(ctx context.Context, db *sql.DB) error {
+	for busy := 0; ; {
+		more, err := l.update(ctx, db)
+		switch {
+		case isBusy(err) && busy < mostBusy && ctx.Err() == nil:
+			busy++
+		case err != nil || !more:
+			return err
+		}
+	}
+}
+
+// update adds a part of what the log has beyond the index. more says that there
+// may be another.
+func (l *ledger) update(ctx context.Context, db *sql.DB) (more bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer tx.Rollback()
 	var version int
 	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return err
+		return false, err
 	}
 	if version == 0 {
-		if _, err := tx.ExecContext(ctx, indexLayout); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", indexVersion)); err != nil {
-			return err
+		_, err := tx.ExecContext(ctx, indexLayout+fmt.Sprintf("PRAGMA user_version = %d", indexVersion))
+		if err != nil {
+			return false, err
 		}
 	}
 	in, err := newIngest(ctx, tx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := l.feed(in); err != nil {
-		return err
+		return false, err
 	}
 	if err := in.finish(); err != nil {
-		return err
+		return false, err
 	}
-	return tx.Commit()
+	return in.full(), tx.Commit()
 }
 
 // feed reads the log from where the index ends.
@@ -157,7 +175,7 @@ func (l *ledger) feed(in *ingest) error {
 		return err
 	}
 	for _, n := range segments {
-		if n < in.at.segment {
+		if n < in.at.segment || in.full() {
 			continue
 		}
 		if n > in.at.segment {
@@ -183,7 +201,7 @@ func (l *ledger) feedSegment(in *ingest, n int64) error {
 		return errors.Join(err, errors.New("the log is shorter than its index"))
 	}
 	r := bufio.NewReaderSize(io.NewSectionReader(file, in.at.end, 1<<62), 256<<10)
-	for {
+	for !in.full() && in.ctx.Err() == nil {
 		line, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -195,6 +213,7 @@ func (l *ledger) feedSegment(in *ingest, n int64) error {
 			return err
 		}
 	}
+	return in.ctx.Err()
 }
 
 // ingest adds entries to the index in one transaction.
@@ -205,7 +224,11 @@ type ingest struct {
 	sessions map[[2]string]*indexedSession
 	stmts    map[string]*sql.Stmt
 	through  int64 // what was dropped
+	lines    int   // that were taken
 }
+
+// full reports that it takes no more.
+func (in *ingest) full() bool { return in.lines >= indexMost }
 
 type indexedSession struct{ id, first, last, bytes int64 }
 
@@ -216,6 +239,9 @@ func newIngest(ctx context.Context, tx *sql.Tx) (*ingest, error) {
 	return in, err
 }
 
+// exec runs a statement that changes one row of a table: one that may have to be
+// taken back half done costs SQLite several times as much, as does one that can
+// be interrupted.
 func (in *ingest) exec(query string, args ...any) error {
 	stmt := in.stmts[query]
 	if stmt == nil {
@@ -225,7 +251,7 @@ func (in *ingest) exec(query string, args ...any) error {
 		}
 		in.stmts[query] = stmt
 	}
-	_, err := stmt.ExecContext(in.ctx, args...)
+	_, err := stmt.ExecContext(context.WithoutCancel(in.ctx), args...)
 	return err
 }
 
@@ -245,6 +271,7 @@ type facts struct {
 // add takes a line. One that is none of an entry is passed over: what is wrong
 // with it is for verify to say.
 func (in *ingest) add(line []byte) error {
+	in.lines++
 	off := in.at.end
 	in.at.end += int64(len(line))
 	e, hash, err := readEntry(line)
@@ -271,7 +298,7 @@ func (in *ingest) add(line []byte) error {
 	if of == 0 && e.Event == startedEvent {
 		of = e.N
 	}
-	if err := in.exec("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", e.N, of, session.id, at,
+	if err := in.exec("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", e.N, of, session.id, at,
 		in.at.segment, off, len(line)); err != nil || of == 0 {
 		return err
 	}
@@ -292,7 +319,8 @@ func (in *ingest) call(e *entry, of, session, at int64) error {
 		if e.Of != 0 {
 			return in.exec("UPDATE calls SET status = ?, by = ? WHERE n = ?", StatusRunning, e.By, of)
 		}
-		return in.exec("INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?)", of, session, f.RequestID, f.Tool,
+		return in.exec("INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?)", of, session, f.RequestID,
+			f.Tool,
 			StatusRunning, at, e.By)
 	case askedEvent:
 		return in.exec("UPDATE calls SET status = ? WHERE n = ?", StatusAsks, of)
@@ -323,7 +351,8 @@ func (in *ingest) session(e *entry, at int64) (*indexedSession, error) {
 	if s := in.sessions[key]; s != nil {
 		return s, nil
 	}
-	if err := in.exec("INSERT OR IGNORE INTO sessions (name, run, first, last, bytes) VALUES (?, ?, ?, ?, 0)", e.Session,
+	if err := in.exec("INSERT OR IGNORE INTO sessions (name, run, first, last, bytes) VALUES (?, ?, ?, ?, 0)",
+		e.Session,
 		e.Run, at, at); err != nil {
 		return nil, err
 	}
@@ -351,5 +380,6 @@ func (in *ingest) finish() error {
 			}
 		}
 	}
-	return in.exec("UPDATE place SET segment = ?, off = ?, n = ?, hash = ?", in.at.segment, in.at.end, in.at.n, in.at.hash)
+	return in.exec("UPDATE place SET segment = ?, off = ?, n = ?, hash = ?", in.at.segment, in.at.end, in.at.n,
+		in.at.hash)
 }

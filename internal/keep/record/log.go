@@ -35,6 +35,8 @@ type ledger struct {
 	segment *os.File
 	number  int64 // of segment
 	toPrune bool  // a segment began
+
+	indexer indexer
 }
 
 func (l *ledger) path(names ...string) string {
@@ -71,6 +73,9 @@ func (l *ledger) append(e *entry, large *packed) (n int64, err error) {
 		l.toPrune = false
 		err = l.prune(&at, "bounds", l.limits)
 	}
+	if err == nil {
+		l.indexer.written(l)
+	}
 	return e.N, err
 }
 
@@ -100,10 +105,7 @@ func (l *ledger) write(at *head, e *entry, large *packed) error {
 		e.Blob = &large.blob
 		at.blobs += stored
 	}
-	line, hash, err := e.seal(at.hash)
-	if err != nil {
-		return err
-	}
+	line, hash := e.seal(at.hash)
 	if _, err := l.segment.WriteAt(line, at.end); err != nil {
 		return errors.Join(err, l.segment.Truncate(at.end))
 	}
@@ -152,6 +154,7 @@ func (l *ledger) openSegment(n int64) error {
 func (l *ledger) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.indexer.stop()
 	var errs []error
 	for _, file := range []**os.File{&l.lock, &l.head, &l.segment} {
 		if *file != nil {

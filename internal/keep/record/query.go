@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -25,6 +26,12 @@ const (
 	StatusDryRun  = "dry run"
 )
 
+// CallName names a call.
+type CallName struct {
+	Session string `json:"session"`
+	Request string `json:"request"`
+}
+
 // Filter chooses calls. The zero Filter chooses all, and the events of none too.
 type Filter struct {
 	// Session, Tool and Request are exact. Status is one of the states, the code
@@ -32,12 +39,15 @@ type Filter struct {
 	Session, Tool, Request, Status string
 	// Path is a file that the call changed, or a directory that one lies in.
 	Path string
+	// Also are further calls that changed it, as undo knows them.
+	Also []CallName
 	// Since and Until bound when the call began.
 	Since, Until time.Time
 	// Last takes the last ones alone. Zero takes all.
 	Last int
 
 	run string
+	ids string // of the sessions that are meant, as the index numbers them
 }
 
 // calls reports whether the filter is about calls, so that events of none are
@@ -46,19 +56,27 @@ func (f *Filter) calls() bool {
 	return f.Tool != "" || f.Request != "" || f.Status != "" || f.Path != ""
 }
 
-// where is the condition on the tables calls as c and entries as e.
-func (f *Filter) where(at string) (condition string, args []any) {
+// byTime reports whether what is chosen is found fastest in order of time, of
+// which the index has one for each session and one for all.
+func (f *Filter) byTime() bool {
+	return !f.calls() && (f.ids != "" && f.Last > 0 || !f.Since.IsZero() || !f.Until.IsZero())
+}
+
+// where is the condition on the tables calls as c and entries as e, where at is
+// the column of the time. What is chosen by something that few have is not looked
+// for by session or time.
+func (f *Filter) where(at string, few bool) (condition string, args []any) {
+	if few || f.Request != "" || f.Path != "" || f.Status != "" {
+		at = "+" + at
+	}
 	var all []string
 	add := func(condition string, values ...any) {
 		all = append(all, condition)
 		args = append(args, values...)
 	}
-	table := at[:1]
-	if f.Session != "" {
-		add(table+".session IN (SELECT id FROM sessions WHERE name = ?)", f.Session)
-	}
-	if f.run != "" {
-		add(table+".session IN (SELECT id FROM sessions WHERE run = ?)", f.run)
+	if f.ids != "" {
+		table, _, _ := strings.Cut(at, ".")
+		add(table + ".session " + f.ids)
 	}
 	if f.Tool != "" {
 		add("c.tool = ?", f.Tool)
@@ -76,7 +94,11 @@ func (f *Filter) where(at string) (condition string, args []any) {
 		add("c.status = ?", f.Status)
 	}
 	if path := strings.TrimSuffix(f.Path, "/"); path != "" {
-		add("c.n IN (SELECT call FROM paths WHERE path = ? OR path > ? AND path < ?)", path, path+"/", path+"0")
+		also := tool.MustMarshal(append([]CallName{}, f.Also...))
+		add(`c.n IN (SELECT call FROM paths WHERE path = ? OR path > ? AND path < ?
+			UNION SELECT k.n FROM json_each(?) j JOIN calls k ON k.request = j.value ->> 'request'
+			JOIN sessions o ON o.id = k.session AND o.name = j.value ->> 'session')`,
+			path, path+"/", path+"0", string(also))
 	}
 	if !f.Since.IsZero() {
 		add(at+" >= ?", f.Since.UnixMicro())
@@ -160,32 +182,62 @@ func (r *Recorder) failed(err error) error {
 	return failure("read", r.log.dir, err)
 }
 
-func (r *Recorder) filtered(f *Filter) *Filter {
+// filtered is the filter with the sessions looked up: a session of that name and
+// no other can be read from the index in order.
+func (r *Recorder) filtered(ctx context.Context, db *sql.DB, f *Filter) (*Filter, error) {
 	filter := *f
 	if r.options.Single {
 		filter.run = r.options.Root
 	}
-	return &filter
+	if filter.Session == "" && filter.run == "" {
+		return &filter, nil
+	}
+	var ids sql.NullString
+	var count int
+	err := db.QueryRowContext(ctx, `SELECT group_concat(id), count(*) FROM sessions
+		WHERE (?1 = '' OR name = ?1) AND (?2 = '' OR run = ?2)`, filter.Session, filter.run).Scan(&ids, &count)
+	switch count {
+	case 0:
+		filter.ids = "= -1"
+	case 1:
+		filter.ids = "= " + ids.String
+	default:
+		filter.ids = "IN (" + ids.String + ")"
+	}
+	return &filter, err
 }
 
 // eventsOnce gives what is there beyond last.
 func (r *Recorder) eventsOnce(ctx context.Context, db *sql.DB, f *Filter, last *int64,
 	yield func(Event, error) bool) (more bool, err error) {
-	filter := r.filtered(f)
-	where, args := filter.where("e.at")
+	filter, err := r.filtered(ctx, db, f)
+	if err != nil {
+		return false, err
+	}
+	where, args := filter.where("e.at", *last > 0)
 	from := "entries e"
 	if filter.calls() {
-		where, args = filter.where("c.began")
+		where, args = filter.where("c.began", *last > 0)
 		from = "calls c CROSS JOIN entries e ON e.of = c.n"
 	}
-	order, limit := "e.n", ""
-	if f.Last > 0 {
+	after, order, limit := "+e.n", "e.n", ""
+	if *last > 0 { // a follower looks at what is new alone
+		after = "e.n"
+	}
+	switch {
+	case filter.byTime():
+		order, limit = "e.at DESC, e.n DESC", " LIMIT ?"
+	case f.Last > 0:
 		order, limit = "e.n DESC", " LIMIT ?"
-		args = append(args, f.Last)
+	}
+	if limit != "" {
+		args = append(args, cmp.Or(f.Last, -1))
 	}
 	args = append([]any{*last}, args...)
-	query := "SELECT e.n, e.segment, e.off, e.size FROM " + from + " WHERE e.n > ? AND " + where + " ORDER BY " + order + limit
-	if f.Last > 0 {
+	query := "SELECT e.n, e.segment, e.off, e.size FROM " + from + " WHERE " + after + " > ? AND " + where +
+		" ORDER BY " +
+		order + limit
+	if limit != "" {
 		query = "SELECT * FROM (" + query + ") ORDER BY 1"
 	}
 	rows, err := db.QueryContext(ctx, query, args...)

@@ -50,7 +50,8 @@ func TestReadNoRecord(t *testing.T) {
 	r := recorder(t)
 	assert.Equal(t, tool.NotFound, tool.CodeOf(r.HasSession(t.Context(), "s")))
 	assert.Empty(t, read(t, r, record.Filter{}))
-	assert.NoDirExists(t, filepath.Join(stateOf(filepath.Dir(filepath.Dir(filepath.Dir(r.ArtifactDir("s"))))), "record"),
+	assert.NoDirExists(t,
+		filepath.Join(stateOf(filepath.Dir(filepath.Dir(filepath.Dir(r.ArtifactDir("s"))))), "record"),
 		"reading makes nothing")
 }
 
@@ -59,7 +60,8 @@ func TestReadDamagedLines(t *testing.T) {
 	root := t.TempDir()
 	r := recorder(t, func(o *record.Options) { o.Root = root })
 	require.NoError(t, r.Event(t.Context(), "s", "a", nil))
-	file, err := os.OpenFile(filepath.Join(stateOf(root), "record", "log", "00000001.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	file, err := os.OpenFile(filepath.Join(stateOf(root), "record", "log", "00000001.jsonl"), os.O_WRONLY|os.O_APPEND,
+		0)
 	require.NoError(t, err)
 	_, err = file.WriteString("{\"event\":\"torn\n\n[1]\n{\"x\":1}\n\xff\n")
 	require.NoError(t, err)

@@ -34,8 +34,6 @@ type Options struct {
 	Workspace string
 	// Copy also writes events.jsonl into the directory of copies.
 	Copy bool
-	// Required has calls refused that cannot be recorded.
-	Required bool
 	// Keep is how much the record may hold.
 	Keep Limits
 	// Secrets are values that never reach the record.
@@ -59,6 +57,7 @@ type Recorder struct {
 	runs  map[string]*run
 	steps map[string]*os.File
 	calls map[callKey]openCall
+	begun map[string]bool // sessions whose beginning is recorded
 }
 
 // New makes a recorder. Close it at the end.
@@ -83,12 +82,31 @@ func New(o Options) (*Recorder, error) {
 	}
 	o.Keep = o.Keep.withDefaults()
 	r := &Recorder{options: o, runs: make(map[string]*run), steps: make(map[string]*os.File),
-		calls: make(map[callKey]openCall)}
+		calls: make(map[callKey]openCall), begun: make(map[string]bool)}
 	if o.State != "" {
 		r.log = &ledger{dir: filepath.Join(o.State, "record"), workspace: o.Workspace, limits: o.Keep, now: o.Now}
 	}
 	r.Redact(nil)
 	return r, nil
+}
+
+// Bound changes how much the record may hold from now on.
+func (r *Recorder) Bound(limits Limits) {
+	if r.log == nil {
+		return
+	}
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	r.log.limits = limits.withDefaults()
+}
+
+// Kept gives the error that says that no record is kept, as there is no place
+// for one.
+func (r *Recorder) Kept() error {
+	if r.log == nil {
+		return errNoRecord()
+	}
+	return nil
 }
 
 // Redactor gives what the recorder takes secrets out with, for logs and
@@ -120,6 +138,27 @@ func (r *Recorder) runPath(session string) string {
 	return path.Join(r.options.Dir, session)
 }
 
+// Begin says in the record, once until [Recorder.End], that a session began. The
+// facts are any value that encodes as a JSON object.
+func (r *Recorder) Begin(session string, facts any) error {
+	if err := ValidSession(session); err != nil || r.log == nil {
+		return err
+	}
+	r.mu.Lock()
+	known := r.begun[session]
+	r.begun[session] = true
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	e := &entry{At: r.options.Now().UTC().Format(timeFormat), Session: session, Event: begunEvent}
+	var err error
+	if e.Body, err = fields(r.redactor.Load(), e.Event, facts); err != nil {
+		return err
+	}
+	return failure("write an event to", r.log.dir, r.keep(e, "", nil))
+}
+
 // End closes the files of session, and says in the record that it ended. A later
 // event opens it again.
 func (r *Recorder) End(session string) error {
@@ -127,7 +166,8 @@ func (r *Recorder) End(session string) error {
 	run, steps := r.runs[session], r.steps[session]
 	delete(r.runs, session)
 	delete(r.steps, session)
-	known := false
+	known := r.begun[session]
+	delete(r.begun, session)
 	for key := range r.calls {
 		if key.session == session {
 			known = true
@@ -137,7 +177,7 @@ func (r *Recorder) End(session string) error {
 	r.mu.Unlock()
 	var errs []error
 	if known || steps != nil {
-		errs = append(errs, r.Event(context.Background(), session, "session_ended", nil))
+		errs = append(errs, r.Event(context.Background(), session, endedEvent, nil))
 	}
 	if steps != nil {
 		errs = append(errs, steps.Close())

@@ -122,7 +122,8 @@ func (v *verifier) run(ctx context.Context, at head, ok bool) error {
 	}
 	switch {
 	case !ok && len(segments) > 0:
-		v.problem(Problem{Where: "head", What: "it is missing or was changed, so that entries at the end may be missing"})
+		v.problem(Problem{Where: "head",
+			What: "it is missing or was changed, so that entries at the end may be missing"})
 	case ok && at.n > v.n:
 		v.problem(Problem{Where: segmentName(at.segment), Entry: v.n + 1,
 			What: fmt.Sprintf("the entries %d to %d are missing at the end", v.n+1, at.n)})
@@ -204,8 +205,9 @@ func (v *verifier) entry(where string, e *entry, off, size int64) {
 	if e.Blob != nil {
 		v.found.Blobs++
 		if _, err := v.log.load(v.segment, e); err != nil {
-			v.problem(Problem{Where: fmt.Sprintf("blobs/%08d/%s.gz", v.segment, e.Blob.Hash), Entry: e.N, Session: e.Session,
-				What: fmt.Sprintf("the %s of the call cannot be read: %v", e.Holds, err)})
+			v.problem(Problem{Where: fmt.Sprintf("blobs/%08d/%s.gz", v.segment, e.Blob.Hash), Entry: e.N,
+				Session: e.Session,
+				What:    fmt.Sprintf("the %s of the call cannot be read: %v", e.Holds, err)})
 		}
 	}
 	if e.Event == prunedEvent && e.Session == "" {
@@ -313,7 +315,7 @@ func (v *verifier) index(ctx context.Context) error {
 	db, err := v.log.openIndex(ctx, v.log.path(indexFile))
 	if err == nil {
 		defer db.Close()
-		err = v.log.update(ctx, db)
+		err = v.log.catchUp(ctx, db)
 	}
 	var rows int64
 	var sum uint64

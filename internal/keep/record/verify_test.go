@@ -106,14 +106,16 @@ func TestMissingEntriesAreFound(t *testing.T) {
 		change func(lines []string) []string
 		where  string
 	}{
-		"first":      {func(l []string) []string { return l[1:] }, "00000001.jsonl:1"},
-		"middle":     {func(l []string) []string { return append(l[:2:2], l[3:]...) }, "00000001.jsonl:3"},
-		"last":       {func(l []string) []string { return l[:5] }, "00000001.jsonl"},
-		"last call":  {func(l []string) []string { return l[:4] }, "00000001.jsonl"},
-		"order":      {func(l []string) []string { l[2], l[3] = l[3], l[2]; return l }, "00000001.jsonl:3"},
-		"twice":      {func(l []string) []string { return append(l[:3:3], l[2:]...) }, "00000001.jsonl:4"},
-		"foreign":    {func(l []string) []string { return append(l[:3:3], append([]string{"{}\n"}, l[3:]...)...) }, "00000001.jsonl:4"},
-		"no newline": {func(l []string) []string { l[5] = strings.TrimSuffix(l[5], "\n"); return l }, "00000001.jsonl:6"},
+		"first":     {func(l []string) []string { return l[1:] }, "00000001.jsonl:1"},
+		"middle":    {func(l []string) []string { return append(l[:2:2], l[3:]...) }, "00000001.jsonl:3"},
+		"last":      {func(l []string) []string { return l[:5] }, "00000001.jsonl"},
+		"last call": {func(l []string) []string { return l[:4] }, "00000001.jsonl"},
+		"order":     {func(l []string) []string { l[2], l[3] = l[3], l[2]; return l }, "00000001.jsonl:3"},
+		"twice":     {func(l []string) []string { return append(l[:3:3], l[2:]...) }, "00000001.jsonl:4"},
+		"foreign": {func(l []string) []string { return append(l[:3:3], append([]string{"{}\n"}, l[3:]...)...) },
+			"00000001.jsonl:4"},
+		"no newline": {func(l []string) []string { l[5] = strings.TrimSuffix(l[5], "\n"); return l },
+			"00000001.jsonl:6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := threeCalls(t)

@@ -93,7 +93,7 @@ func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 // seen quicker of all at once.
 func (r *Redactor) plain(data []byte, limit int) bool {
 	return (r == nil || r.values == nil) && (limit == 0 || len(data) <= limit) &&
-		(r == nil || !r.shapes || bytes.IndexByte(data, '\\') < 0 && !mayHoldToken(string(data)))
+		(r == nil || !r.shapes || !mayHoldToken(data) && !maybeEscaped(data))
 }
 
 // numbers takes secrets out of what stands between strings.
@@ -114,10 +114,16 @@ var number = regexp.MustCompile(`[-+.0-9eE]+`)
 // literalEnd is the length of the string literal that data begins with.
 func literalEnd(data []byte) int {
 	for i := 1; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
+		quote := bytes.IndexByte(data[i:], '"')
+		if quote < 0 {
+			break
+		}
+		i += quote
+		escapes := i
+		for escapes > 1 && data[escapes-1] == '\\' {
+			escapes--
+		}
+		if (i-escapes)%2 == 0 {
 			return i + 1
 		}
 	}

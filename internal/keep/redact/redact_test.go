@@ -46,8 +46,10 @@ func TestRedactValues(t *testing.T) {
 
 func TestRedactNames(t *testing.T) {
 	r := redact.WithShapes(nil)
-	got := r.JSON(json.RawMessage(`{"password":"x", "api-key" : "y", "Token":["kept"], "passwords":"z", "list":["password","x"], "empty":{"secret":""}}`))
-	assert.JSONEq(t, `{"password":"[redacted]", "api-key":"[redacted]", "Token":["kept"], "passwords":"z", "list":["password","x"], "empty":{"secret":""}}`, string(got))
+	got := r.JSON(json.RawMessage(`{"password":"x", "api-key" : "y", "Token":["kept"], "passwords":"z", ` +
+		`"list":["password","x"], "empty":{"secret":""}}`))
+	assert.JSONEq(t, `{"password":"[redacted]", "api-key":"[redacted]", "Token":["kept"], "passwords":"z", `+
+		`"list":["password","x"], "empty":{"secret":""}}`, string(got))
 }
 
 // Whatever the value and the text, the result is valid JSON without the value.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"sync"
@@ -23,13 +24,52 @@ var tokenMarks = [...]string{
 	"AIza", "eyJ", "npm_", "pypi-", "hf_", "SG.", "PRIVATE KEY-----", "earer ", "asic ", "://",
 }
 
-func mayHoldToken(s string) bool {
+// anchors are the bytes by which marks are found in one pass: each mark has one
+// of them, and they are rare in a text.
+const anchors = "KI_-xJGV:cr"
+
+// anchored is a mark, and where in it its anchor is.
+type anchored struct {
+	mark string
+	at   int
+}
+
+// marks are the marks by their anchors; 0 is for the bytes that are none.
+var marks = func() (m struct {
+	of [256]uint8
+	by [len(anchors) + 1][]anchored
+}) {
+	for i := range anchors {
+		m.of[anchors[i]] = uint8(i + 1)
+	}
 	for _, mark := range tokenMarks {
-		if strings.Contains(s, mark) {
-			return true
+		at := strings.IndexAny(mark, anchors)
+		list := &m.by[m.of[mark[at]]]
+		*list = append(*list, anchored{mark, at})
+	}
+	return m
+}()
+
+func mayHoldToken[T string | []byte](s T) bool {
+	for i := range len(s) {
+		anchor := marks.of[s[i]]
+		if anchor == 0 {
+			continue
+		}
+		for _, m := range marks.by[anchor] {
+			if start := i - m.at; start >= 0 && start+len(m.mark) <= len(s) &&
+				string(s[start:start+len(m.mark)]) == m.mark {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// maybeEscaped reports whether a character of a mark can be escaped in data,
+// which is JSON: of those, only a slash and any as a number can.
+func maybeEscaped(data []byte) bool {
+	return bytes.Contains(data, []byte(`\u`)) || bytes.Contains(data, []byte(`\/`))
 }
 
 // tokens matches the shapes of well-known secrets. What the named groups

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -53,9 +52,7 @@ func TestDirectoryInItsPlace(t *testing.T) {
 }
 
 func TestReadOnlyDirectory(t *testing.T) {
-	if runtime.GOOS == "windows" || testneed.Superuser() {
-		t.Skip("permission bits do not bind this user")
-	}
+	testneed.NotSuperuser(t)
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { os.Chmod(dir, 0o755) })

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const workerEnv = "TOOLHOST_STATE_TEST_WORKER"
@@ -253,9 +253,7 @@ func TestDropOlder(t *testing.T) {
 }
 
 func TestOwnerOnly(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("windows has no permission bits")
-	}
+	testneed.NotOn(t, "windows", "there are no permission bits")
 	store := open(t)
 	require.NoError(t, store.Scope("a", tool.SessionScope, "s").Set(t.Context(), "k", nil))
 	for _, suffix := range []string{"", "-wal", "-shm"} {

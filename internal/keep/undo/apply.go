@@ -173,7 +173,7 @@ func (a *applier) single(o op) error {
 	case opSymlink:
 		err = a.ws.Symlink(o.want.link, o.path)
 	case opChmod:
-		err = a.ws.Chmod(o.path, o.want.mode)
+		err = a.chmod(o)
 	case opRmdir:
 		err = a.ws.RemoveDir(o.path)
 		if tool.CodeOf(err) == tool.Conflict {
@@ -246,5 +246,20 @@ func (a *applier) mode(o op) error {
 	if err != nil || info.Mode().Perm() == o.want.mode.Perm() || info.Mode()&fs.ModeSymlink != 0 {
 		return err
 	}
-	return a.ws.Chmod(o.path, o.want.mode)
+	return a.chmod(o)
+}
+
+// chmod makes of one of several names of a file a file of its own: the others keep
+// their mode.
+func (a *applier) chmod(o op) error {
+	err := a.ws.Chmod(o.path, o.want.mode)
+	if tool.CodeOf(err) != tool.Unsupported || !o.want.regular() {
+		return err
+	}
+	data, _, err := a.ws.ReadFile(o.path, workspace.DefaultReadLimit)
+	if err != nil {
+		return err
+	}
+	return a.ws.Batch(a.ctx, []workspace.Change{{Kind: workspace.Replace, Path: o.path, Data: data,
+		Mode: o.want.mode.Perm(), Expect: workspace.Hash(data)}})
 }

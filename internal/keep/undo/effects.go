@@ -16,6 +16,7 @@ import (
 const (
 	opBefore = "before"
 	opAfter  = "after"
+	opUnkept = "unkept" // the call changed more; Lost says what
 )
 
 // State is what a path holds: nothing, where Mode is zero and Exists false, or a
@@ -35,6 +36,9 @@ type State struct {
 	// recorded.
 	Links uint64
 	File  FileID
+	// Special are the set-user-ID, set-group-ID and sticky bits, which undo gives
+	// to nothing. They are not recorded.
+	Special fs.FileMode
 }
 
 // FileID tells files apart.
@@ -67,10 +71,11 @@ type result struct {
 }
 
 // Effects records what the processes of a call change. Its methods may be
-// called from any goroutine, one at a time.
+// called from any goroutine, one at a time. Close it at the end.
 type Effects struct {
 	store *Store
 	call  Call
+	pen   *pen // nil before the first line
 }
 
 // Effects gives the recorder for the processes of a call.
@@ -121,6 +126,14 @@ func (e *Effects) After(ended map[string]State, unchanged []string) error {
 	return e.store.storeError("keep what has changed", e.writeAll(l))
 }
 
+// Unkept records what else the call changed that cannot be undone, as a person
+// reads it.
+func (e *Effects) Unkept(note string) error {
+	l := e.store.newLine(e.call, opUnkept)
+	l.Lost = note
+	return e.store.storeError("keep what is not kept", e.write(l, nil))
+}
+
 // mostResults is how many results go into one line.
 const mostResults = 4096
 
@@ -138,35 +151,46 @@ func (e *Effects) writeAll(l *line) error {
 // write adds a line, and first what it names.
 func (e *Effects) write(l *line, content func(*vault) (int64, error)) error {
 	ctx := context.Background()
-	v, err := e.store.open(true)
-	if err != nil {
-		return err
+	if e.pen == nil {
+		pen, err := e.store.take(e.call.Session)
+		if err != nil {
+			return err
+		}
+		e.pen = pen
 	}
-	defer v.close()
-	unlock, _, err := v.lock(ctx, contentLock, false, lockWait)
-	if err != nil {
+	if err := e.pen.lock(ctx); err != nil {
 		return err
 	}
 	var added int64
+	var err error
 	if content != nil {
-		added, err = content(v)
+		added, err = content(e.pen.vault)
 	}
 	if err == nil {
 		var n int64
-		n, err = e.store.append(v, l)
+		n, err = e.store.appendTo(e.pen.journal, l)
 		added += n
 	}
-	unlock()
+	e.pen.unlock()
 	if err == nil {
-		e.store.account(ctx, v, added)
+		e.store.account(ctx, e.pen.vault, added)
+		clear(e.pen.vault.small)
 	}
 	return err
+}
+
+// Close gives back what is open between two lines. The next line opens it anew.
+func (e *Effects) Close() {
+	if e.pen != nil {
+		e.pen.close()
+		e.pen = nil
+	}
 }
 
 // settled makes changes of what was recorded in two steps. What is made comes
 // behind what goes: where one thing has taken the place of another, undo removes
 // it first. A call that never ended, because toolhost was killed, has changed its
-// paths to whatever they hold.
+// paths to nobody knows what.
 func settled(lines []*line) []*line {
 	if !slices.ContainsFunc(lines, func(l *line) bool { return l.Op == opBefore }) {
 		return lines
@@ -193,6 +217,9 @@ func settled(lines []*line) []*line {
 			for _, r := range l.After {
 				if b := before[r.ID]; b != nil && !r.Same {
 					g, c := b.become(r)
+					for _, change := range slices.Concat(g, c) {
+						change.ended = l.ID
+					}
 					goes, comes = append(goes, g...), append(comes, c...)
 				}
 			}

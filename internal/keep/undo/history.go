@@ -48,6 +48,8 @@ type CallInfo struct {
 	Files []string `json:"files"`
 	// Lost counts the changes that cannot be undone.
 	Lost int `json:"lost,omitempty"`
+	// NotKept says what else it changed that cannot be undone; empty if nothing.
+	NotKept string `json:"not_kept,omitempty"`
 	// UndoneBy is the call that undid this one; empty while it stands.
 	UndoneBy string `json:"undone_by,omitempty"`
 	// Undoes lists the calls that this one undid, if it is an undo itself.
@@ -72,11 +74,17 @@ func (f Filter) takes(l *line) bool {
 // history is the journal, understood.
 type history struct {
 	lines []*line // oldest first within a session
+	// unkept are the remarks on what calls changed that cannot be undone.
+	unkept []*line
 	// undoneBy has the call that undid each change, by the change's ID.
 	undoneBy map[string]callRef
 	// undoes has the changes that each undo undid.
 	undoes map[callRef][]string
 	byID   map[string]*line
+	// cut are undos that were killed, and parts those that a later one has
+	// completed, by that one.
+	cut   []*line
+	parts map[callRef][]callRef
 }
 
 type callRef struct{ session, call string }
@@ -86,13 +94,17 @@ func (l *line) ref() callRef { return callRef{l.Session, l.Call} }
 // newHistory finds which changes stand. An undo counts when it came to its end.
 func newHistory(lines []*line) *history {
 	lines = settled(lines)
-	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line)}
+	mix(lines)
+	h := &history{undoneBy: make(map[string]callRef), undoes: make(map[callRef][]string), byID: make(map[string]*line),
+		parts: make(map[callRef][]callRef)}
 	ended, void := make(map[callRef]bool), make(map[callRef]bool)
 	for _, l := range lines {
 		switch {
 		case l.isChange():
 			h.lines = append(h.lines, l)
 			h.byID[l.ID] = l
+		case l.Op == opUnkept:
+			h.unkept = append(h.unkept, l)
 		case l.Op == opDone:
 			ended[l.ref()] = true
 		case l.Op == opVoid:
@@ -122,20 +134,54 @@ func inOrder(lines []*line) {
 
 // note takes account of one undo: what an undone undo had undone stands again. One
 // that was killed has undone nothing yet, whatever it has changed: the next does
-// the rest.
+// the rest, and is undone with it.
 func (h *history) note(l *line, ended bool) {
 	h.undoes[l.ref()] = append(h.undoes[l.ref()], l.Of...)
 	if !ended {
+		h.cut = append(h.cut, l)
 		return
 	}
 	for _, id := range l.Of {
-		if change := h.byID[id]; change != nil {
-			for _, redone := range h.undoes[change.ref()] {
-				delete(h.undoneBy, redone)
-			}
-		}
 		h.undoneBy[id] = l.ref()
 	}
+	h.turn(l.Of, false)
+	h.cut = slices.DeleteFunc(h.cut, func(cut *line) bool {
+		if !subset(cut.Of, l.Of) {
+			return false
+		}
+		h.parts[l.ref()] = append(h.parts[l.ref()], cut.ref())
+		return true
+	})
+}
+
+// turn has what the undos among the changes have undone stand again, or be undone
+// again; and so what that has undone, if it was an undo itself.
+func (h *history) turn(changes []string, undone bool) {
+	turned := make(map[callRef]bool)
+	for _, id := range changes {
+		change := h.byID[id]
+		if change == nil || turned[change.ref()] {
+			continue
+		}
+		turned[change.ref()] = true
+		for _, of := range h.undoes[change.ref()] {
+			if undone {
+				h.undoneBy[of] = change.ref()
+			} else {
+				delete(h.undoneBy, of)
+			}
+		}
+		h.turn(h.undoes[change.ref()], !undone)
+	}
+}
+
+// subset reports that all of some are among others.
+func subset(some, others []string) bool {
+	among := make(map[string]bool, len(others))
+	for _, id := range others {
+		among[id] = true
+	}
+	return !slices.ContainsFunc(some, func(id string) bool { return !among[id] })
 }
 
 func (h *history) change(v *vault, l *line) *Change {
@@ -189,7 +235,7 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 	defer v.close()
 	calls := make(map[callRef]*CallInfo)
 	var order []*CallInfo
-	for _, l := range h.newestFirst() {
+	for _, l := range newestFirst(slices.Concat(h.lines, h.unkept)) {
 		if !filter.takes(l) {
 			continue
 		}
@@ -199,9 +245,13 @@ func (s *Store) Calls(ctx context.Context, filter Filter) ([]CallInfo, error) {
 				continue
 			}
 			info = &CallInfo{Session: l.Session, Call: l.Call, Step: l.Step, Tool: l.Tool, Time: l.Time,
-				Undoes: h.undoneCalls(l.ref())}
+				Undoes: h.undoneCalls(l.ref()), Files: []string{}}
 			calls[l.ref()] = info
 			order = append(order, info)
+		}
+		if l.Op == opUnkept {
+			info.NotKept = l.Lost
+			continue
 		}
 		info.add(h.change(v, l))
 	}
@@ -240,8 +290,9 @@ func (h *history) undoneCalls(ref callRef) []string {
 
 // newestFirst orders the lines of one session as they were written, and
 // sessions by time.
-func (h *history) newestFirst() []*line {
-	lines := slices.Clone(h.lines)
+func (h *history) newestFirst() []*line { return newestFirst(slices.Clone(h.lines)) }
+
+func newestFirst(lines []*line) []*line {
 	slices.Reverse(lines)
 	slices.SortStableFunc(lines, func(a, b *line) int { return cmp.Compare(b.order, a.order) })
 	return lines
@@ -299,15 +350,16 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 	var picked []*line
 	undone := ""
 	sel.Call = h.redone(sel)
+	parts := h.partsOf(sel)
 	for _, l := range h.newestFirst() {
-		if !sel.takes(l) {
+		if !sel.takes(l) && !(parts[l.ref()] && sel.takesPath(l)) {
 			continue
 		}
 		if by, ok := h.undoneBy[l.ID]; ok {
 			undone = by.call
 			continue
 		}
-		if sel.Call == "" && !sel.wants(h.level(l.ref())) {
+		if (sel.Call == "" || sel.Redo) && !sel.wants(h.level(l.ref())) {
 			continue
 		}
 		if sel.Session == "" && sel.Since.IsZero() {
@@ -315,11 +367,12 @@ func (h *history) pick(sel Selection) ([]*line, error) {
 		}
 		if !sel.All && sel.Call == "" && sel.Since.IsZero() {
 			sel.Call = l.Call
+			parts = h.partsOf(sel)
 		}
 		picked = append(picked, l)
 	}
 	if len(picked) == 0 {
-		return nil, nothing(sel, undone)
+		return nil, h.nothing(sel, undone)
 	}
 	return picked, nil
 }
@@ -329,6 +382,10 @@ func (s Selection) takes(l *line) bool {
 	if s.Session != "" && l.Session != s.Session || s.Call != "" && l.Call != s.Call || l.Time.Before(s.Since) {
 		return false
 	}
+	return s.takesPath(l)
+}
+
+func (s Selection) takesPath(l *line) bool {
 	return len(s.Paths) == 0 || slices.ContainsFunc(s.Paths, func(dir string) bool {
 		return lies(string(l.Path), dir) || l.To != "" && lies(string(l.To), dir)
 	})
@@ -343,19 +400,18 @@ func lies(path, dir string) bool {
 	return ok
 }
 
-// redone gives the call to take back: for a redo of a call that is undone, what
-// has undone it.
-func (h *history) redone(sel Selection) string {
-	if !sel.Redo || sel.Call == "" {
-		return sel.Call
-	}
-	for _, l := range h.newestFirst() {
-		by, undone := h.undoneBy[l.ID]
-		if undone && l.Call == sel.Call && (sel.Session == "" || l.Session == sel.Session) {
-			return by.call
+// partsOf are the undos that were killed and that the selected one has completed:
+// they are one with it.
+func (h *history) partsOf(sel Selection) map[callRef]bool {
+	parts := make(map[callRef]bool)
+	for whole, cut := range h.parts {
+		if whole.call == sel.Call && (sel.Session == "" || sel.Session == whole.session) {
+			for _, ref := range cut {
+				parts[ref] = true
+			}
 		}
 	}
-	return sel.Call
+	return parts
 }
 
 // level is 0 for a call, 1 for what undid it, 2 for what redid it, and so on.
@@ -377,10 +433,45 @@ func (s Selection) wants(level int) bool {
 	return level == 0
 }
 
+// unkeptBy says by call what cannot be undone of those that are picked, and,
+// where no call is named, of those after the oldest of them.
+func (h *history) unkeptBy(sel Selection, picked []*line) map[string]string {
+	refs := make(map[callRef]bool)
+	for _, l := range picked {
+		refs[l.ref()] = true
+	}
+	if sel.Session == "" && sel.Since.IsZero() {
+		sel.Session = picked[0].Session
+	}
+	oldest := picked[len(picked)-1].order
+	unkept := make(map[string]string)
+	for _, l := range h.unkept {
+		if refs[l.ref()] || sel.Call == "" && !sel.Redo && l.order > oldest && sel.takes(l) {
+			unkept[l.Call] = l.Lost
+		}
+	}
+	return unkept
+}
+
+// nothing is the error when a selection has no change that stands.
+func (h *history) nothing(sel Selection, undone string) error {
+	for _, l := range h.unkept {
+		if sel.Call != "" && !sel.Redo && undone == "" && l.Call == sel.Call && sel.takes(l) {
+			return tool.Errorf(tool.NotFound, "nothing that the call %s changed was kept. %s", l.Call, l.Lost).
+				Suggest("Bring back by hand what it changed. docs/RECORD.md says what is kept, and when.")
+		}
+	}
+	return nothing(sel, undone)
+}
+
 func nothing(sel Selection, undone string) error {
 	where := "the workspace"
 	if sel.Session != "" {
 		where = "session " + sel.Session
+	}
+	if sel.Redo && sel.Call != "" && undone == "" {
+		return tool.Errorf(tool.NoChange, "no undo of the call %s in %s stands", sel.Call, where).
+			Suggest("List the calls and what has undone them.")
 	}
 	if sel.Call != "" && undone != "" {
 		return tool.Errorf(tool.NoChange, "the call %s in %s is undone already, by %s", sel.Call, where, undone).

@@ -59,16 +59,22 @@ type line struct {
 	Exists bool     `json:"exists,omitempty"`
 	After  []result `json:"after,omitempty"`
 
-	bytes   int64 // in the journal
-	unended bool  // its call has not said what became of the path
-	newSize int64 // with newTime what is known of content without a NewHash
+	bytes   int64   // in the journal
+	unended bool    // its call has not said what became of the path
+	ended   string  // the ID of the line that says so, of a change in two lines
+	mixed   []*line // changes of other calls meanwhile
+	newSize int64   // with newTime what is known of content without a NewHash
 	newTime time.Time
 	order   string // grows with the lines of a session
 }
 
 // isChange tells changes from remarks about them.
 func (l *line) isChange() bool {
-	return l.Op != opUndo && l.Op != opDone && l.Op != opVoid && l.Op != opAfter
+	switch l.Op {
+	case opUndo, opDone, opVoid, opAfter, opUnkept:
+		return false
+	}
+	return true
 }
 
 // pathName is a file name, any bytes.
@@ -109,27 +115,37 @@ func journalName(session string) string {
 	return "h-" + workspace.Hash([]byte(session))[:32] + journalExt
 }
 
-// append adds a line to its session's journal, in one write.
+// append adds a line to its session's journal.
 func (s *Store) append(v *vault, l *line) (added int64, err error) {
+	f, err := v.openJournal(l.Session)
+	if err != nil {
+		return 0, err
+	}
+	added, err = s.appendTo(f, l)
+	return added, errors.Join(err, f.Close())
+}
+
+func (v *vault) openJournal(session string) (*os.File, error) {
+	dir, err := enter(v.dir, "journal", true)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.OpenFile(journalName(session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// appendTo adds a line in one write. The newline before sets it apart from a
+// line that was cut off.
+func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 	data, err := json.Marshal(l)
 	if err != nil {
 		return 0, err
 	}
-	dir, err := enter(v.dir, "journal", true)
-	if err != nil {
-		return 0, err
-	}
-	defer dir.Close()
-	f, err := dir.OpenFile(journalName(l.Session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	// The newline before sets it apart from a line that was cut off.
 	n, err := f.Write(fmt.Appendf(nil, "\n%s\n", data))
 	if err == nil && s.options.Durable {
 		err = f.Sync()
 	}
-	return int64(n), errors.Join(err, f.Close())
+	return int64(n), err
 }
 
 // read calls each with every line of one journal file, in order. Lines that do

@@ -34,25 +34,37 @@ func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time
 	if err != nil {
 		return nil, false, err
 	}
-	for pause, deadline := 100*time.Microsecond, time.Now().Add(wait); ; pause = min(2*pause, 10*time.Millisecond) {
-		err = tryLock(f, exclusive)
+	sure, err = await(ctx, f, exclusive, wait)
+	switch {
+	case err != nil:
+		f.Close()
+		return nil, false, err
+	case !sure:
+		f.Close()
+		return func() {}, false, nil
+	}
+	return func() { f.Close() }, true, nil
+}
+
+// await locks an open file. sure is false where there are no locks.
+func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (sure bool, err error) {
+	err = tryLock(f, exclusive)
+	for pause, deadline := 100*time.Microsecond, time.Now().Add(wait); err != nil; pause = min(2*pause,
+		10*time.Millisecond) {
 		switch {
-		case err == nil:
-			return func() { f.Close() }, true, nil
 		case errors.Is(err, errNoLocks):
-			f.Close()
-			return func() {}, false, nil
+			return false, nil
 		case !errors.Is(err, errLocked) || time.Now().After(deadline):
-			f.Close()
-			return nil, false, lockError(err)
+			return false, lockError(err)
 		}
 		select {
 		case <-ctx.Done():
-			f.Close()
-			return nil, false, ctx.Err()
+			return false, ctx.Err()
 		case <-time.After(pause):
 		}
+		err = tryLock(f, exclusive)
 	}
+	return true, nil
 }
 
 func lockError(err error) error {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ type Plan struct {
 	Session string `json:"session"`
 	// Calls are those undone, the newest first.
 	Calls []string `json:"calls"`
+	// Redone are the calls that stand again after a redo, the newest first.
+	Redone []string `json:"redone,omitempty"`
 	// Files are the paths that will change, sorted.
 	Files []string `json:"files"`
 	// Preview shows the changes to a person, as unified diffs and lines that
@@ -27,6 +30,8 @@ type Plan struct {
 	Skipped []Change `json:"skipped,omitempty"`
 	// Over are the files that somebody has changed since, and that are replaced.
 	Over []string `json:"over,omitempty"`
+	// NotKept says, by call, what else the calls changed that cannot be undone.
+	NotKept map[string]string `json:"not_kept,omitempty"`
 }
 
 // Plan says what Undo would do and changes nothing. Errors are those of Undo.
@@ -64,7 +69,13 @@ type planner struct {
 	skipped  []Change
 	lost     []Change
 	problems []problem
-	left     map[string]bool // paths that are left as they are
+	held     []string
+	unkept   map[string]string
+	left     map[string]bool  // paths that are left as they are
+	picked   map[*line]bool   // what was selected
+	passed   map[*line]string // the first change undone of those that one is mixed with
+	cut      map[string]bool  // changes that an undo was about to undo when it was killed, by ID
+	byPath   map[pathName][]*line
 	over     []string
 }
 
@@ -84,7 +95,20 @@ func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Wo
 	}
 	p := &planner{
 		store: s, vault: v, history: h, sel: sel, lines: slices.Clone(lines),
-		view: &view{ctx: ctx, ws: ws, entries: make(map[string]*entry)}, left: make(map[string]bool),
+		view:   &view{ctx: ctx, ws: ws, entries: make(map[string]*entry), links: make(map[string]bool)},
+		left:   make(map[string]bool),
+		unkept: h.unkeptBy(sel, lines),
+		picked: make(map[*line]bool), passed: make(map[*line]string),
+		cut: make(map[string]bool), byPath: make(map[pathName][]*line),
+	}
+	for _, l := range lines {
+		p.picked[l] = true
+		p.byPath[l.Path] = append(p.byPath[l.Path], l)
+	}
+	for _, undo := range h.cut {
+		for _, id := range undo.Of {
+			p.cut[id] = true
+		}
 	}
 	for _, l := range lines {
 		if err := ctx.Err(); err != nil {
@@ -95,6 +119,7 @@ func (s *Store) plan(ctx context.Context, v *vault, h *history, ws *workspace.Wo
 		}
 	}
 	p.flush()
+	p.flush() // what had to wait
 	if len(p.lines) == 0 {
 		return nil, p.allLeft()
 	}
@@ -117,6 +142,9 @@ func (p *planner) allLeft() error {
 func (p *planner) undo(l *line) error {
 	if p.left[string(l.Path)] || p.left[string(l.To)] {
 		p.leave(l, string(l.Path), "a later change of it stays")
+		return nil
+	}
+	if p.holds(l) {
 		return nil
 	}
 	switch workspace.Kind(l.Op) {
@@ -166,24 +194,36 @@ func (p *planner) content(l *line) error {
 	if err != nil {
 		return err
 	}
-	before, after := l.before(), l.after()
+	before := l.before()
 	switch {
-	case e.want.holds(before):
+	case p.passed[l] != "" && p.passed[l] < l.ID: // what it found was on the way already
+		p.pass(l)
+		return nil
+	case e.want.holds(before) && (!l.unended || !e.want.exists || e.want.mode.Perm() == before.mode.Perm()):
 		p.restoreMode(e, l)
+		return nil
+	case p.halfUndone(l, e):
 		return nil
 	case l.keepsContent() && (l.Lost != "" || !p.vault.has(l.Hash)):
 		p.drop(l)
 		return nil
-	case l.unended, e.want.holds(after):
+	case p.unsure(l) != "":
+		if !p.replaces(path) {
+			p.conflict(l, path, p.unsure(l), before)
+			return nil
+		}
+	case p.passed[l] != "", e.want.holds(l.lastOfMixed().after()):
 	case e.want.isDir() || before.isDir() && e.want.exists, !p.replaces(path):
 		p.conflict(l, path, "has changed since", before)
 		return nil
 	}
+	p.pass(l)
 	if e.base.isDir() != before.isDir() && e.base.exists && before.exists {
+		e.want = state{}
 		p.flush() // what is there has to go first
 		e = p.view.entries[path]
 	}
-	if before.exists && e.want.exists && !changesMode(l) {
+	if before.exists && e.want.exists && !changesMode(l) && !l.unended {
 		before.mode = before.mode.Type() | e.want.mode.Perm()
 	}
 	e.want = before
@@ -193,8 +233,19 @@ func (p *planner) content(l *line) error {
 // changesMode reports that the change was one of the mode too.
 func changesMode(l *line) bool { return l.NewMode != 0 && l.NewMode.Perm() != l.Mode.Perm() }
 
+// halfUndone reports that an undo that was killed has brought the path further back
+// than this change did.
+func (p *planner) halfUndone(l *line, e *entry) bool {
+	return p.cut[l.ID] && slices.ContainsFunc(p.byPath[l.Path], func(older *line) bool {
+		return older.ID < l.ID && p.cut[older.ID] && e.want.holds(older.before())
+	})
+}
+
 // restoreMode is for a file whose content is what it was.
 func (p *planner) restoreMode(e *entry, l *line) {
+	if p.cut[l.ID] && l.Op == string(workspace.Delete) && !e.want.isLink() {
+		e.want.mode = l.Mode // the undo that was killed may not have come so far
+	}
 	if e.want.regular() && changesMode(l) && l.Op == string(workspace.Replace) &&
 		e.want.mode.Perm() == l.NewMode.Perm() {
 		e.want.mode = l.Mode
@@ -236,7 +287,7 @@ func (p *planner) mkdir(l *line) error {
 	switch {
 	case err != nil:
 		return err
-	case !e.want.exists:
+	case !e.want.exists, p.halfUndone(l, e):
 	case !e.want.isDir():
 		p.conflict(l, path, "is no directory any more", state{})
 	default:
@@ -285,16 +336,35 @@ func sameFile(a, b state) bool {
 // flush turns what is wanted by now into operations.
 func (p *planner) flush() {
 	var groups [6][]op // modes, directories, files, symlinks, files in their place, directories that go
+	var flushed []*entry
 	for _, path := range slices.Sorted(maps.Keys(p.view.entries)) {
 		e := p.view.entries[path]
+		if p.waits(path) {
+			continue
+		}
 		for _, o := range e.ops(path) {
 			group := map[opKind]int{opChmod: 0, opMkdir: 1, opFile: 2, opSymlink: 3, opFileLate: 4, opRmdir: 5}[o.kind]
 			groups[group] = append(groups[group], o)
 		}
+		flushed = append(flushed, e)
+	}
+	for _, e := range flushed {
 		e.base = e.want
 	}
 	slices.Reverse(groups[5]) // the deepest first
 	p.ops = append(p.ops, slices.Concat(groups[:]...)...)
+}
+
+// waits reports that something else has to go from where a directory of the path
+// is to be, before anything can be made in it.
+func (p *planner) waits(path string) bool {
+	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
+		e := p.view.entries[dir]
+		if e != nil && e.base.exists && !e.base.isDir() && (!e.want.exists || e.want.isDir()) {
+			return true
+		}
+	}
+	return false
 }
 
 // ops are the operations that make of the entry what is wanted.
@@ -329,6 +399,9 @@ func (e *entry) ops(path string) []op {
 
 // failure is the error when not all can be undone.
 func (p *planner) failure() error {
+	if len(p.held) > 0 {
+		return p.heldError()
+	}
 	if len(p.problems) > 0 {
 		return p.conflictError()
 	}
@@ -367,7 +440,11 @@ func (p *planner) callNames() string {
 }
 
 func (p *planner) public() *Plan {
-	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over}
+	plan := &Plan{Session: p.lines[0].Session, Calls: p.calls(), Files: []string{}, Skipped: p.skipped, Over: p.over,
+		NotKept: p.unkept}
+	if p.sel.Redo {
+		plan.Redone = p.history.redoneCalls(p.lines)
+	}
 	for _, o := range p.ops {
 		plan.Files = append(plan.Files, o.path)
 		if o.kind == opRename {

@@ -113,7 +113,8 @@ func (p *planner) conflictError() error {
 	slices.Sort(paths)
 	e := tool.Errorf(tool.Conflict, "cannot undo %s, nothing was changed: %s", p.callNames(),
 		strings.Join(texts, "; ")).
-		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too (--ours), which can be undone.").With("paths", slices.Compact(paths))
+		Suggest("Undo the later changes first, leave these files out (--skip), or replace the later changes too "+
+			"(--ours), which can be undone.").With("paths", slices.Compact(paths))
 	if diff != "" {
 		e.Message += "\n" + diff
 		_ = e.With("diff", diff)

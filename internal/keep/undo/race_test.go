@@ -48,7 +48,8 @@ func TestUndoRacesWithAnEditor(t *testing.T) {
 			undo.Selection{Session: "s", Call: call, Ours: i%3 == 0})
 		both.Wait()
 		if err != nil {
-			require.Contains(t, []tool.Code{tool.Conflict, tool.NotFound, tool.Unavailable}, tool.CodeOf(err), "%v", err)
+			require.Contains(t, []tool.Code{tool.Conflict, tool.NotFound, tool.Unavailable}, tool.CodeOf(err), "%v",
+				err)
 		}
 		if found := f.content(path); found != mine {
 			require.NotNil(t, out, "race %d: %q is there after %v", i, found, err)

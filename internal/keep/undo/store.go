@@ -41,6 +41,10 @@ type Options struct {
 	// content cannot be kept because the store cannot be written. Otherwise
 	// the change is refused. See Optional.
 	BestEffort bool
+	// Held reports whether a path, as Change.Path names it, is one that decides
+	// what runs, and that no process of a tool may change now. What it held comes
+	// back only where Selection.Paths names it. Nil holds nothing.
+	Held func(path string) bool
 	// Now is the clock. Nil means time.Now.
 	Now func() time.Time
 	// Logger is told about pruning that failed and changes that were not
@@ -149,5 +153,7 @@ func (s *Store) storeError(doing string, err error) error {
 		return err
 	}
 	return tool.Errorf(tool.Unavailable, "cannot %s in %s, so nothing was changed: %w", doing, s.Dir(), err).
-		Suggest("Free space if the disk is full, and look at that directory: it has to be one that toolhost may write to. It can be removed, and all undo history with it. Or set %s=optional for toolhost: then files change though it cannot be undone.", OptionalEnv)
+		Suggest("Free space if the disk is full, and look at that directory: it has to be one that toolhost may "+
+			"write to. It can be removed, and all undo history with it. Or set %s=optional for toolhost: "+
+			"then files change though it cannot be undone.", OptionalEnv)
 }

@@ -30,3 +30,12 @@ func tryLock(f *os.File, exclusive bool) error {
 		return err
 	}
 }
+
+// unlock gives up the lock of an open file.
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// gone reports that an open file has no name any more.
+func gone(f *os.File) bool {
+	var stat unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &stat) != nil || stat.Nlink == 0
+}

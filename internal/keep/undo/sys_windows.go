@@ -18,3 +18,11 @@ func tryLock(f *os.File, exclusive bool) error {
 	}
 	return err
 }
+
+// unlock gives up the lock of an open file.
+func unlock(f *os.File) {
+	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
+}
+
+// gone reports that an open file may have no name any more.
+func gone(*os.File) bool { return false } // here it cannot be removed while it is open

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -76,8 +77,11 @@ func (l *line) moved() state {
 }
 
 // entry is a path on paper: what it holds before the next operation, and what
-// it is to hold.
-type entry struct{ base, want state }
+// it is to hold. link says that it was found to be a symlink.
+type entry struct {
+	base, want state
+	link       bool
+}
 
 // move is a rename on paper.
 type move struct{ from, to string }
@@ -88,6 +92,7 @@ type view struct {
 	ws      *workspace.Workspace
 	entries map[string]*entry
 	moves   []move
+	links   map[string]bool // directories that are reached through a symlink now
 }
 
 // at gives the entry of a path.
@@ -97,15 +102,25 @@ func (v *view) at(path string) (*entry, error) {
 	}
 	real, ok := v.real(path)
 	e := &entry{}
-	if ok {
+	if ok && !v.unlinked(path) {
 		s, err := v.look(real)
 		if err != nil {
 			return nil, err
 		}
-		e = &entry{base: s, want: s}
+		e = &entry{base: s, want: s, link: s.isLink()}
 	}
 	v.entries[path] = e
 	return e, nil
+}
+
+// unlinked reports that a directory of the path is a symlink that is to go.
+func (v *view) unlinked(path string) bool {
+	for dir := filepath.Dir(path); dir != "." && dir != "/"; dir = filepath.Dir(dir) {
+		if e := v.entries[dir]; e != nil && e.link && !e.want.isLink() {
+			return true
+		}
+	}
+	return false
 }
 
 // real gives the path at which lies now what will be at path.
@@ -147,6 +162,22 @@ func (v *view) move(from, to string) {
 	}
 }
 
+// linked reports that the directory of a path is a symlink now, or is reached
+// through one: what lies behind it has another path.
+func (v *view) linked(path string) bool {
+	dir := filepath.Dir(path)
+	if dir == "." || dir == "/" {
+		return false
+	}
+	linked, known := v.links[dir]
+	if !known {
+		info, err := v.ws.Lstat(dir)
+		linked = err == nil && info.Mode()&fs.ModeSymlink != 0 || v.linked(dir)
+		v.links[dir] = linked
+	}
+	return linked
+}
+
 // look reads what is at a path of the workspace.
 func (v *view) look(path string) (state, error) {
 	info, err := v.ws.Lstat(path)
@@ -155,6 +186,9 @@ func (v *view) look(path string) (state, error) {
 	}
 	if err != nil {
 		return state{}, err
+	}
+	if v.linked(path) {
+		return state{}, nil
 	}
 	s := state{exists: true, mode: info.Mode(), size: info.Size(), mtime: info.ModTime(), info: info}
 	switch {

@@ -8,6 +8,8 @@ package userdir
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -80,6 +82,32 @@ func State(root string, trees ...string) (string, error) {
 		return "", err
 	}
 	return dir, Known("the state of the workspace", dir, StateFormat)
+}
+
+// States are the directories of all workspaces that State has given and that
+// something was kept in.
+func States() (dirs []string, err error) {
+	home, err := stateHome()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if dir := filepath.Join(home, entry.Name()); entry.IsDir() && usable(home, dir) == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, err
+}
+
+// Watched is the file whose time says that somebody looks at the calls that wait.
+// It lies where no tool can write.
+func Watched() (string, error) {
+	home, err := stateHome()
+	return filepath.Join(home, "watched"), err
 }
 
 // holdsHome reports whether a tree holds the user's whole home directory, and the
@@ -176,6 +204,13 @@ func Data() (string, error) {
 		return filepath.Join(home, "Library", "Application Support", "toolhost"), nil
 	}
 	return filepath.Join(home, ".local", "share", "toolhost"), nil
+}
+
+// Fleet is where the hub of a fleet keeps its keys and what it knows. It is
+// Private.
+func Fleet() (string, error) {
+	dir, err := stateHome()
+	return filepath.Join(dir, "fleet"), err
 }
 
 // Private are toolhost's directories in the user's configuration, state and

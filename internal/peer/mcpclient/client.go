@@ -58,6 +58,9 @@ type Options struct {
 	// need a login. With nil such a request fails, with an error that says how
 	// to log in.
 	Visit oauth.Visit
+	// Trace gives the members of a request's _meta that name the trace of whoever
+	// makes the call. Nil names none.
+	Trace func(ctx context.Context) map[string]any
 	// Prepare changes the command of a server before it starts, such as to
 	// confine it. An error keeps the server from starting. Nil leaves it be.
 	Prepare func(cmd *exec.Cmd, spec Spec) error

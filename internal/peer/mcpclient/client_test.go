@@ -73,7 +73,8 @@ func TestToolsAreDescribed(t *testing.T) {
 	assert.True(t, tools["up_add_note"].Definition().Idempotent)
 	wipe := tools["up_wipe"].Definition()
 	assert.Equal(t, tool.SafeWrite, wipe.Risk)
-	assert.JSONEq(t, `{"type":"object","properties":{"n":{"type":"number","description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
+	assert.JSONEq(t,
+		`{"type":"object","properties":{"n":{"type":"number","description":"How many."}},"required":["n"]}`, string(wipe.Parameters),
 		"a schema of an old draft is loosened")
 	for name := range tools {
 		assert.LessOrEqual(t, len(name), 48)

@@ -32,6 +32,7 @@ type flight struct {
 	session string
 	tool    string
 	params  json.RawMessage
+	trace   map[string]any // of whoever makes the call
 	cancel  context.CancelFunc
 
 	questions chan *question
@@ -93,11 +94,11 @@ func (fs *flights) resume(name string, call *tool.Call) *flight {
 }
 
 // begin sends a call to the server.
-func (fs *flights) begin(l *link, name string, call *tool.Call) *flight {
+func (fs *flights) begin(l *link, name string, call *tool.Call, trace map[string]any) *flight {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &flight{
 		link: l, flights: fs, id: identity(name, call), token: fs.newToken(), session: call.Session, tool: name,
-		params: call.Params,
+		params: call.Params, trace: trace,
 		cancel: cancel, questions: make(chan *question), done: make(chan struct{}), asked: make(map[string]int),
 	}
 	fs.mu.Lock()

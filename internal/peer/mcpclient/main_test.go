@@ -118,9 +118,11 @@ func (s *rawServer) handle(m rawMessage) {
 }
 
 var rawTools = []string{
-	`{"name":"echo","description":"Echo.","inputSchema":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}}},"annotations":{"readOnlyHint":true,"title":"Echo it"}}`,
+	`{"name":"echo","description":"Echo.","inputSchema":{"type":"object","properties":{"z":{"type":"string"},` +
+		`"a":{"type":"integer"}}},"annotations":{"readOnlyHint":true,"title":"Echo it"}}`,
 	`{"name":"add.note","inputSchema":{"type":"object"},"annotations":{"destructiveHint":false,"idempotentHint":true}}`,
-	`{"name":"wipe","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1,"exclusiveMinimum":true,"description":"How many."}},"required":["n"]}}`,
+	`{"name":"wipe","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":1,` +
+		`"exclusiveMinimum":true,"description":"How many."}},"required":["n"]}}`,
 	`{"name":"a_tool_whose_name_is_so_very_long_that_no_client_would_ever_take_it_as_it_is","inputSchema":{"type":"object"}}`,
 }
 
@@ -128,7 +130,8 @@ func (s *rawServer) call(m rawMessage) {
 	switch m.Params.Name {
 	case "echo":
 		s.answer(m.ID, `"result":{"content":[{"type":"text","text":"echo"},{"type":"image","data":"aGk=","mimeType":"image/png"},`+
-			`{"type":"audio","data":"aG8=","mimeType":"audio/wav"},{"type":"resource_link","uri":"file:///x","name":"x","title":"X","size":7,"annotations":{"audience":["user"],"priority":0.5}},`+
+			`{"type":"audio","data":"aG8=","mimeType":"audio/wav"},{"type":"resource_link","uri":"file:///x",`+
+			`"name":"x","title":"X","size":7,"annotations":{"audience":["user"],"priority":0.5}},`+
 			`{"type":"resource","resource":{"uri":"file:///y","mimeType":"text/plain","text":"why"}}],`+
 			`"structuredContent":{"z":1,"a":12345678901234567890,"args":`+string(m.Params.Arguments)+`}}`)
 	case "die":

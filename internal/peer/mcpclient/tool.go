@@ -51,7 +51,8 @@ func (t *remoteTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, e
 	}
 	if t.server.saysElse(t.declared) {
 		return nil, tool.Errorf(tool.NeedsConfirmation,
-			"the tool %q of the MCP server %s says something else of itself than when it was listed, so it was not called", t.name, t.server.spec.Name).
+			"the tool %q of the MCP server %s says something else of itself than when it was "+
+				"listed, so it was not called", t.name, t.server.spec.Name).
 			Suggest("List the tools again. Where it is left out, the user approves the change with toolhost trust tools.")
 	}
 	return t.server.call(ctx, t.name, call)
@@ -87,7 +88,11 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.
 		if err != nil {
 			return nil, err
 		}
-		f = s.calls.begin(l, name, call)
+		var trace map[string]any
+		if s.client.options.Trace != nil {
+			trace = s.client.options.Trace(ctx)
+		}
+		f = s.calls.begin(l, name, call, trace)
 	}
 	return f.follow(ctx, call)
 }
@@ -95,7 +100,7 @@ func (s *server) call(ctx context.Context, name string, call *tool.Call) (*tool.
 // roundTrip makes the call on the connection and waits for the result. It runs
 // until the flight is over, however often the user is asked meanwhile.
 func (f *flight) roundTrip(ctx context.Context) (*tool.Result, error) {
-	params := &mcp.CallToolParams{Name: f.tool, Arguments: f.params}
+	params := &mcp.CallToolParams{Meta: mcp.Meta(f.trace), Name: f.tool, Arguments: f.params}
 	params.SetProgressToken(f.token)
 	result, err := f.link.session.CallTool(ctx, params)
 	raw, large := f.link.wire.take(f.token)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
@@ -146,7 +147,7 @@ func ofPlugin(t *testing.T, program string) []testproc.Process {
 func TestRandomFaults(t *testing.T) {
 	linuxOnly(t)
 	rounds := 60
-	if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
+	if testneed.All() {
 		rounds = 1000
 	}
 	program := buildProgram(t, "faults")

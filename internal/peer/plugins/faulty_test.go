@@ -170,7 +170,8 @@ type doTool struct{}
 func (doTool) Definition() *sdk.Definition {
 	return &sdk.Definition{
 		Name: "do", Description: "Does what it is told. Returns: what came of it.", Risk: sdk.Dangerous,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"},"arg":{"type":"string"}},"required":["what"],"additionalProperties":false}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"},` +
+			`"arg":{"type":"string"}},"required":["what"],"additionalProperties":false}`),
 	}
 }
 

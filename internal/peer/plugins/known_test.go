@@ -44,7 +44,8 @@ func learnTool(t testing.TB, m *Manager, spec *Spec) {
 	require.NoError(t, m.cache.store(spec, b, &pluginclient.Description{
 		Name: "words", Version: "1.0.0", Tools: []pluginclient.Tool{{Definition: &tool.Definition{
 			Name: "count_words", Description: "Count the words of a text. Returns: the number.", Risk: tool.ReadOnly,
-			Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","description":"the text"}},"required":["text"]}`),
+			Parameters: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","description":"the ` +
+				`text"}},"required":["text"]}`),
 		}}},
 	}))
 }

@@ -13,7 +13,8 @@ func TestSensitiveValues(t *testing.T) {
 		"keys":{"type":"array","items":{"type":"string","writeOnly":true}},
 		"account":{"type":"object","writeOnly":true,"properties":{"name":{"type":"string"},"pin":{"type":"integer"}}},
 		"hosts":{"type":"object","additionalProperties":{"type":"object","properties":{"password":{"type":"string","writeOnly":true}}}}}}`
-	config := `{"token":"t","plain":"p","keys":["k1","k2"],"account":{"name":"n","pin":7},"hosts":{"a":{"password":"x","user":"u"}},"other":"o","empty":""}`
+	config := `{"token":"t","plain":"p","keys":["k1","k2"],"account":{"name":"n","pin":7},` +
+		`"hosts":{"a":{"password":"x","user":"u"}},"other":"o","empty":""}`
 	assert.ElementsMatch(t, []string{"t", "k1", "k2", "n", "x"},
 		sensitiveValues(json.RawMessage(schema), json.RawMessage(config)))
 	assert.Empty(t, sensitiveValues(nil, json.RawMessage(config)))

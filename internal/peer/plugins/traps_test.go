@@ -21,13 +21,12 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 )
 
 func linuxOnly(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc and the parent-death signal of Linux")
-	}
+	testneed.OnlyOn(t, "linux", "needs /proc and the parent-death signal of Linux")
 }
 
 // A stopped process answers nothing, and go-plugin waits for it for ever.
@@ -145,9 +144,7 @@ func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
 
 // TestHostThatIsKilled is the host of TestNoPluginOutlivesTheHost.
 func TestHostThatIsKilled(t *testing.T) {
-	if os.Getenv("TEST_HOST") == "" {
-		t.Skip("a part of TestNoPluginOutlivesTheHost")
-	}
+	testneed.Child(t, "TEST_HOST", "TestNoPluginOutlivesTheHost")
 	f := newFixture(t)
 	pid := pidOf(t, f.add(t, testPlugin(t, os.Getenv("TEST_HOST")))["do"])
 	fmt.Println("plugin", pid)

@@ -94,7 +94,8 @@ func TestPluginOfTodayInAnOldHost(t *testing.T) {
 	require.NoError(t, err)
 	stream, err := rpc.Call(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, stream.Send(&toolpb.CallRequest{Message: &toolpb.CallRequest_Start{Start: &toolpb.Call{Tool: "hello", Params: []byte("{}")}}}))
+	require.NoError(t, stream.Send(&toolpb.CallRequest{Message: &toolpb.CallRequest_Start{Start: &toolpb.Call{Tool: "hello", Params: []byte(
+		"{}")}}}))
 	answer, err := stream.Recv()
 	require.NoError(t, err)
 	assert.Equal(t, "hi", string(answer.GetResult().GetContents()[0].GetText()))

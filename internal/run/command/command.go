@@ -63,6 +63,14 @@ type command struct {
 	program    atomic.Pointer[string] // once it has been found
 }
 
+// InView reports that all that a call changes, its processes change, if it changes
+// anything. What it gives back of files is read from the workspace, and not from a
+// view.
+func (c *command) InView() bool {
+	reads := slices.ContainsFunc(c.spec.Outputs, func(o argv.Content) bool { return o.File != nil })
+	return c.Definition().Risk != tool.ReadOnly && !reads
+}
+
 // Definition implements tool.Tool.
 func (c *command) Definition() *tool.Definition { return c.definition() }
 
@@ -78,6 +86,7 @@ func (c *command) define() *tool.Definition {
 		Permissions: c.spec.Permissions,
 		Timeout:     c.timeout(),
 		Grace:       10 * time.Second,
+		AsTask:      c.spec.AsTask,
 	}
 	if !def.Risk.Valid() {
 		def.Risk = tool.Dangerous

@@ -211,7 +211,8 @@ func TestReportLines(t *testing.T) {
 }
 
 func TestRawSchema(t *testing.T) {
-	raw := json.RawMessage(`{"type":"object","properties":{"deep":{"type":"object","properties":{"b":{},"a":{}}},"n":{"type":"number"}},"required":["deep"]}`)
+	raw := json.RawMessage(`{"type":"object","properties":{"deep":{"type":"object","properties":{"b":{},"a":{}}},` +
+		`"n":{"type":"number"}},"required":["deep"]}`)
 	spec := argv.Spec{
 		Name: "raw", Raw: raw, Params: argv.SchemaParams(raw),
 		Command: &argv.Template{Argv: []argv.Expr{{Literal: "sh"}, {Literal: "-c"}, {Literal: `printf '%s|' "$@"; cat`},

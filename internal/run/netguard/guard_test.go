@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -19,6 +18,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/netguard"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func newClient(t *testing.T, opts netguard.Options) *netguard.Client {
@@ -166,9 +166,7 @@ func TestNameThatLeadsInside(t *testing.T) {
 // forbidden one from then on. The server closes its connection, so the
 // redirect to the same name has to connect anew.
 func TestRebinding(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux answers on all of 127.0.0.0/8 by itself")
-	}
+	testneed.OnlyOn(t, "linux", "only Linux answers on all of 127.0.0.0/8 by itself")
 	secret, hits := canary(t)
 	p := port(t, secret.URL)
 	front, err := net.Listen("tcp", "127.0.0.2:"+p)

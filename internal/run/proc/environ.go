@@ -81,7 +81,8 @@ func LookPath(name, avoid string) (string, error) {
 }
 
 // throughAnother says how programs of the project itself are run.
-const throughAnother = `A program of the project is run by one that is installed: ["bash", "scripts/x.sh"], ["npx", "--no-install", "x"], ["python3", "-m", "x"].`
+const throughAnother = `A program of the project is run by one that is installed: ["bash", "scripts/x.sh"], ` +
+	`["npx", "--no-install", "x"], ["python3", "-m", "x"].`
 
 func absolute(name, avoid string) (string, error) {
 	if !filepath.IsAbs(name) {

@@ -21,6 +21,7 @@ import (
 
 	"time"
 
+	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
@@ -131,7 +132,7 @@ func Run(ctx context.Context, c Command) (*Result, error) {
 	defer runtime.UnlockOSThread()
 
 	r := newRun(c)
-	r.watch = watch.From(ctx)
+	r.watch, r.view = watch.From(ctx), view.From(ctx)
 	defer r.close()
 	if err := r.start(); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 )
 
@@ -320,9 +321,7 @@ func TestManyRunsLeaveNothing(t *testing.T) {
 // A process that clears its environment is found by its kin while the command
 // runs.
 func TestCleanEnvironmentDoesNotHide(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux lists processes with their kin")
-	}
+	testneed.OnlyOn(t, "linux", "only Linux lists processes with their kin")
 	c := sh(`env -i setsid sleep 4714 & echo begun; wait`)
 	c.Timeout, c.Grace = 200*time.Millisecond, 100*time.Millisecond
 	assert.True(t, run(t, c).TimedOut)

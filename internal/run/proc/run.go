@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
@@ -44,6 +45,7 @@ type run struct {
 	stopper        stopper
 	kin            map[int]bool // numbers of processes known to be the run's
 	watch          watch.Watcher
+	view           *view.View
 }
 
 func newRun(c Command) *run {
@@ -122,10 +124,19 @@ func (r *run) build() error {
 		r.cmd.Args[0] = r.Name
 	}
 	ownGroup(r.cmd)
-	if r.Prepare == nil {
-		return nil
+	entered, detach := view.Attach(r.cmd, r.view)
+	defer detach()
+	if r.Prepare != nil {
+		if err := r.prepare(); err != nil {
+			return err
+		}
 	}
-	return r.prepare()
+	if !entered() {
+		return tool.Errorf(tool.Unsupported, "there is no view of the workspace for %s, which is not confined",
+			r.Argv[0]).
+			Suggest("Choose sandbox level full in agent.hcl.")
+	}
+	return nil
 }
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }

@@ -17,6 +17,9 @@ import (
 // watches says that the levels full and landlock can be watched.
 const watches = true
 
+// views says that level full has views.
+const views = true
+
 // apply puts the launcher in front of the command.
 func (p *Policy) apply(cmd *exec.Cmd, level Level) error {
 	g, err := p.grants()

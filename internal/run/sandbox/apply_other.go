@@ -22,3 +22,6 @@ func detect() Report {
 
 // watches says that the levels full and landlock can be watched.
 const watches = false
+
+// views says that level full has views.
+const views = false

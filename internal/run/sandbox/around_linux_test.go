@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // inner is what a host that runs in a sandbox itself says of it.
@@ -97,9 +98,7 @@ func runInner(t *testing.T, outer sandbox.Level, workspace string, env ...string
 
 // TestInnerHost is no test by itself: runInner runs it, confined.
 func TestInnerHost(t *testing.T) {
-	if os.Getenv("INNER_HOST") == "" {
-		t.Skip("TestHostInASandbox runs this in another process")
-	}
+	testneed.Child(t, "INNER_HOST", "TestHostInASandbox")
 	if os.Getenv("FORGE_FULL") != "" {
 		require.NoError(t, sandbox.ForgeFull())
 	}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // What programs print when the network or a place is out of reach, in lower
@@ -35,7 +36,7 @@ const (
 
 // absolutePath matches a path that begins where a word does: not the end of a
 // relative one, nor of fork/exec.
-var absolutePath = regexp.MustCompile(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
+var absolutePath = matching.Lazy(`(?:^|[\s'"` + "`" + `:,;=()\[\]<>])(/[^\s'"` + "`" + `:,;()\[\]<>]+)`)
 
 // Denied says what of a failure the sandbox is behind, by what the command
 // printed and what the policy grants, and what would grant it; "" where nothing
@@ -64,7 +65,8 @@ func (p Policy) Denied(block, printed string) string {
 		case hasWord(lower, networkWords[:]):
 			add(fmt.Sprintf("There is no network in the sandbox: network = \"allow\" in %s grants it.", block))
 		case hasWord(lower, refusedWords[:]):
-			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, unless network = \"allow\" in %s grants it, or for a unix socket write = [\"ITS DIRECTORY\"].", block))
+			add(fmt.Sprintf("The sandbox has no network but its own: servers outside of it cannot be reached, "+
+				"unless network = \"allow\" in %s grants it, or for a unix socket write = [\"ITS DIRECTORY\"].", block))
 		}
 	}
 	if said := p.deniedRepository(level, printed); said != "" {
@@ -92,7 +94,7 @@ func (p Policy) deniedSocket(block, printed string) string {
 	if err != nil {
 		return ""
 	}
-	for _, match := range absolutePath.FindAllStringSubmatch(printed, mostPaths) {
+	for _, match := range absolutePath().FindAllStringSubmatch(printed, mostPaths) {
 		path := filepath.Clean(strings.TrimRight(match[1], "."))
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -108,7 +110,7 @@ func (p Policy) deniedSocket(block, printed string) string {
 
 // gitDirectory matches the name of a repository's directory in what git, mkdir
 // and others print.
-var gitDirectory = regexp.MustCompile("(?:^|[\\s'\"‘`:])((?:[^\\s'\"‘’`:]*/)?\\.git)/?(?:['\"’`:\\s]|$)")
+var gitDirectory = matching.Lazy("(?:^|[\\s'\"‘`:])((?:[^\\s'\"‘’`:]*/)?\\.git)/?(?:['\"’`:\\s]|$)")
 
 // deniedRepository says the same of a repository that a command at level landlock
 // could not make in another one.
@@ -117,7 +119,7 @@ func (p Policy) deniedRepository(level Level, printed string) string {
 		return ""
 	}
 	for line := range strings.Lines(printed) {
-		found := gitDirectory.FindStringSubmatch(line)
+		found := gitDirectory().FindStringSubmatch(line)
 		if found == nil || !hasWord(strings.ToLower(line), writeWords[:]) {
 			continue
 		}
@@ -148,7 +150,7 @@ func (p Policy) deniedPlace(block, printed string) string {
 		if !write && !access && !hasWord(lower, absentWords[:]) {
 			continue
 		}
-		for _, match := range absolutePath.FindAllStringSubmatch(line, 4) {
+		for _, match := range absolutePath().FindAllStringSubmatch(line, 4) {
 			if left--; left < 0 {
 				break
 			}
@@ -195,9 +197,11 @@ func (p Policy) deniedPath(g grants, block, path string, write, access bool) str
 // deniedInWorkspace says why something in the workspace cannot be changed.
 func (p Policy) deniedInWorkspace(block, path string) string {
 	if p.Untouched {
-		return fmt.Sprintf("The workspace is read-only for it: a tool of risk \"read_only\" changes nothing. risk = \"safe_write\" in %s lets it.", block)
+		return fmt.Sprintf("The workspace is read-only for it: a tool of risk \"read_only\" changes nothing. risk "+
+			"= \"safe_write\" in %s lets it.", block)
 	}
-	return path + " decides what agents may do, or is run with more rights than the command has: the sandbox protects it, and a person has to change it."
+	return path + " decides what agents may do, or is run with more rights than the command has: the sandbox " +
+		"protects it, and a person has to change it."
 }
 
 // deniedWrite is for a line that names no absolute path.

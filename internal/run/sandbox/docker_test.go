@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestDockerArgs(t *testing.T) {
@@ -48,14 +50,14 @@ func TestApplyDocker(t *testing.T) {
 }
 
 // TestDockerRun needs a daemon, which the machines that run all tests need not
-// have; so a plain skip.
+// have.
 func TestDockerRun(t *testing.T) {
 	if verdict := DetectDocker(t.Context()); !verdict.Works {
-		t.Skip(verdict.Reason)
+		testneed.Skip(t, verdict.Reason)
 	}
 	const image = "alpine:latest"
 	if err := exec.Command("docker", "image", "inspect", image).Run(); err != nil {
-		t.Skip("the image " + image + " is not there, and none is fetched")
+		testneed.Skip(t, "the image "+image+" is not there, and none is fetched")
 	}
 	workspace := t.TempDir()
 	cmd := exec.Command("sh", "-c", "echo x > made; ls /sys/class/net; touch /etc/x")

@@ -3,11 +3,12 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestEnvironment(t *testing.T) {
@@ -92,9 +93,7 @@ func TestOwnSecrets(t *testing.T) {
 
 // Below /sys nobody may make anything, as in a workspace that is read-only.
 func TestNoCacheInAReadOnlyWorkspace(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no /sys")
-	}
+	testneed.OnlyOn(t, "linux", "there is no /sys")
 	const readOnly = "/sys"
 	p := Policy{Workspace: readOnly}
 	dir, err := p.cache([]string{readOnly})

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -44,6 +45,52 @@ func gitPlaces(root string) []string {
 	r := repositories{root: root, handle: handle, left: mostRepositories}
 	r.workTree(".", 0)
 	return r.places
+}
+
+// HeededByGit reports whether an absolute path is one that git takes configuration
+// or programs from, in a repository that is there now.
+func HeededByGit(path string) bool {
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	for i, part := range parts {
+		if !strings.EqualFold(part, ".git") {
+			continue
+		}
+		dir := filepath.FromSlash(strings.Join(parts[:i+1], "/"))
+		if i+1 == len(parts) {
+			info, err := os.Lstat(dir)
+			return err == nil && info.Mode().IsRegular()
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil && heeded(parts[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// heeded reports whether git takes configuration or programs from a path in a
+// repository's directory, or in that of a submodule or work tree in it.
+func heeded(inside []string) bool {
+	nested := inside[0] == "modules" || inside[0] == "worktrees"
+	if nested && hasAny(inside, "refs", "logs") {
+		return false
+	}
+	for _, place := range heededByGit {
+		name := strings.Split(strings.TrimSuffix(place.name, "/"), "/")
+		for at := range inside {
+			end := min(at+len(name), len(inside))
+			if slices.Equal(inside[at:end], name) && (place.name == "hooks/" || end == len(inside)) {
+				return true
+			}
+			if !nested {
+				break
+			}
+		}
+	}
+	return false
+}
+
+func hasAny(parts []string, names ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
 }
 
 // repositories collects the places of the repositories below a root. All is

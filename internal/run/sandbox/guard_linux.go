@@ -102,28 +102,6 @@ func insideGit(parts []string) (inside []string, found bool) {
 	return nil, false
 }
 
-// heeded reports whether git takes configuration or programs from a path in a
-// repository's directory, or in that of a submodule or work tree in it.
-func heeded(inside []string) bool {
-	nested := inside[0] == "modules" || inside[0] == "worktrees"
-	if nested && hasAny(inside, "refs", "logs") {
-		return false
-	}
-	for _, place := range heededByGit {
-		name := strings.Split(strings.TrimSuffix(place.name, "/"), "/")
-		for at := range inside {
-			end := min(at+len(name), len(inside))
-			if slices.Equal(inside[at:end], name) && (place.name == "hooks/" || end == len(inside)) {
-				return true
-			}
-			if !nested {
-				break
-			}
-		}
-	}
-	return false
-}
-
 // holdsHeeded reports whether something that git heeds may lie below a
 // directory inside of a repository's.
 func holdsHeeded(inside []string) bool {
@@ -145,7 +123,3 @@ func holdsHeeded(inside []string) bool {
 // ordinaryFiles are those that git itself replaces in a repository's directory,
 // beside those that end in .lock or are in capitals.
 var ordinaryFiles = [...]string{"index", "packed-refs", "shallow", "description", "gc.pid", "gc.log"}
-
-func hasAny(parts []string, names ...string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(names, part) })
-}

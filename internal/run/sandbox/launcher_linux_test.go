@@ -90,7 +90,8 @@ func TestSupervisedAtOnce(t *testing.T) {
 		wg.Go(func() {
 			policy := sandbox.Policy{Level: sandbox.Landlock, Workspace: t.TempDir()}
 			r, err := proc.Run(context.Background(), command(policy, "/bin/sh", "-c",
-				`touch a; for m in 600 640 644 700; do chmod $m a && stat -c %a a; done; touch -d @1 a; stat -c %Y a; chmod 777 /bin/sh || echo refused`))
+				`touch a; for m in 600 640 644 700; do chmod $m a && stat -c %a a; done; touch -d @1 a; stat -c %Y `+
+					`a; chmod 777 /bin/sh || echo refused`))
 			assert.NoError(t, err)
 			assert.Equal(t, "600\n640\n644\n700\n1\nrefused\n", r.Stdout.String(), r.Stderr.String())
 		})
@@ -120,7 +121,8 @@ func TestSupervisedAmongSignals(t *testing.T) {
 		}
 	})
 	r := sh(t, sandbox.Policy{Level: sandbox.Landlock, Workspace: ws},
-		`i=0; while [ $i -lt 3000 ]; do echo $i > f && read got < f && [ "$got" = $i ] || { echo "file $i: $got"; exit 1; }; i=$((i + 1)); done; echo ok`)
+		`i=0; while [ $i -lt 3000 ]; do echo $i > f && read got < f && [ "$got" = $i ] || { echo "file $i: $got"; `+
+			`exit 1; }; i=$((i + 1)); done; echo ok`)
 	assert.Equal(t, "ok\n", r.Stdout.String(), r.Stderr.String())
 }
 

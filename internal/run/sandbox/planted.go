@@ -180,5 +180,7 @@ func Heeded(said []string) string {
 	if more := len(said) - most; more > 0 {
 		said = append(slices.Clip(said[:most]), fmt.Sprintf("There are %d more.", more))
 	}
-	return "While this ran, something was made that programs outside of the sandbox heed. Look at it before you use it:\n" + strings.Join(said, "\n")
+	return "While this ran, something was made that programs outside of the sandbox heed. Look at it before you use it:\n" +
+		strings.Join(said,
+			"\n")
 }

@@ -114,10 +114,7 @@ func probeAs(t *testing.T, base string, uid int) matrix {
 
 // TestProbeHost is no test by itself: TestProbe runs it in another process.
 func TestProbeHost(t *testing.T) {
-	base := os.Getenv("PROBE_BASE")
-	if base == "" {
-		t.Skip("TestProbe runs this as another user")
-	}
+	base := testneed.Child(t, "PROBE_BASE", "TestProbe")
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "home"), 0o700))

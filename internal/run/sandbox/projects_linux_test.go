@@ -56,7 +56,8 @@ func project(t *testing.T) string {
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/p\n\ngo 1.26\n", "main.go": goMain, "main_test.go": goTest,
 		"Makefile": makefile, "main.c": "#include <stdio.h>\nint main(void) { puts(\"made\"); return 0; }\n",
-		"index.js":         `const {execSync} = require("child_process"); require("fs").writeFileSync("written", "x"); console.log(execSync("echo child").toString().trim());`,
+		"index.js": `const {execSync} = require("child_process"); require("fs").writeFileSync("written", ` +
+			`"x"); console.log(execSync("echo child").toString().trim());`,
 		"dep/package.json": `{"name":"dep","version":"1.0.0","main":"m.js","bin":{"dep":"m.js"}}`,
 		"dep/m.js":         "module.exports = 1\n",
 		"package.json":     `{"name":"p","version":"1.0.0","dependencies":{"dep":"file:dep"}}`,
@@ -75,11 +76,14 @@ func TestProjects(t *testing.T) {
 	}{
 		{"go build", "go", `rm -f main.c && go build -o prog . && ./prog`, "hello\n", false},
 		{"go test", "go", `rm -f main.c && go vet . && go test . && echo passed`, "passed\n", true},
-		{"git", "git", `git init -q && git add . && git -c user.name=n -c user.email=e commit -qm first && git log --format=%s && git status --short && git gc -q`, "first\n", false},
+		{"git", "git", `git init -q && git add . && git -c user.name=n -c user.email=e commit -qm first && git log ` +
+			`--format=%s && git status --short && git gc -q`, "first\n", false},
 		{"make", "gcc", `make -s`, "made\n", false},
 		{"node", "node", `node index.js`, "child\n", false},
-		{"npm", "npm", `npm install --offline --no-audit --no-fund >/dev/null && rm -rf node_modules && npm ci --offline --no-audit --no-fund >/dev/null && node -e 'console.log(require("dep"))'`, "1\n", false},
-		{"tar", "tar", `tar cf t.tar dep && rm -rf dep && tar xpf t.tar && cp -a dep copy && touch -d 2001-01-01 copy/m.js && stat -c %y copy/m.js | cut -c1-10`, "2001-01-01\n", false},
+		{"npm", "npm", `npm install --offline --no-audit --no-fund >/dev/null && rm -rf node_modules && npm ci ` +
+			`--offline --no-audit --no-fund >/dev/null && node -e 'console.log(require("dep"))'`, "1\n", false},
+		{"tar", "tar", `tar cf t.tar dep && rm -rf dep && tar xpf t.tar && cp -a dep copy && touch -d 2001-01-01 ` +
+			`copy/m.js && stat -c %y copy/m.js | cut -c1-10`, "2001-01-01\n", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

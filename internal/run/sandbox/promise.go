@@ -33,8 +33,10 @@ var dockerGaps = [...]string{
 
 var fullGaps = [...]string{
 	"Secrets are masked in the places where they are known to be; what lies elsewhere and is readable for the user can be read.",
-	"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home directory's secrets, can be reached.",
-	"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs a grant (write) for their .git directory.",
+	"A unix socket that a program outside makes while the command runs, and not below /tmp, /run or the home " +
+		"directory's secrets, can be reached.",
+	"Repositories that the workspace is a linked work tree of can be read and not written: git commit there needs " +
+		"a grant (write) for their .git directory.",
 	"Files of the workspace that belong to another user cannot be changed, also when toolhost runs as root.",
 }
 

@@ -10,8 +10,10 @@ import (
 
 const promiseHead = `# What a confined process can do
 
-At the levels ` + "`full` and `landlock`" + `, on Linux and without a grant, for the root user as for any other. ` + "`make probe`" + ` tries
-each act; [SECURITY.md](SECURITY.md) has the rest.
+At the levels ` + "`full` and `landlock`" + `, on Linux and without a grant, for the root user as for any other. ` +
+	"`make probe`" + ` tries
+each act; [SECURITY.md](SECURITY.md) has the rest. What it changes in the workspace is watched, to be undone. That allows and
+refuses nothing besides: [LAUNCHER.md](LAUNCHER.md#what-watching-does).
 
 `
 

@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/run/view"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
@@ -159,6 +160,9 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := p.intoView(cmd, level); err != nil {
+		return "", err
+	}
 	p.unseen(cmd, level)
 	switch level {
 	case Off:
@@ -167,6 +171,22 @@ func Apply(cmd *exec.Cmd, p Policy) (Level, error) {
 		return Docker, applyDocker(cmd, p)
 	}
 	return level, p.apply(cmd, level)
+}
+
+// intoView has a command that wants to be in a view reach no network: what it
+// sends could not be dropped. Nobody need be told what it changes.
+func (p *Policy) intoView(cmd *exec.Cmd, level Level) error {
+	if view.Of(cmd) == nil {
+		return nil
+	}
+	if level != Full || !views {
+		return tool.Errorf(tool.Unsupported, "there is no view of the workspace at sandbox level %s on %s", level,
+			runtime.GOOS).
+			Suggest("It needs the level full on Linux; toolhost doctor says what keeps that from working.")
+	}
+	p.Network, p.UnixSockets, p.Unwatched = false, false, true
+	view.Enter(cmd)
+	return nil
 }
 
 // unseen tells a watcher of a process that it will see nothing of.

@@ -148,9 +148,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 
 // TestHostToKill is no test by itself: TestKilledHostLeavesNothing runs it.
 func TestHostToKill(t *testing.T) {
-	if os.Getenv("HOST_TO_KILL") == "" {
-		t.Skip("TestKilledHostLeavesNothing runs this in another process")
-	}
+	testneed.Child(t, "HOST_TO_KILL", "TestKilledHostLeavesNothing")
 	c := command(sandbox.Policy{Level: sandbox.Full, Workspace: t.TempDir()},
 		"/bin/sh", "-c", `(exec env -i setsid sleep 4723) & sleep 4723 & echo begun; sleep 4723`)
 	c.OnLine = func(string, string) { _, _ = os.Stdout.WriteString("x") }

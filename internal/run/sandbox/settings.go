@@ -38,6 +38,8 @@ type Settings struct {
 	// Unwatched has nobody keep what commands change: where they confine others in
 	// turn, since the kernel takes one supervisor of system calls alone.
 	Unwatched bool `json:"unwatched,omitempty" jsonschema:"Whether nobody keeps what commands change."`
+	// Ignore are patterns of what commands change without its being kept.
+	Ignore []string `json:"ignore,omitempty" jsonschema:"Patterns of what commands change without its being kept."`
 	// State is the directory of what the host believes of the workspace, where no
 	// command reaches; empty for none.
 	State string `json:"state,omitempty" jsonschema:"Where the host keeps what it believes of the workspace."`

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
+	"github.com/toolhost/toolhost/internal/run/view"
 )
 
 // full plans level full.
@@ -18,9 +19,12 @@ func (p *Policy) full(plan *launch.Plan, g grants, cmd *exec.Cmd) error {
 	if scratch(plan.Dir, g) && !withinAny(plan.Dir, g.writable) {
 		g.readOnly = append(g.readOnly, plan.Dir)
 	}
-	v := newView(g, p.Network)
+	v := newPlaces(g, p.Network)
 	v.show(plan.Path)
 	plan.View = v.changes()
+	if err := layered(plan, g.writable, view.Of(cmd)); err != nil {
+		return err
+	}
 	plan.Write = append(slices.Clone(g.writable), v.scratches...)
 	plan.Device = []string{"/dev"}
 	plan.Filter = launch.Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}
@@ -46,8 +50,8 @@ func scratch(path string, g grants) bool {
 	return withinAny(path, existing(temporary[:])) && !withinAny(path, g.secrets)
 }
 
-// view collects what becomes of places in the file system.
-type view struct {
+// places collects what becomes of places in the file system.
+type places struct {
 	kinds     map[string]launch.Kind
 	writable  []string
 	open      []string // what is visible wherever it lies
@@ -55,8 +59,8 @@ type view struct {
 	hidden    []string
 }
 
-func newView(g grants, network bool) *view {
-	v := &view{kinds: make(map[string]launch.Kind), writable: g.writable,
+func newPlaces(g grants, network bool) *places {
+	v := &places{kinds: make(map[string]launch.Kind), writable: g.writable,
 		open: append(slices.Clone(g.writable), g.readOnly...)}
 	v.hide(g)
 	v.maskSockets()
@@ -88,7 +92,7 @@ func homeFiles(home string) (paths []string) {
 
 // hide puts scratch space where programs expect to write, and nothing where
 // secrets and the sockets of other programs are.
-func (v *view) hide(g grants) {
+func (v *places) hide(g grants) {
 	v.scratches = append(existing(temporary[:]), "/dev/shm")
 	for _, path := range v.scratches {
 		v.kinds[path] = launch.Scratch
@@ -112,7 +116,7 @@ func (v *view) hide(g grants) {
 
 // covered reports whether path is invisible because the nearest place around
 // it of which something becomes is a hidden one.
-func (v *view) covered(path string) bool {
+func (v *places) covered(path string) bool {
 	nearest := func(places []string) (length int) {
 		for _, place := range places {
 			if within(path, place) {
@@ -125,14 +129,14 @@ func (v *view) covered(path string) bool {
 }
 
 // keep makes path read-only, also where it lies in a writable tree.
-func (v *view) keep(path string) {
+func (v *places) keep(path string) {
 	v.pin(path)
 	v.kinds[path] = launch.ReadOnly
 }
 
 // pin makes mounts of the directories between a writable tree and path that are
 // not hidden: they cannot be moved, and path with them to where nobody looks for it.
-func (v *view) pin(path string) {
+func (v *places) pin(path string) {
 	for _, root := range v.writable {
 		if path == root || !within(path, root) {
 			continue
@@ -146,7 +150,7 @@ func (v *view) pin(path string) {
 }
 
 // show makes a file visible that hiding has hidden.
-func (v *view) show(path string) {
+func (v *places) show(path string) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return
@@ -160,7 +164,7 @@ func (v *view) show(path string) {
 
 // maskSockets hides the sockets of other programs that lie elsewhere: the
 // kernel lets a process connect to one on a read-only mount.
-func (v *view) maskSockets() {
+func (v *places) maskSockets() {
 	file, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return
@@ -182,7 +186,7 @@ func (v *view) maskSockets() {
 // changes gives the view in the order in which it is made: what lies in a
 // place comes after the place. Hidden places in which nothing appears need no
 // file system of their own.
-func (v *view) changes() []launch.Change {
+func (v *places) changes() []launch.Change {
 	paths := slices.Sorted(maps.Keys(v.kinds))
 	changes := make([]launch.Change, 0, len(paths))
 	for i, path := range paths {

@@ -73,7 +73,8 @@ func (as Agents) Find(role string) (*Agent, error) {
 		return &as[at], nil
 	case role == "" || len(as) == 0:
 		return nil, tool.Errorf(tool.Unavailable, "no agent is configured to work on tasks").
-			Suggest("The operator can name one in agent.hcl, for example one that gets the task on its standard input:\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
+			Suggest("The operator can name one in agent.hcl, for example one that gets the task on its standard " +
+				"input:\nagent {\n  command = [\"claude\", \"-p\"]\n  network = \"allow\"\n}")
 	}
 	return nil, tool.Errorf(tool.NotFound, "there is no agent of the role %q", role).
 		Suggest("The roles are: %s.", strings.Join(as.Roles(), ", ")).With("roles", as.Roles())

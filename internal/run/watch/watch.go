@@ -28,7 +28,7 @@ type Place struct {
 	Name string
 }
 
-// Watcher is told of changes before they happen. Its methods may be called from
+// Watcher learns of changes before they happen. Its methods may be called from
 // any thread, and the process waits meanwhile.
 type Watcher interface {
 	// Begin says that processes are about to run; done that they have ended.

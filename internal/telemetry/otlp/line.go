@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -33,23 +34,58 @@ func (s *sender) begin(line telemetry.Line) {
 	b, name, ctx := line.Begin, line.Begin.Part, context.Background()
 	if parent := s.open[line.Parent]; parent != nil {
 		ctx = trace.ContextWithSpan(ctx, parent)
-	} else if remote := spanContext(b.TraceParent); remote.IsValid() {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, remote)
+	} else if remote := remoteContext(b.TraceParent, b.TraceState,
+		b.Baggage); trace.SpanContextFromContext(remote).IsValid() {
+		ctx = remote
 	} else {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, s.parent)
+		ctx = baggage.ContextWithBaggage(s.parent, baggage.FromContext(remote))
 	}
-	var attrs []attribute.KeyValue
+	options := []trace.SpanStartOption{trace.WithTimestamp(line.At)}
 	if b.Tool != "" {
-		name = "execute_tool " + b.Tool
-		attrs = []attribute.KeyValue{
-			attribute.String("gen_ai.operation.name", "execute_tool"),
-			attribute.String("gen_ai.tool.name", b.Tool),
-			attribute.String("gen_ai.tool.call.id", b.RequestID),
-			attribute.String("toolhost.session", b.Session),
-			attribute.Int("toolhost.step", b.Step),
+		name = telemetry.SpanName(b.Method, b.Tool)
+		options = append(options, trace.WithAttributes(callAttributes(b)...), trace.WithAttributes(s.carried(ctx)...))
+		if b.Method != "" {
+			options = append(options, trace.WithSpanKind(trace.SpanKindServer))
+			s.methods[line.ID] = b
 		}
 	}
-	_, s.open[line.ID] = s.tracer.Start(ctx, name, trace.WithTimestamp(line.At), trace.WithAttributes(attrs...))
+	_, s.open[line.ID] = s.tracer.Start(ctx, name, options...)
+}
+
+// callAttributes are what is known of a call when it begins.
+func callAttributes(b *telemetry.Begin) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{
+		attribute.String("gen_ai.operation.name", telemetry.ExecuteTool),
+		attribute.String("gen_ai.tool.name", b.Tool),
+		attribute.String("gen_ai.tool.call.id", b.RequestID),
+		attribute.String("toolhost.session", b.Session),
+		attribute.Int("toolhost.step", b.Step),
+	}
+	return append(attrs, given("mcp.method.name", b.Method, "mcp.session.id", b.MCPSession,
+		"jsonrpc.request.id", b.RPCID, "mcp.protocol.version", b.Revision, "network.transport", b.Transport)...)
+}
+
+// carried is the caller's baggage, which may say anything of its users: it is
+// sent where the environment asks for contents.
+func (s *sender) carried(ctx context.Context) (attrs []attribute.KeyValue) {
+	if !telemetry.ContentAsked() {
+		return nil
+	}
+	for _, m := range baggage.FromContext(ctx).Members() {
+		attrs = append(attrs, attribute.String("baggage."+m.Key(), m.Value()))
+	}
+	return attrs
+}
+
+// given are attributes of pairs of a key and a text, without those that are
+// empty.
+func given(pairs ...string) (attrs []attribute.KeyValue) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			attrs = append(attrs, attribute.String(pairs[i], pairs[i+1]))
+		}
+	}
+	return attrs
 }
 
 func (s *sender) end(line telemetry.Line) {
@@ -57,7 +93,9 @@ func (s *sender) end(line telemetry.Line) {
 	if span == nil {
 		return // its beginning was dropped
 	}
+	request := s.methods[line.ID]
 	delete(s.open, line.ID)
+	delete(s.methods, line.ID)
 	defer span.End(trace.WithTimestamp(line.At))
 	if e.Outcome == "" {
 		return
@@ -69,28 +107,46 @@ func (s *sender) end(line telemetry.Line) {
 		span.SetStatus(codes.Error, e.Code)
 	}
 	s.count(e, attrs)
-	for name, value := range map[string]string{"decision": e.Decision, "rule": e.Rule, "sandbox": e.Sandbox} {
-		if value != "" {
-			attrs = append(attrs, attribute.String("toolhost."+name, value))
-		}
-	}
-	span.SetAttributes(attrs...)
+	s.conventional(e, request)
+	span.SetAttributes(append(attrs, given("gen_ai.tool.type", telemetry.ToolType(e.Source),
+		"toolhost.decision", e.Decision, "toolhost.rule", e.Rule, "toolhost.sandbox", e.Sandbox,
+		"gen_ai.tool.call.arguments", e.Arguments, "gen_ai.tool.call.result", e.Result)...)...)
 }
 
 func (s *sender) count(e *telemetry.End, attrs []attribute.KeyValue) {
 	if e.Outcome == "input_required" {
 		return // the call goes on with the answer
 	}
-	name := e.Tool
-	if e.Source == "" {
-		name = unknownTool
-	}
-	set := metric.WithAttributes(append(slices.Clone(attrs), attribute.String("gen_ai.tool.name", name))...)
+	set := metric.WithAttributes(append(slices.Clone(attrs), attribute.String("gen_ai.tool.name", nameIn(e)))...)
 	ctx := context.Background()
 	s.calls.Add(ctx, 1, set)
 	s.duration.Record(ctx, e.Duration.Seconds(), set)
 	if e.Code != "" {
 		s.errors.Add(ctx, 1, set)
+	}
+}
+
+// nameIn is the tool's name in metrics.
+func nameIn(e *telemetry.End) string {
+	if e.Source == "" {
+		return unknownTool
+	}
+	return e.Tool
+}
+
+// conventional records the metrics that the conventions have for a call, and for
+// the request that it came in by.
+func (s *sender) conventional(e *telemetry.End, request *telemetry.Begin) {
+	if e.Outcome == "input_required" {
+		return
+	}
+	ctx, seconds := context.Background(), e.Duration.Seconds()
+	attrs := given("gen_ai.operation.name", telemetry.ExecuteTool, "gen_ai.tool.name", nameIn(e), "error.type", e.Code)
+	s.executed.Record(ctx, seconds,
+		metric.WithAttributes(append(given("gen_ai.tool.type", telemetry.ToolType(e.Source)), attrs...)...))
+	if request != nil {
+		s.served.Record(ctx, seconds, metric.WithAttributes(append(given("mcp.method.name", request.Method,
+			"mcp.protocol.version", request.Revision, "network.transport", request.Transport), attrs...)...))
 	}
 }
 

@@ -2,10 +2,12 @@
 // collector, over OTLP and HTTP, configured by the variables of the
 // OpenTelemetry specification.
 //
-// Each call is a span "execute_tool NAME" with the tool, its source, the
-// session, the outcome and the error code; planning and running are spans in
-// it, and what becomes of a plugin meanwhile is an event on it. The metrics
-// are toolhost.calls, toolhost.errors and toolhost.call.duration, in seconds.
+// Each call is a span "execute_tool NAME", or "tools/call NAME" of kind SERVER
+// where it came in over MCP, with the tool, its source, the session, the outcome
+// and the error code; planning and running are spans in it, and what becomes of a
+// plugin meanwhile is an event on it. The metrics are those of OpenTelemetry's
+// conventions, gen_ai.execute_tool.duration and mcp.server.operation.duration, and
+// toolhost.calls, toolhost.errors and toolhost.call.duration, in seconds.
 package otlp
 
 import (
@@ -71,11 +73,14 @@ type sender struct {
 	readings *sdkmetric.MeterProvider
 	complain func(error)
 	tracer   trace.Tracer
-	parent   trace.SpanContext
+	parent   context.Context // with the span that the environment names
 	open     map[uint64]trace.Span
+	methods  map[uint64]*telemetry.Begin // of the calls among them that are MCP requests
 	calls    metric.Int64Counter
 	errors   metric.Int64Counter
 	duration metric.Float64Histogram
+	executed metric.Float64Histogram
+	served   metric.Float64Histogram
 }
 
 func newSender(ctx context.Context, options Options) (*sender, error) {
@@ -100,16 +105,20 @@ func newSender(ctx context.Context, options Options) (*sender, error) {
 		readings: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers))),
 		complain: options.Complain,
-		parent:   spanContext(os.Getenv("TRACEPARENT")),
+		parent:   remoteContext(os.Getenv("TRACEPARENT"), os.Getenv("TRACESTATE"), os.Getenv("BAGGAGE")),
 		open:     make(map[uint64]trace.Span),
+		methods:  make(map[uint64]*telemetry.Begin),
 	}
 	s.tracer = s.traces.Tracer(scope)
 	return s, s.instruments()
 }
 
+// conventionalBounds are the bounds of the conventions' histograms.
+var conventionalBounds = metric.WithExplicitBucketBoundaries(.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300)
+
 func (s *sender) instruments() error {
 	meter := s.readings.Meter(scope)
-	var errs [3]error
+	var errs [5]error
 	s.calls, errs[0] = meter.Int64Counter("toolhost.calls", metric.WithUnit("{call}"),
 		metric.WithDescription("Calls of tools that ended."))
 	s.errors, errs[1] = meter.Int64Counter("toolhost.errors", metric.WithUnit("{call}"),
@@ -117,6 +126,10 @@ func (s *sender) instruments() error {
 	s.duration, errs[2] = meter.Float64Histogram("toolhost.call.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long calls of tools took."),
 		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300))
+	s.executed, errs[3] = meter.Float64Histogram("gen_ai.execute_tool.duration", metric.WithUnit("s"),
+		metric.WithDescription("How long tools took."), conventionalBounds)
+	s.served, errs[4] = meter.Float64Histogram("mcp.server.operation.duration", metric.WithUnit("s"),
+		metric.WithDescription("How long MCP requests took."), conventionalBounds)
 	return errors.Join(errs[:]...)
 }
 
@@ -146,11 +159,10 @@ func (s *sender) close(ctx context.Context) {
 	}
 }
 
-// spanContext reads a W3C traceparent. It is not valid where the text is none.
-func spanContext(traceparent string) trace.SpanContext {
-	if traceparent == "" {
-		return trace.SpanContext{}
-	}
-	carrier := propagation.MapCarrier{"traceparent": traceparent}
-	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+// remoteContext is a context in the caller's trace, by the W3C's Trace Context and
+// Baggage. It has no valid span where the text is none.
+func remoteContext(traceparent, tracestate, baggage string) context.Context {
+	carrier := propagation.MapCarrier{"traceparent": traceparent, "tracestate": tracestate, "baggage": baggage}
+	both := propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	return both.Extract(context.Background(), carrier)
 }

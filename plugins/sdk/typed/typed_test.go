@@ -90,7 +90,8 @@ func TestFuncInfersLazilyAndOnce(t *testing.T) {
 	broken := typed.Func(tool.Definition{Name: "broken"},
 		func(context.Context, *tool.Call, recursive) (string, error) { return "", nil })
 	assert.PanicsWithValue(t,
-		`tool "broken": no JSON Schema for typed_test.recursive: ForType(typed_test.recursive): cycle detected for type typed_test.recursive`,
+		`tool "broken": no JSON Schema for typed_test.recursive: ForType(typed_test.recursive): cycle detected for `+
+			`type typed_test.recursive`,
 		func() { broken.Definition() })
 
 	given := json.RawMessage(`{"type":"object"}`)
@@ -164,5 +165,6 @@ func TestSensitiveSettings(t *testing.T) {
 		Token string `json:"token,omitempty" sensitive:"true"`
 	}]())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"type":"object","additionalProperties":false,"properties":{"token":{"type":"string","writeOnly":true}}}`, string(got))
+	assert.JSONEq(t, `{"type":"object","additionalProperties":false,"properties":{"token":{"type":"string","writeOnly":true}}}`,
+		string(got))
 }

@@ -31,7 +31,8 @@ func list(ctx context.Context, deps Deps, call *tool.Call, in listInput) (*outco
 	if in.Root == "" {
 		in.Root = "."
 	}
-	root, err := listedRoot(deps.Workspace, in.Root)
+	root, err := kit.Listed(deps.Workspace, in.Root,
+		"Name its directory as root, or read the file with read_file.")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func list(ctx context.Context, deps Deps, call *tool.Call, in listInput) (*outco
 	data := listData{Files: []string{}}
 	if !withinGit(root) {
 		err = deps.Workspace.Walk(ctx, in.Root, listWalk(root, in.Glob), func(e workspace.Entry) error {
-			if root != "." || !isOwn(e.Path) {
+			if root != "." || e.Path != ownIgnore {
 				data.take(root, in.Glob, e)
 			}
 			return nil
@@ -55,23 +56,6 @@ func list(ctx context.Context, deps Deps, call *tool.Call, in listInput) (*outco
 		data.Hint = "List a directory further down as root, or give a narrower glob, to see the rest."
 	}
 	return &outcome{data: data, Outcome: kit.Outcome{Truncated: data.Truncated}}, nil
-}
-
-// listedRoot gives the form in which Walk names what is below dir.
-func listedRoot(ws *workspace.Workspace, dir string) (string, error) {
-	info, err := ws.Stat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).
-			Suggest("Name its directory as root, or read the file with read_file.").With("path", dir)
-	}
-	real, err := ws.Check(dir, workspace.Read)
-	if err != nil {
-		return "", err
-	}
-	return ws.Rel(real)
 }
 
 func withinGit(root string) bool {
@@ -126,11 +110,8 @@ func globEscapes(glob string) *tool.Error {
 		Suggest("Give a pattern relative to root, without .. and without a slash at the start.").With("glob", glob)
 }
 
-// isOwn reports whether a file is one of those that toolhost keeps beside its
-// directories.
-func isOwn(name string) bool {
-	return name == ".agent/.gitignore" || kit.OwnState(name)
-}
+// ownIgnore keeps what toolhost puts into .agent out of git.
+const ownIgnore = ".agent/.gitignore"
 
 // listWalk looks no deeper than the glob does.
 func listWalk(root, glob string) workspace.WalkOptions {

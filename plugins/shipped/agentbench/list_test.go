@@ -101,7 +101,7 @@ func TestListFilesLeavesOut(t *testing.T) {
 	f.link(t, "sub", "dirlink")
 	f.link(t, f.outside(t), "out")
 	f.write(t, ".agent/runs/test/logs/tool_step_0001_stdout.txt", "")
-	for _, own := range []string{".gitignore", "state.db", "state.db-wal", "cache/a", "undo/a", "tasks/a"} {
+	for _, own := range []string{".gitignore", "cache/a", "cache/tasks/a"} {
 		f.write(t, ".agent/"+own, "")
 	}
 	assert.Equal(t, []string{".env", ".gitignore", "a", "ignored", "x/.agent/y"}, f.list(t, `{}`))

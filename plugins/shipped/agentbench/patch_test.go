@@ -186,12 +186,13 @@ func TestApplyPatchParseError(t *testing.T) {
 	f.write(t, "f", "a\n")
 	for name, diff := range map[string]string{
 		"empty": "", "prose": "please change f\n", "no hunk": "--- a/f\n+++ b/f\n",
-		"bad hunk":        "--- a/f\n+++ b/f\n@@ nonsense @@\n a\n",
-		"no header":       "@@ -1 +1 @@\n-a\n+b\n",
-		"binary":          "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n",
-		"context diff":    "*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n",
-		"two nulls":       "--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n",
-		"submodule":       "diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n",
+		"bad hunk":     "--- a/f\n+++ b/f\n@@ nonsense @@\n a\n",
+		"no header":    "@@ -1 +1 @@\n-a\n+b\n",
+		"binary":       "diff --git a/f b/f\nindex 1..2 100644\nGIT binary patch\nliteral 1\nKc$@)\n",
+		"context diff": "*** a/f\n--- b/f\n***************\n*** 1 ****\n! a\n--- 1 ----\n! b\n",
+		"two nulls":    "--- /dev/null\n+++ /dev/null\n@@ -0,0 +1 @@\n+a\n",
+		"submodule": "diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n" +
+			"@@ -0,0 +1 @@\n+Subproject commit 1\n",
 		"NUL in the name": "--- \"a/x\\000y\"\n+++ \"b/x\\000y\"\n@@ -1 +1 @@\n-a\n+b\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -253,7 +254,8 @@ func TestApplyPatchAllOrNothing(t *testing.T) {
 		"path_escape":       "--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-x\n+X\n",
 		"patch_parse_error": "--- a/two\n+++ b/two\n@@ @@\n",
 		"permission_denied": "--- a/.vscode/settings.json\n+++ b/.vscode/settings.json\n@@ -1 +1 @@\n-x\n+X\n",
-		"symlink_blocked":   "diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n",
+		"symlink_blocked": "diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n" +
+			"@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n",
 	} {
 		f.fails(t, kind, "", "apply_patch", diffOf(first+second))
 		assert.Equal(t, before, f.tree(t), kind)

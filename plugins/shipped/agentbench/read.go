@@ -140,7 +140,8 @@ func (d *readData) add(text io.ReadSeeker, index *lines.Index, first, last, limi
 	if omitted > 0 {
 		d.Truncated = true
 		d.BytesOmitted += omitted
-		d.Content += fmt.Sprintf("\n[... %d bytes left out of lines %d to %d; read fewer lines, or print a part of a long one with cut -c by the tool run ...]\n", omitted, first, last)
+		d.Content += fmt.Sprintf("\n[... %d bytes left out of lines %d to %d; read fewer lines, or print a part of "+
+			"a long one with cut -c by the tool run ...]\n", omitted, first, last)
 	}
 	return nil
 }

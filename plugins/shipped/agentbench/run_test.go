@@ -173,7 +173,8 @@ func TestRunCancelled(t *testing.T) {
 
 func TestRunOutputOf1MB(t *testing.T) {
 	f := newFixture(t)
-	e := f.call(t, "run", `{"command":"i=0; while [ $i -lt 20000 ]; do echo \"line $i ............................................\"; i=$((i+1)); done; echo end >&2","timeout_sec":60}`)
+	e := f.call(t, "run", `{"command":"i=0; while [ $i -lt 20000 ]; do echo \"line $i `+
+		`............................................\"; i=$((i+1)); done; echo end >&2","timeout_sec":60}`)
 	require.Equal(t, "success", e.Status)
 	stdout, stderr := f.output(t, e)
 	assert.Equal(t, "end\n", stderr)

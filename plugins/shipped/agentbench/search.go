@@ -77,7 +77,8 @@ func runSearch(ctx context.Context, deps Deps, call *tool.Call, in searchInput) 
 	}
 	switch {
 	case found.Full:
-		data.Hint = fmt.Sprintf("%d matches are left out, because an answer holds no more than %d MiB; narrow the query or the glob to see them.",
+		data.Hint = fmt.Sprintf("%d matches are left out, because an answer holds no more than %d MiB; narrow the "+
+			"query or the glob to see them.",
 			found.Total-len(found.Lines), matchesMax>>20)
 	case data.Truncated:
 		data.Hint = "Raise max_results, or narrow the query or the glob, to see the rest."

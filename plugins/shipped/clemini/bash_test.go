@@ -21,7 +21,8 @@ import (
 
 func bashCases() []provingCase {
 	return []provingCase{
-		{"bash example 1; bash example 2; bash parameter command; bash parameter description; bash result stdout; bash result stderr; bash result exit_code", func(t *testing.T) {
+		{"bash example 1; bash example 2; bash parameter command; bash parameter description; bash result stdout; " +
+			"bash result stderr; bash result exit_code", func(t *testing.T) {
 			b := newBench(t)
 			b.gives(`{"stdout":"a\nb\n","stderr":"c\n","exit_code":0}`, "bash",
 				args{"command": "printf 'a\\nb\\n'; echo c >&2", "description": "Print something"})
@@ -39,7 +40,8 @@ func bashCases() []provingCase {
 			b.fails("NOT_FOUND", "Directory not found: none", "bash",
 				args{"command": "ls", "working_directory": "none"})
 		}},
-		{"bash example 4; bash parameter run_in_background; bash default run_in_background; bash result task_id; bash result status", func(t *testing.T) {
+		{"bash example 4; bash parameter run_in_background; bash default run_in_background; bash result task_id; " +
+			"bash result status", func(t *testing.T) {
 			b := newBench(t)
 			got := b.ok("bash", args{"command": "echo built", "run_in_background": true})
 			assert.Len(t, got, 2)

@@ -78,7 +78,8 @@ func fileCases() []provingCase {
 				args{"file_path": "a.bin", "old_string": "a", "new_string": "b"})
 			assert.Equal(t, "a\x00b", b.read("a.bin"))
 		}},
-		{"write_file example 1; write_file parameter file_path; write_file parameter content; write_file result success; write_file result bytes_written; write_file result created", func(t *testing.T) {
+		{"write_file example 1; write_file parameter file_path; write_file parameter content; write_file result " +
+			"success; write_file result bytes_written; write_file result created", func(t *testing.T) {
 			b := newBench(t)
 			b.gives(`{"success":true,"bytes_written":13,"created":true}`, "write_file",
 				args{"file_path": "new_file.txt", "content": "Hello, world!"})
@@ -87,7 +88,8 @@ func fileCases() []provingCase {
 				args{"file_path": "a/b/c.txt", "content": "ä\n"})
 			b.fails("INVALID_ARGUMENT", "Is a directory: a", "write_file", args{"file_path": "a", "content": ""})
 		}},
-		{"write_file example 2; write_file parameter backup; write_file result overwritten; write_file result backup_created", func(t *testing.T) {
+		{"write_file example 2; write_file parameter backup; write_file result overwritten; " +
+			"write_file result backup_created", func(t *testing.T) {
 			b := newBench(t, "config.toml", "old")
 			require.NoError(t, os.Chmod(b.path("config.toml"), 0o600))
 			b.gives(`{"success":true,"bytes_written":24,"overwritten":true,"backup_created":true}`,
@@ -123,7 +125,8 @@ func fileCases() []provingCase {
 				b.fails("ACCESS_DENIED", "", tool, params)
 			}
 		}},
-		{"edit example 1; edit parameter file_path; edit parameter old_string; edit parameter new_string; edit result success; edit result replacements; edit result file_size", func(t *testing.T) {
+		{"edit example 1; edit parameter file_path; edit parameter old_string; edit parameter new_string; edit " +
+			"result success; edit result replacements; edit result file_size", func(t *testing.T) {
 			b := newBench(t, "src/lib.rs", "fn f() {\r\n    let x = 5;\r\n}\r\n")
 			b.gives(`{"success":true,"replacements":1,"file_size":30}`, "edit",
 				args{"file_path": "src/lib.rs", "old_string": "let x = 5;", "new_string": "let x = 10;"})

@@ -52,9 +52,6 @@ func runGlob(ctx context.Context, deps Deps, call *tool.Call, in globInput) (*ou
 	if err != nil {
 		return nil, pathError(err, in.Pattern, "Check the directory.")
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		return kit.OwnState(name) && !kit.OwnState(pattern)
-	})
 	files := in.sorted(deps.Workspace, names)
 	asked := page(files, int(in.Offset), int(in.Limit))
 	shown := fitting(asked)

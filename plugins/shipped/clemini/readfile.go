@@ -72,7 +72,8 @@ func (in readInput) report(p *part) (*outcome, error) {
 		hints = append(hints, fmt.Sprintf("%d more lines follow; read on with offset %d.", p.total-next+1, next))
 	}
 	if p.long > 0 {
-		hints = append(hints, fmt.Sprintf("Line %d is longer than %d bytes, and its end is left out; with bash, sed -n %dp and cut -c show it.", p.long, maxLine, p.long))
+		hints = append(hints, fmt.Sprintf("Line %d is longer than %d bytes, and its end is left out; with bash, "+
+			"sed -n %dp and cut -c show it.", p.long, maxLine, p.long))
 	}
 	if r.Truncated = len(hints) > 0; r.Truncated {
 		r.Context = &hint{strings.Join(hints, " ")}

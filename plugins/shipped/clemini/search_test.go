@@ -17,11 +17,14 @@ import (
 
 func searchCases() []provingCase {
 	return []provingCase{
-		{"glob example 1; glob parameter pattern; glob default directory; glob default sort; glob default head_limit; glob default offset; glob result matches; glob result count; glob result total_found; glob result truncated", func(t *testing.T) {
+		{"glob example 1; glob parameter pattern; glob default directory; glob default sort; glob default " +
+			"head_limit; glob default offset; glob result matches; glob result count; glob result " +
+			"total_found; glob result truncated", func(t *testing.T) {
 			b := newBench(t, "src/main.rs", "", "src/lib.rs", "", "src/tools/mod.rs", "", "README.md", "",
 				"target/x.rs", "", ".gitignore", "target/\n", ".git/a.rs", "", ".github/b.rs", "")
 			require.NoError(t, os.MkdirAll(b.path("dir.rs"), 0o755))
-			b.gives(`{"matches":[".github/b.rs","src/lib.rs","src/main.rs","src/tools/mod.rs"],"count":4,"total_found":4,"truncated":false}`,
+			b.gives(`{"matches":[".github/b.rs","src/lib.rs","src/main.rs","src/tools/mod.rs"],"count":4,`+
+				`"total_found":4,"truncated":false}`,
 				"glob", args{"pattern": "**/*.rs"})
 			b.gives(`{"matches":["src/lib.rs","src/main.rs"],"count":2,"total_found":2,"truncated":false}`, "glob",
 				args{"pattern": "src/*.rs"})
@@ -62,13 +65,17 @@ func searchCases() []provingCase {
 			b.gives(`{"matches":[],"count":0,"total_found":0,"truncated":false}`, "glob", args{"pattern": "**/*.xyz"})
 			b.fails("INVALID_ARGUMENT", "", "glob", args{"pattern": "[a"})
 		}},
-		{"grep example 1; grep parameter pattern; grep parameter type; grep default output_mode; grep default context; grep default before_context; grep default after_context; grep default directory; grep default file_pattern; grep default head_limit; grep default offset; grep result matches; grep result count; grep result total_found", func(t *testing.T) {
+		{"grep example 1; grep parameter pattern; grep parameter type; grep default output_mode; grep default " +
+			"context; grep default before_context; grep default after_context; grep default directory; " +
+			"grep default file_pattern; grep default head_limit; grep default offset; grep result matches; " +
+			"grep result count; grep result total_found", func(t *testing.T) {
 			b := newBench(t, "src/main.rs", "\n\nfn main() {\n}\n", "a.go", "fn x\n", ".gitignore", "target\n",
 				"target/x.rs", "fn y\n", "bin.rs", "fn z\x00")
 			want := `{"matches":[{"file":"src/main.rs","line":3,"content":"fn main() {"}],"count":1,"total_found":1}`
 			b.gives(want, "grep", args{"pattern": `fn\s+\w+`, "type": "rs", "output_mode": "content"})
 			b.gives(want, "grep", args{"pattern": `fn\s+\w+`, "type": "rust"})
-			b.gives(`{"matches":[{"file":"a.go","line":1,"content":"fn x"},{"file":"src/main.rs","line":3,"content":"fn main() {"}],"count":2,"total_found":2}`,
+			b.gives(`{"matches":[{"file":"a.go","line":1,"content":"fn `+
+				`x"},{"file":"src/main.rs","line":3,"content":"fn main() {"}],"count":2,"total_found":2}`,
 				"grep", args{"pattern": `fn\s+\w+`})
 			b.gives(`{"matches":[],"count":0,"total_found":0}`, "grep", args{"pattern": "nothing"})
 			b.fails("INVALID_ARGUMENT", "", "grep", args{"pattern": "("})
@@ -79,11 +86,14 @@ func searchCases() []provingCase {
 				args{"pattern": "TODO", "output_mode": "files_with_matches"})
 			b.fails("INVALID_ARGUMENT", "", "grep", args{"pattern": "TODO", "output_mode": "lines"})
 		}},
-		{"grep example 3; grep parameter case_insensitive; grep default case_insensitive; grep parameter context; grep parameter before_context; grep parameter after_context", func(t *testing.T) {
+		{"grep example 3; grep parameter case_insensitive; grep default case_insensitive; grep parameter context; " +
+			"grep parameter before_context; grep parameter after_context", func(t *testing.T) {
 			b := newBench(t, "src/main.rs", "1\n2\n3\nError here\n5\n6\n7\n")
-			b.gives(`{"matches":[{"file":"src/main.rs","line":4,"content":"Error here","before":["2","3"],"after":["5","6"]}],"count":1,"total_found":1}`,
+			b.gives(`{"matches":[{"file":"src/main.rs","line":4,"content":"Error `+
+				`here","before":["2","3"],"after":["5","6"]}],"count":1,"total_found":1}`,
 				"grep", args{"pattern": "error", "case_insensitive": true, "context": 2})
-			b.gives(`{"matches":[{"file":"src/main.rs","line":4,"content":"Error here","before":["3"],"after":["5","6"]}],"count":1,"total_found":1}`,
+			b.gives(`{"matches":[{"file":"src/main.rs","line":4,"content":"Error `+
+				`here","before":["3"],"after":["5","6"]}],"count":1,"total_found":1}`,
 				"grep", args{"pattern": "Error", "context": 2, "before_context": 1})
 			b.gives(`{"matches":[{"file":"src/main.rs","line":4,"content":"Error here","before":["2","3"]}],"count":1,"total_found":1}`,
 				"grep", args{"pattern": "Error", "context": 2, "after_context": 0})
@@ -111,7 +121,8 @@ func searchCases() []provingCase {
 		}},
 		{"grep parameter head_limit; grep parameter offset; grep result truncated", func(t *testing.T) {
 			b := newBench(t, "a", "x1\nx2\nx3\n", "b", "x4\nx5\n")
-			b.gives(`{"matches":[{"file":"a","line":2,"content":"x2"},{"file":"a","line":3,"content":"x3"}],"count":2,"total_found":5,"truncated":true}`,
+			b.gives(`{"matches":[{"file":"a","line":2,"content":"x2"},{"file":"a","line":3,"content":"x3"}],`+
+				`"count":2,"total_found":5,"truncated":true}`,
 				"grep", args{"pattern": "x", "head_limit": 2, "offset": 1})
 			b.gives(`{"matches":[{"file":"b","line":2,"content":"x5"}],"count":1,"total_found":5}`, "grep",
 				args{"pattern": "x", "head_limit": 2, "offset": 4})
@@ -129,7 +140,7 @@ func searchCases() []provingCase {
 // they are asked for.
 func TestOwnRecordsAreNotSearched(t *testing.T) {
 	for _, engine := range []search.Engine{search.Builtin, search.Auto} {
-		b := newBench(t, ".agent/runs/cli/events.jsonl", "needle\n", ".agent/tasks/x/stdout.log", "needle\n",
+		b := newBench(t, ".agent/runs/cli/events.jsonl", "needle\n", ".agent/cache/tasks/x/stdout.log", "needle\n",
 			".agent/Taskfile.yml", "needle\n", "a/.agent/runs/b", "needle\n")
 		b2 := b.withEngine(engine)
 		b2.gives(`{"matches":[".agent/Taskfile.yml","a/.agent/runs/b"],"count":2,"total_found":2}`, "grep",

@@ -34,7 +34,8 @@ func agents(t testing.TB, prompt string, more ...func(*subagent.Agent)) subagent
 
 func taskCases() []provingCase {
 	return []provingCase{
-		{"kill_shell example 1; kill_shell parameter task_id; kill_shell result task_id; kill_shell result status; kill_shell result success", func(t *testing.T) {
+		{"kill_shell example 1; kill_shell parameter task_id; kill_shell result task_id; kill_shell result status; " +
+			"kill_shell result success", func(t *testing.T) {
 			b := newBench(t)
 			id := b.ok("bash", args{"command": "sleep 1000", "run_in_background": true})["task_id"].(string)
 			b.gives(`{"task_id":"`+id+`","status":"killed","success":true}`, "kill_shell", args{"task_id": id})
@@ -57,10 +58,12 @@ func taskCases() []provingCase {
 				args{"task_id": "nonexistent", "wait": true})
 			b.fails("NOT_FOUND", "Task not found: ../x", "task_output", args{"task_id": "../x"})
 		}},
-		{"task example 1; task example 3; task parameter prompt; task default background; task result status; task result stdout; task result stderr; task result exit_code", func(t *testing.T) {
+		{"task example 1; task example 3; task parameter prompt; task default background; task result status; task " +
+			"result stdout; task result stderr; task result exit_code", func(t *testing.T) {
 			for _, how := range []string{subagent.Stdin, subagent.Argument} {
 				b := newBenchOf(t, clemini.Deps{Agents: agents(t, how)}, "TODO.txt", "one\ntwo\n")
-				b.gives(`{"status":"success","stdout":"scripted: Analysis complete. Found 2 areas in TODO.txt\n","stderr":"","exit_code":0}`,
+				b.gives(`{"status":"success","stdout":"scripted: Analysis complete. Found 2 areas in `+
+					`TODO.txt\n","stderr":"","exit_code":0}`,
 					"task", args{"prompt": "Analyze the TODO list; \"quoted\" $HOME\nand more"})
 				assert.Equal(t, "Analyze the TODO list; \"quoted\" $HOME\nand more", b.read("prompt.txt"),
 					"the prompt arrives as it is")
@@ -87,7 +90,8 @@ func taskCases() []provingCase {
 			b := newBenchOf(t, clemini.Deps{Agents: subagent.Agents{{Command: []string{"no-such-agent"}}}})
 			b.fails("IO_ERROR", "", "task", args{"prompt": "x"})
 		}},
-		{"task_output example 1; task_output parameter task_id; task_output default wait; task_output result task_id; task_output result status; task_output result stdout; task_output result stderr", func(t *testing.T) {
+		{"task_output example 1; task_output parameter task_id; task_output default wait; task_output result " +
+			"task_id; task_output result status; task_output result stdout; task_output result stderr", func(t *testing.T) {
 			b := newBench(t)
 			id := b.ok("bash", args{"command": "echo Building...; echo warn >&2; sleep 1000",
 				"run_in_background": true})["task_id"].(string)

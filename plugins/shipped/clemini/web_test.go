@@ -46,7 +46,8 @@ func pages(t testing.TB) *httptest.Server {
 	mux.HandleFunc("/tokio/latest/tokio/", page("page.html"))
 	mux.HandleFunc("/articles", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = w.Write([]byte(`<title>T</title><body><nav>nav</nav><article>one</article><article>two</article><div role="navigation">more</div><p>rest</p></body>`))
+		_, _ = w.Write([]byte(`<title>T</title><body><nav>nav</nav><article>one</article><article>two</` +
+			`article><div role="navigation">more</div><p>rest</p></body>`))
 	})
 	mux.HandleFunc("/plain", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -197,5 +198,6 @@ func TestWebFetchOfALongPage(t *testing.T) {
 	web, err := netguard.New(netguard.Options{Allow: []string{"127.0.0.1"}, MaxBytes: 1000})
 	require.NoError(t, err)
 	b := newBenchOf(t, clemini.Deps{Web: web})
-	b.gives(`{"content":"Said first.\n\n[... the page is longer: these are its first 1000 bytes; fetch a page about a part of it]"}`, "web_fetch", args{"url": server.URL})
+	b.gives(`{"content":"Said first.\n\n[... the page is longer: these are its first 1000 bytes; fetch a page `+
+		`about a part of it]"}`, "web_fetch", args{"url": server.URL})
 }

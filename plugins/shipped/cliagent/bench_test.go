@@ -15,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/testfile"
-	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )
@@ -239,13 +238,4 @@ func (b *bench) outside(name, data string) string {
 	path := filepath.Join(b.outer, name)
 	require.NoError(b.t, os.WriteFile(path, []byte(data), 0o644))
 	return path
-}
-
-// notRoot skips a test of the system's own permissions, which do not bind
-// root.
-func notRoot(t testing.TB) {
-	t.Helper()
-	if testneed.Superuser() {
-		t.Skip("root may read and write everything; the error is also tested with a protected path")
-	}
 }

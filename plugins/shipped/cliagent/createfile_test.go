@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )
 
@@ -113,7 +114,7 @@ func TestCreateFile(t *testing.T) {
 		}
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
-		notRoot(t)
+		testneed.NotSuperuser(t)
 		b := newBench(t)
 		b.mkdir("ro")
 		require.NoError(t, os.Chmod(b.path("ro"), 0o555))
@@ -213,7 +214,7 @@ func TestCreateDirectory(t *testing.T) {
 			at(".git/hooks"))
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
-		notRoot(t)
+		testneed.NotSuperuser(t)
 		b := newBench(t)
 		b.mkdir("ro")
 		require.NoError(t, os.Chmod(b.path("ro"), 0o555))

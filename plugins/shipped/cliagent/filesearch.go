@@ -191,7 +191,8 @@ func (p fileSearchParams) report(deps Deps, f *fileFinder) *outcome {
 			"Use a narrower pattern or base_path to see the others.")
 	}
 	if f.deeper {
-		lines = append(lines, fmt.Sprintf("Warning: Directories more than %d levels deep were not searched; name one as base_path", maxDepth))
+		lines = append(lines, fmt.Sprintf(
+			"Warning: Directories more than %d levels deep were not searched; name one as base_path", maxDepth))
 	}
 	if f.expiry {
 		lines = append(lines, timedOutWarning(deps))

@@ -56,7 +56,8 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 
 func invalidRegex(err error) *tool.Error {
 	return tool.Errorf(codeInvalidRegex, "Invalid regex pattern: %s", regexFault(err)).
-		Suggest("Fix the expression, put a backslash before characters that are meant as they are, or leave is_regex out to search for the text itself. " +
+		Suggest("Fix the expression, put a backslash before characters that are meant as they are, or leave " +
+			"is_regex out to search for the text itself. " +
 			"The syntax is RE2, without lookaround and backreferences.")
 }
 

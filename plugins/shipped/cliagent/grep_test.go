@@ -27,7 +27,8 @@ func TestGrepSearch(t *testing.T) {
 			b.write(fmt.Sprintf("f%d", i), "nothing\n")
 		}
 		g := b.ok("grep_search", text("TODO"))
-		assert.Equal(t, "Found 3 matches for 'TODO':\n  app.py:15: # TODO: implement\n  lib/x.py:1: # TODO a\n  lib/x.py:3:     # TODO b", g.Output)
+		assert.Equal(t, "Found 3 matches for 'TODO':\n  app.py:15: # TODO: implement\n  lib/x.py:1: # TODO a\n"+
+			"  lib/x.py:3:     # TODO b", g.Output)
 		assert.JSONEq(t, `{"total_matches":3,"files_searched":10,"pattern":"TODO"}`, g.meta())
 		assert.Empty(t, g.FilesAffected)
 	})

@@ -104,7 +104,8 @@ func (p readFileParams) report(l *part, size int64) (*outcome, error) {
 	}
 	last := max(first+l.returned-1, 0)
 	if l.cut {
-		o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing lines %d-%d; read on with start_line and end_line\n", size, first, last)
+		o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing lines %d-%d; read on with "+
+			"start_line and end_line\n", size, first, last)
 		if l.partial {
 			o.output = fmt.Sprintf("Warning: File is larger than 10MB (%d bytes), showing the first 10MB of line %d\n",
 				size,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )
 
@@ -149,7 +150,8 @@ func TestReadFile(t *testing.T) {
 
 		b.write("large", strings.Repeat(line, 10<<10+5))
 		g = b.ok("read_file", at("large"))
-		head := "Warning: File is larger than 10MB (10490880 bytes), showing lines 1-10240; read on with start_line and end_line\nContents of large (lines 1-10240):\n"
+		head := "Warning: File is larger than 10MB (10490880 bytes), showing lines 1-10240; read on with " +
+			"start_line and end_line\nContents of large (lines 1-10240):\n"
 		assert.True(t, strings.HasPrefix(g.Output, head), g.Output[:200])
 		assert.Len(t, g.Output, len(head)+10<<20)
 		assert.JSONEq(t, `{"total_lines":10245,"lines_returned":10240,"file_size_bytes":10490880}`, g.meta())
@@ -198,7 +200,7 @@ func TestReadFile(t *testing.T) {
 		b.fails("permission_denied", "Error: Cannot read file 'link' - permission denied", "read_file", at("link"))
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
-		notRoot(t)
+		testneed.NotSuperuser(t)
 		b := newBench(t)
 		b.write("f", "x")
 		require.NoError(t, os.Chmod(b.path("f"), 0))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/cliagent"
 )
 
@@ -124,7 +125,7 @@ func TestListDir(t *testing.T) {
 		b.fails("permission_denied", "Error: Cannot list directory - permission denied", "list_dir", at("link"))
 	})
 	t.Run("error permission denied by the system", func(t *testing.T) {
-		notRoot(t)
+		testneed.NotSuperuser(t)
 		b := newBench(t)
 		b.mkdir("d")
 		require.NoError(t, os.Chmod(b.path("d"), 0))

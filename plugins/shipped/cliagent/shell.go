@@ -63,11 +63,13 @@ func (s shell) missing(command string, ended *proc.Result) string {
 // first: it decided about the exit code.
 func namedMissing(stderr string) string {
 	forms := []*regexp.Regexp{
-		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:command )?not found$`),                          // bash, dash, busybox, ksh
-		regexp.MustCompile(`^[^:]*:(?:\d+:)? ?command not found: (.+)$`),                                          // zsh
-		regexp.MustCompile(`^fish: Unknown command: (\S+)`),                                                       // fish
-		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:No such file or directory|Permission denied)$`), // a path, or dash with a directory of PATH that it cannot read
-		regexp.MustCompile(`^'?([^']+)'? is not recognized as an internal or external command,?[^\n]*$`),          // cmd
+		// bash, dash, busybox, ksh
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:command )?not found$`),
+		regexp.MustCompile(`^[^:]*:(?:\d+:)? ?command not found: (.+)$`), // zsh
+		regexp.MustCompile(`^fish: Unknown command: (\S+)`),
+		// a path, or dash with a directory of PATH that it cannot read
+		regexp.MustCompile(`^[^:]*: (?:line \d+: |\d+: )?(.+): (?:No such file or directory|Permission denied)$`),
+		regexp.MustCompile(`^'?([^']+)'? is not recognized as an internal or external command,?[^\n]*$`), // cmd
 	}
 	lines := strings.Split(strings.ReplaceAll(stderr, "\r\n", "\n"), "\n")
 	for _, line := range slices.Backward(lines) {

@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
@@ -25,9 +24,6 @@ func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Res
 	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: hidden})
 	if err != nil {
 		return nil, err
-	}
-	if !kit.OwnState(in.Pattern) {
-		names = slices.DeleteFunc(names, kit.OwnState)
 	}
 	if len(names) == 0 {
 		return tool.Text(noMatches), nil

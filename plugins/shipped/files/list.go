@@ -7,13 +7,14 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 func runList(ctx context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Result, error) {
 	if in.Path == "" {
 		in.Path = "."
 	}
-	dir, err := listedDir(d.workspace, in.Path)
+	dir, err := kit.Listed(d.workspace, in.Path, "Use read_file to see what is in it.")
 	if err != nil {
 		return nil, err
 	}
@@ -27,24 +28,6 @@ func runList(ctx context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Res
 		return nil, err
 	}
 	return found.result(), nil
-}
-
-// listedDir gives the form in which Walk names what is below dir: its real
-// path.
-func listedDir(ws *workspace.Workspace, dir string) (string, error) {
-	info, err := ws.Stat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() {
-		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).
-			Suggest("Use read_file to see what is in it.").With("path", dir)
-	}
-	real, err := ws.Check(dir, workspace.Read)
-	if err != nil {
-		return "", err
-	}
-	return ws.Rel(real)
 }
 
 func relativeTo(dir string, e workspace.Entry) string {

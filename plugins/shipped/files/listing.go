@@ -63,7 +63,8 @@ func (l *levels) result() *tool.Result {
 	case l.lowest == 1:
 		return listing(l.names, fmt.Sprintf("[%d entries further down left out; name a directory in path to see what is in it]", l.left))
 	}
-	return listing(l.names, fmt.Sprintf("[%d entries below the first %d levels left out; name a directory in path to see what is in it]", l.left, l.lowest))
+	return listing(l.names, fmt.Sprintf(
+		"[%d entries below the first %d levels left out; name a directory in path to see what is in it]", l.left, l.lowest))
 }
 
 // first gives the names that can be shown, from the first on.

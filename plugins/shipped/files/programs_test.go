@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -23,10 +22,11 @@ func TestRipgrep(t *testing.T) {
 	f.write(t, "-e", "dashes --error\n")
 	f.write(t, "c.go", "nothing of it\n")
 	for params, want := range map[string]string{
-		`{"pattern":"ERR","args":"-g *.go --color never"}`:          "b.go:1:an ERROR\n",
-		`{"pattern":"ERR","args":"--glob *.{c,go} --color=never"}`:  "b.go:1:an ERROR\n",
-		`{"pattern":"ERR","args":"-l *.go"}`:                        "b.go\n",
-		`{"pattern":"error"}`:                                       "-e:1:dashes --error\na/x.txt:1:no error here\na/x.txt:3:error again\n",
+		`{"pattern":"ERR","args":"-g *.go --color never"}`:         "b.go:1:an ERROR\n",
+		`{"pattern":"ERR","args":"--glob *.{c,go} --color=never"}`: "b.go:1:an ERROR\n",
+		`{"pattern":"ERR","args":"-l *.go"}`:                       "b.go\n",
+		`{"pattern":"error"}`: "-e:1:dashes --error\na/x.txt:1:no error " +
+			"here\na/x.txt:3:error again\n",
 		`{"pattern":"error","args":"--ignore-case b.go"}`:           "1:an ERROR\n",
 		`{"pattern":"error","args":"-i -g '*.go'"}`:                 "b.go:1:an ERROR\n",
 		`{"pattern":"^e.*n$","args":"a"}`:                           "a/x.txt:3:error again\n",
@@ -147,9 +147,7 @@ func TestGitDiffKeepsToTheWorkspace(t *testing.T) {
 
 // A repository may come from anybody, and its configuration names programs.
 func TestGitDiffRunsNothing(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the attacks are shell commands")
-	}
+	testneed.NotOn(t, "windows", "the attacks are shell commands")
 	marker := filepath.Join(t.TempDir(), "ran")
 	evil := "touch '" + marker + "'; cat"
 	config := func(lines ...string) func(*testing.T, *fixture) {

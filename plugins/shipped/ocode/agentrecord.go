@@ -53,7 +53,8 @@ func (d Deps) agentFor(name string) (a *subagent.Agent, told bool, err error) {
 	a, err = d.Agents.Find("")
 	if err != nil {
 		return nil, false, tool.Errorf(tool.Unavailable, "No agent is configured for type %s", name).
-			Suggest("The operator adds one to agent.hcl: agent %q { command = [\"claude\", \"-p\"] }, or agent { command = [...] } for all types.", name)
+			Suggest("The operator adds one to agent.hcl: agent %q { command = [\"claude\", \"-p\"] }, or agent { "+
+				"command = [...] } for all types.", name)
 	}
 	return a, name != "general", nil
 }

@@ -89,7 +89,8 @@ func goProject(t *testing.T) *bench {
 	b := newBench(t)
 	b.write("go.mod", "module example.org/sum\n\ngo 1.26\n")
 	b.write("sum.go", "package sum\n\nfunc Sum(a, b int) int { return a + b }\n")
-	b.write("sum_test.go", "package sum\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {\n\tif t.Log(\"logged by the good one\"); Sum(1, 1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\n"+
+	b.write("sum_test.go", "package sum\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {\n"+
+		"\tif t.Log(\"logged by the good one\"); Sum(1, 1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n\n"+
 		"func TestSkipped(t *testing.T) { t.Skip(\"not now\") }\n\nfunc TestWrong(t *testing.T) { t.Error(\"1 + 1 is not 3\") }\n")
 	return b
 }

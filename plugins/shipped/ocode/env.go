@@ -124,7 +124,8 @@ func readEnvFile(ws *workspace.Workspace) (map[string]string, error) {
 func envFileError(err error) error {
 	if errors.Is(err, dotenv.ErrValue) {
 		return tool.Errorf(tool.InvalidArgument, "Invalid value for %s: %w", envFile, err).
-			Suggest("Leave persistent out to set it for this session alone, or give it another form: a line break together with a backslash at the end cannot be written.")
+			Suggest("Leave persistent out to set it for this session alone, or give it another form: a line break " +
+				"together with a backslash at the end cannot be written.")
 	}
 	return tool.Errorf(tool.InvalidArgument, "Invalid %s: %w", envFile, err).
 		Suggest("Write lines of the form NAME=value into it, with quotes around values that hold blanks.")
@@ -142,7 +143,8 @@ func (p envParams) get(ctx context.Context, deps Deps, call *tool.Call) (*outcom
 			where = "in " + envFile
 		}
 		return nil, tool.Errorf(tool.NotFound, "Variable not %s: %s", where, p.Name).
-			Suggest("Action list shows the variables that there are. Variables of the host that commands do not inherit are not among them.")
+			Suggest("Action list shows the variables that there are. Variables of the host that commands do not " +
+				"inherit are not among them.")
 	}
 	return &outcome{output: v.value, metadata: facts{"name": p.Name, "source": v.source}}, nil
 }

@@ -5,18 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // variablesKey is the state key of a session's variables.
 const variablesKey = "environment"
 
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var variableName = matching.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func validName(name string) bool { return variableName().MatchString(name) }
 

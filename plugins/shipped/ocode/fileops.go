@@ -61,7 +61,9 @@ func (p fileOpsParams) removeDir(ws *workspace.Workspace) error {
 	if tool.CodeOf(err) != tool.Conflict {
 		return err
 	}
-	how := fmt.Sprintf("Remove what is in it first, one file_ops call each, or all at once with the bash tool: rm -r -- '%s'", strings.ReplaceAll(p.Source, "'", `'\''`))
+	how := fmt.Sprintf("Remove what is in it first, one file_ops call each, or all at once with the bash tool: rm -r -- '%s'",
+		strings.ReplaceAll(p.Source,
+			"'", `'\''`))
 	return tool.Errorf(tool.Conflict, "Directory not empty: %s. %s", p.Source, how).Suggest("%s", how).
 		With("path", p.Source)
 }

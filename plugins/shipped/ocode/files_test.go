@@ -340,7 +340,8 @@ func TestFileOps(t *testing.T) {
 	t.Run("operation remove of a directory", func(t *testing.T) {
 		b := newBench(t)
 		b.write("d/a.txt", "x")
-		b.fails("Directory not empty: d. Remove what is in it first, one file_ops call each, or all at once with the bash tool: rm -r -- 'd'",
+		b.fails("Directory not empty: d. Remove what is in it first, one file_ops call each, or all at once with "+
+			"the bash tool: rm -r -- 'd'",
 			"file_ops", args{"operation": "remove", "source": "d"})
 		b.ok("file_ops", args{"operation": "remove", "source": "d/a.txt"})
 		b.ok("file_ops", args{"operation": "remove", "source": "d"})

@@ -63,7 +63,8 @@ func TestGitStatus(t *testing.T) {
 		b.write("ein name.txt", "z\n")
 		require.NoError(t, os.Remove(b.path("other.py")))
 		g := b.ok("git_status", nil)
-		assert.Equal(t, "On branch main\nChanges staged:\n  new file: new.py\nChanges not staged:\n  deleted: other.py\nUntracked files:\n  ein name.txt", g.Output)
+		assert.Equal(t, "On branch main\nChanges staged:\n  new file: new.py\nChanges not staged:\n"+
+			"  deleted: other.py\nUntracked files:\n  ein name.txt", g.Output)
 		assert.Equal(t, []any{"new.py"}, g.Metadata["staged_files"])
 		assert.Equal(t, []any{"other.py"}, g.Metadata["modified_files"])
 		assert.Equal(t, []any{"ein name.txt"}, g.Metadata["untracked_files"])

@@ -81,7 +81,8 @@ func library(t *testing.T, more ...mcpclient.Spec) *bench {
 func TestMCP(t *testing.T) {
 	t.Run("action list", func(t *testing.T) {
 		g := library(t).ok("mcp", args{"action": "list"})
-		assert.Equal(t, "library:\n  tool echo: Gives back what it is given.\n  tool fail\n  tool picture\n  resource book://one: One\n  prompt review: Reviews a book.",
+		assert.Equal(t, "library:\n  tool echo: Gives back what it is given.\n  tool fail\n  tool picture\n"+
+			"  resource book://one: One\n  prompt review: Reviews a book.",
 			g.Output)
 		servers := g.Metadata["servers"].([]any)
 		require.Len(t, servers, 1)

@@ -3,7 +3,6 @@ package ocode_test
 import (
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ import (
 
 func posix(t *testing.T) {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("commands for a POSIX shell")
-	}
+	testneed.NotOn(t, "windows", "commands for a POSIX shell")
 }
 
 func TestBash(t *testing.T) {

@@ -94,7 +94,8 @@ func (p thinkParams) headings() []string {
 
 func (p thinkParams) system() string {
 	var b strings.Builder
-	b.WriteString("You reason about a task for somebody who will act on it. Be concrete and brief, say what is uncertain, and invent no facts. Answer in Markdown under exactly these headings:\n")
+	b.WriteString("You reason about a task for somebody who will act on it. Be concrete and brief, say what is " +
+		"uncertain, and invent no facts. Answer in Markdown under exactly these headings:\n")
 	for _, s := range sections(p.Approach) {
 		b.WriteString("\n## " + s.heading + "\n" + s.about + "\n")
 	}

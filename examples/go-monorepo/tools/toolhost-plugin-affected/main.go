@@ -101,8 +101,9 @@ func ownerOf(modules []module, file string) (owner string) {
 
 func main() {
 	sdk.Serve(sdk.Plugin{Name: "affected", Version: "1.0.0", Tools: []sdk.Tool{sdk.Func(sdk.Definition{
-		Name:        "affected_modules",
-		Description: "Tell which modules have to be tested after a change: those that hold a changed file, and all that need them. Returns: an object with modules, a list of directories.",
+		Name: "affected_modules",
+		Description: "Tell which modules have to be tested after a change: those that hold a changed file, and all " +
+			"that need them. Returns: an object with modules, a list of directories.",
 		Risk:        sdk.ReadOnly,
 		Permissions: []sdk.Permission{sdk.FileRead},
 		Idempotent:  true,

@@ -151,5 +151,6 @@ func TestShownDiff(t *testing.T) {
 	lines = lines[:len(lines)-1]
 	assert.Equal(t, lines, strings.Split(large.Diff(), "\n")[:len(lines)], "what is shown is shown in whole lines")
 	left := strings.Count(large.Diff(), "\n") - len(lines)
-	assert.Equal(t, fmt.Sprintf("[%d more lines of this diff left out; the change is made as a whole, read dir/a.txt to see it]", left), note)
+	assert.Equal(t, fmt.Sprintf(
+		"[%d more lines of this diff left out; the change is made as a whole, read dir/a.txt to see it]", left), note)
 }

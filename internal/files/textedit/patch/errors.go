@@ -22,7 +22,8 @@ func (e *ParseError) Error() string { return e.err.Error() }
 // Unwrap gives the *tool.Error.
 func (e *ParseError) Unwrap() error { return e.err }
 
-const parseHelp = "Give a unified diff: \"--- a/PATH\" and \"+++ b/PATH\", then \"@@ -LINE,COUNT +LINE,COUNT @@\" and lines that begin with a blank, - or +."
+const parseHelp = "Give a unified diff: \"--- a/PATH\" and \"+++ b/PATH\", then \"@@ -LINE,COUNT +LINE,COUNT @@\" " +
+	"and lines that begin with a blank, - or +."
 
 func malformed(line int, format string, args ...any) error {
 	return parseError(tool.InvalidArgument, line, parseHelp, format, args...)

@@ -115,8 +115,10 @@ func TestApplyErrors(t *testing.T) {
 		"deleted, other":    {"--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", tool.Conflict, "hunk 1 of f"},
 		"deleted, no hunk": {"diff --git a/f b/f\ndeleted file mode 100644\nindex 1..0\n", tool.Conflict,
 			"line 1 of the patch deletes f, but not all of its lines"},
-		"symbolic link": {"diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n", tool.Unsupported, "symbolic link"},
-		"submodule":     {"diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+Subproject commit 1\n", tool.Unsupported, "symbolic link or a submodule"},
+		"symbolic link": {"diff --git a/l b/l\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/l\n" +
+			"@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n", tool.Unsupported, "symbolic link"},
+		"submodule": {"diff --git a/s b/s\nnew file mode 160000\nindex 0..1\n--- /dev/null\n+++ b/s\n" +
+			"@@ -0,0 +1 @@\n+Subproject commit 1\n", tool.Unsupported, "symbolic link or a submodule"},
 		"first fits": {"--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+A\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-x\n+X\n",
 			tool.Conflict, "hunk 1 of g"},
 		"outside": {"--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n", tool.PathOutsideWorkspace,

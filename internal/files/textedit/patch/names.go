@@ -2,10 +2,10 @@ package patch
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 const devNull = "/dev/null"
@@ -33,9 +33,8 @@ func headerName(rest string) (name, stamp string) {
 
 // datePattern finds the date that diff writes behind a name, where the tab
 // before it was lost.
-var datePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d).*$`)
-})
+var datePattern = matching.Lazy(`\s+(\d{4}-\d\d-\d\d[ T]\d\d:\d\d|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` +
+	`(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d).*$`)
 
 // isEpoch reports whether a time stamp is what diff writes for a file that is
 // not there.

@@ -72,7 +72,8 @@ func (s *Server) discover(ctx context.Context, c challenge) (*place, error) {
 				Suggest("The operator of the server has to fix this, unless the network is at fault.")
 	case p.meta == nil && resource == nil:
 		return nil, s.errorf(tool.Unsupported, "does not say how to log in to it").
-			Suggest("If it takes a fixed token, put that into headers in its mcp block: headers = { Authorization = \"Bearer ${env(\"TOKEN\")}\" }.")
+			Suggest("If it takes a fixed token, put that into headers in its mcp block: headers = { Authorization " +
+				"= \"Bearer ${env(\"TOKEN\")}\" }.")
 	case p.meta == nil:
 		return nil,
 			s.errorf(tool.Unavailable, "has the authorization server %s, which does not say how to use it", issuer).

@@ -21,7 +21,8 @@ func (s *Server) identify(ctx context.Context, meta *oauthex.AuthServerMeta, red
 	}
 	if meta.RegistrationEndpoint == "" {
 		return client{}, s.errorf(tool.Unsupported, "lets no client register itself").
-			Suggest("Register toolhost with %s by hand, with the redirect URI http://127.0.0.1:PORT/callback, and write the client_id and redirect_port into an oauth block.", meta.Issuer)
+			Suggest("Register toolhost with %s by hand, with the redirect URI http://127.0.0.1:PORT/callback, and "+
+				"write the client_id and redirect_port into an oauth block.", meta.Issuer)
 	}
 	return s.register(ctx, meta, redirect)
 }

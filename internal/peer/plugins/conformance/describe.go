@@ -30,11 +30,11 @@ type described struct {
 
 func describeChecks() []check {
 	return []check{
-		{"describe.answer", "answer Describe with a name and a version", checkDescribe},
-		{"describe.stable", "answer Describe alike each time", checkStable},
+		{"describe.answer", "answer Describe with a name and a version", stepOf(checkDescribe)},
+		{"describe.stable", "answer Describe alike each time", stepOf(checkStable)},
 		{"describe.config", "declare a configuration schema that is a JSON Schema of an object, or none",
-			checkConfigSchema},
-		{"configure.accept", "accept a configuration that its schema allows", checkConfigure},
+			stepOf(checkConfigSchema)},
+		{"configure.accept", "accept a configuration that its schema allows", stepOf(checkConfigure)},
 		{"configure.refuse", "answer a configuration that is no JSON with an error, not with its end", checkBadConfig},
 		{"tools.definitions", "give every tool a name, a description with a Returns: clause, a risk, and JSON Schemas",
 			checkDefinitions},
@@ -43,13 +43,7 @@ func describeChecks() []check {
 	}
 }
 
-func checkDescribe(ctx context.Context, k *kit) error {
-	p, err := k.started()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := k.step(ctx)
-	defer cancel()
+func checkDescribe(ctx context.Context, k *kit, p *process) error {
 	d, err := p.client.Describe(ctx)
 	if err != nil {
 		return fmt.Errorf("%w%s", err, p.lastWords())
@@ -61,13 +55,7 @@ func checkDescribe(ctx context.Context, k *kit) error {
 	return nil
 }
 
-func checkStable(ctx context.Context, k *kit) error {
-	p, err := k.started()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := k.step(ctx)
-	defer cancel()
+func checkStable(ctx context.Context, k *kit, p *process) error {
 	var answers [2][]byte
 	for i := range answers {
 		d, err := p.rpc.Describe(ctx, &toolpb.DescribeRequest{})
@@ -84,13 +72,7 @@ func checkStable(ctx context.Context, k *kit) error {
 	return nil
 }
 
-func checkConfigSchema(ctx context.Context, k *kit) error {
-	p, err := k.started()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := k.step(ctx)
-	defer cancel()
+func checkConfigSchema(ctx context.Context, k *kit, p *process) error {
 	d, err := p.client.Describe(ctx)
 	if err != nil {
 		return err
@@ -112,13 +94,7 @@ func objectSchema(raw json.RawMessage) error {
 	return nil
 }
 
-func checkConfigure(ctx context.Context, k *kit) error {
-	p, err := k.started()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := k.step(ctx)
-	defer cancel()
+func checkConfigure(ctx context.Context, k *kit, p *process) error {
 	d, err := k.configure(ctx, p)
 	if err != nil {
 		return err
@@ -155,7 +131,8 @@ func (k *kit) configure(ctx context.Context, p *process) (*pluginclient.Descript
 		}
 		normalized, _, violations := compiled.Decode(config)
 		if len(violations) > 0 {
-			return nil, fmt.Errorf("the configuration %s is not what its schema asks for (%s): give another with --plugin-config", config, violations[0])
+			return nil, fmt.Errorf("the configuration %s is not what its schema asks for (%s): give another with "+
+				"--plugin-config", config, violations[0])
 		}
 		config = normalized
 	}

@@ -216,3 +216,16 @@ func checks() []check {
 	all = append(all, callChecks()...)
 	return append(all, endChecks()...)
 }
+
+// stepOf is a check that is one step with the main process.
+func stepOf(run func(context.Context, *kit, *process) error) func(context.Context, *kit) error {
+	return func(ctx context.Context, k *kit) error {
+		p, err := k.started()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := k.step(ctx)
+		defer cancel()
+		return run(ctx, k, p)
+	}
+}

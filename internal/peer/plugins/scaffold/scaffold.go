@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/realpath"
@@ -106,11 +105,9 @@ func takeBack(dir string, all bool) {
 }
 
 func writeFiles(options Options) error {
-	all, err := template.ParseFS(templates, "templates/*.tmpl")
-	if err != nil {
-		return err
-	}
-	data := struct{ Name, Tool string }{options.Name, strings.ReplaceAll(options.Name, "-", "_") + "_greet"}
+	// Not text/template: it keeps the linker from dropping methods that nobody calls.
+	fill := strings.NewReplacer("{{.Name}}", options.Name,
+		"{{.Tool}}", strings.ReplaceAll(options.Name, "-", "_")+"_greet")
 	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
 		return err
 	}
@@ -118,11 +115,12 @@ func writeFiles(options Options) error {
 		"main.go.tmpl": "main.go", "main_test.go.tmpl": "main_test.go", "README.md.tmpl": "README.md",
 		"gitignore.tmpl": ".gitignore",
 	} {
-		var text bytes.Buffer
-		if err := all.ExecuteTemplate(&text, source, data); err != nil {
+		text, err := templates.ReadFile("templates/" + source)
+		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(options.Dir, name), text.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(options.Dir, name), []byte(fill.Replace(string(text))),
+			0o644); err != nil {
 			return err
 		}
 	}

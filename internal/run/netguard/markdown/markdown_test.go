@@ -35,8 +35,10 @@ func TestFromHTML(t *testing.T) {
 		{"literal markdown", "<p># a *b* _c_ [d](e) `f`", "\\# a \\*b* \\_c_ \\[d](e) \\`f\\`\n"},
 		{"media", `a<img src=x alt=y><picture><source><img></picture><video src=x>no video</video><audio>no audio</audio>` +
 			`<svg><text>s</text></svg><canvas>c</canvas><object>o</object><iframe src=x>f</iframe>b`, "ab\n"},
-		{"code and style", "<head><title>T</title><style>s{}</style></head>a<script>x()</script><style>s{}</style><noscript>n</noscript><template>t</template><!-- c -->b", "ab\n"},
-		{"form", "<form><p>Find a page</p><label>Name</label><input value=v><textarea>t</textarea><select><option>o</select><button>Go</button></form>", "Find a page\n"},
+		{"code and style", "<head><title>T</title><style>s{}</style></head>a<script>x()</script><style>s{}</" +
+			"style><noscript>n</noscript><template>t</template><!-- c -->b", "ab\n"},
+		{"form", "<form><p>Find a page</p><label>Name</label><input " +
+			"value=v><textarea>t</textarea><select><option>o</select><button>Go</button></form>", "Find a page\n"},
 		{"details", "<details><summary>More</summary>Text</details>", "More\n\nText\n"},
 		{"figure", "<figure><img src=x><figcaption>Caption</figcaption></figure>", "Caption\n"},
 		{"table", "<table><tr><th>A<th>B<tr><td>1<td>2|3<tr><td>only</table>",

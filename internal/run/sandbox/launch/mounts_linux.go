@@ -32,8 +32,11 @@ func (p *Plan) arrange(s *script) {
 	s.mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	trees := make([]cell, len(p.View))
 	for i, change := range p.View {
-		if change.Kind == Writable || change.Kind == ReadOnly {
+		switch change.Kind {
+		case Writable, ReadOnly:
 			trees[i] = s.takeTree(change.Path)
+		case Overlay:
+			trees[i] = s.takeOverlay(change.Path, p.Layers[change.Path])
 		}
 	}
 	var nodes [len(devices)]cell
@@ -87,6 +90,9 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 	case Void:
 		s.put(s.clone(voidFile), "hide "+change.Path, change.Path, gone...)
 	default:
+		if change.Kind == Again {
+			tree = s.takeTree(change.Path)
+		}
 		set := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
 		if change.Kind == ReadOnly {
 			set |= unix.MOUNT_ATTR_RDONLY

@@ -23,6 +23,8 @@ type Plan struct {
 	// read-only to begin with, in this order: what lies in a place comes after
 	// the place. It needs Namespaces.
 	View []Change
+	// Layers are those of each Overlay, by its path.
+	Layers map[string]Layer
 	// Read, Write and Device are what Landlock grants: reading and executing
 	// below, everything below, and reading and writing of device files. List
 	// grants listing directories everywhere. With Namespaces, what the view
@@ -63,14 +65,20 @@ type Change struct {
 	Path string
 }
 
+// Layer is where the changes of an Overlay go, and a place for the kernel's work.
+type Layer struct{ Upper, Work string }
+
 // Kind tells changes apart.
 type Kind byte
 
-// The kinds of change. Scratch is an empty place that anybody may write, and
+// The kinds of change. Overlay is a directory whose changes go elsewhere, Again a
+// writable place as the changes before have made it. Scratch is an empty place that anybody may write, and
 // that vanishes in the end; Hidden an empty directory in which later changes
 // may make something appear; Blank an empty directory and Void an empty file.
 const (
 	Writable Kind = 'w'
+	Overlay  Kind = 'o'
+	Again    Kind = 'a'
 	ReadOnly Kind = 'r'
 	Scratch  Kind = 't'
 	Hidden   Kind = 'h'

@@ -184,7 +184,8 @@ func TestNumbers(t *testing.T) {
 		{unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX, fsUnix},
 		{unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, fsIoctlDev},
 		{unix.LANDLOCK_ACCESS_FS_REFER, fsRefer},
-		{unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET, newNamespaces},
+		{unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+			unix.CLONE_NEWPID | unix.CLONE_NEWNET, newNamespaces},
 	} {
 		assert.Equal(t, pair[0], pair[1])
 	}

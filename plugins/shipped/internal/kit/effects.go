@@ -22,7 +22,7 @@ type place struct {
 }
 
 // watch has what commands change in a workspace kept in a store.
-func watch(ws *workspace.Workspace, store string, allow []string) {
+func watch(ws *workspace.Workspace, store string, allow, ignore []string) {
 	if store == "" {
 		return
 	}
@@ -30,7 +30,7 @@ func watch(ws *workspace.Workspace, store string, allow []string) {
 	if err != nil {
 		return
 	}
-	p := place{store: opened, trees: effects.Trees{Root: ws.Root()}}
+	p := place{store: opened, trees: effects.Trees{Root: ws.Root(), Ignore: ignore}}
 	for _, tree := range allow {
 		if real, err := filepath.EvalSymlinks(tree); err == nil {
 			p.trees.Allow = append(p.trees.Allow, real)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -87,43 +88,79 @@ func Tool[D, O, P any](c *Contract[D, O], deps D, name string, run Run[D, O, P],
 func Commander[D, O, P any](
 	c *Contract[D, O], deps D, name string, run Run[D, O, P], plan Plan[D, P], command func(P) []string,
 ) tool.Tool {
+	return build(c, deps, name,
+		calls{reflect.TypeFor[P](), reflect.ValueOf(run), reflect.ValueOf(plan), reflect.ValueOf(command)})
+}
+
+// calls are the functions of a tool, whose parameters are of a type of its own.
+// They are called by reflection: code for each of those types would take half a
+// megabyte of the program.
+type calls struct {
+	params             reflect.Type
+	run, plan, command reflect.Value
+}
+
+// build is Commander for parameters of any type.
+func build[D, O any](c *Contract[D, O], deps D, name string, f calls) tool.Tool {
 	t := &work[D, O]{contract: c, deps: deps, definition: c.Definitions[name]}
-	if t.definition == nil || c.Render == nil && (command != nil || c.Normalize != nil) {
+	if t.definition == nil || c.Render == nil && (!f.command.IsNil() || c.Normalize != nil) {
 		panic(fmt.Sprintf("the tool %s lacks its definition, or its contract Render",
 			name)) // a mistake of the programmer
 	}
 	t.accepts = sync.OnceValues(t.compile)
 	t.bound = func(call Call) (func(context.Context, D) (O, error), error) {
-		params, err := decode[P](t.source(call))
-		return func(ctx context.Context, deps D) (O, error) { return run(ctx, deps, call.Call, params) }, err
+		params, err := f.decode(t.source(call))
+		return func(ctx context.Context, deps D) (O, error) {
+			return results[O](f.run.Call(values(ctx, deps, call.Call, params)))
+		}, err
 	}
 	m := &made{definition: t.definition, call: t.call}
-	if plan != nil {
+	if !f.plan.IsNil() {
 		m.plan = func(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-			params, err := decode[P](t.planned(call))
+			params, err := f.decode(t.planned(call))
 			if err != nil {
 				return nil, t.worded(err)
 			}
-			preview, err := plan(ctx, t.deps, params)
+			preview, err := results[*tool.Plan](f.plan.Call(values(ctx, t.deps, params)))
 			if err != nil {
 				return nil, t.worded(err)
 			}
 			return preview, nil
 		}
 	}
-	if command != nil {
+	if !f.command.IsNil() {
 		m.command = func(call *tool.Call) ([]string, error) {
-			params, err := decode[P](t.source(Call{Call: call, Definition: t.definition}))
+			params, err := f.decode(t.source(Call{Call: call, Definition: t.definition}))
 			if err != nil {
 				return nil, err
 			}
-			return command(params), nil
+			return f.command.Call(values(params))[0].Interface().([]string), nil
 		}
 	}
 	if c.Render != nil {
 		m.render, m.normalize = t.render, t.normalize
 	}
 	return m.offered()
+}
+
+// values are arguments of a call; one that is a reflect.Value already stays.
+func values(arguments ...any) []reflect.Value {
+	list := make([]reflect.Value, len(arguments))
+	for i, a := range arguments {
+		if v, ok := a.(reflect.Value); ok {
+			list[i] = v
+			continue
+		}
+		list[i] = reflect.ValueOf(a)
+	}
+	return list
+}
+
+// results are those of a function that gives a T and an error.
+func results[T any](list []reflect.Value) (T, error) {
+	value, _ := list[0].Interface().(T)
+	err, _ := list[1].Interface().(error)
+	return value, err
 }
 
 // work is the part of a tool that does not know its parameters.
@@ -242,15 +279,17 @@ func (t *work[D, O]) source(call Call) source {
 	return s
 }
 
-func decode[P any](from source) (params P, err error) {
+// decode reads a tool's parameters.
+func (f calls) decode(from source) (reflect.Value, error) {
+	params := reflect.New(f.params)
 	if from.err != nil {
-		return params, from.err
+		return params.Elem(), from.err
 	}
 	if from.schema != nil {
-		return Decode[P](from.call.Name(), from.schema, from.given)
+		return params.Elem(), Decode(from.call.Name(), from.schema, from.given, params.Interface())
 	}
-	if with, ok := any(&params).(Defaults); ok {
+	if with, ok := params.Interface().(Defaults); ok {
 		with.Default()
 	}
-	return params, from.call.Decode(&params)
+	return params.Elem(), from.call.Decode(params.Interface())
 }

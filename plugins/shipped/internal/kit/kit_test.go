@@ -32,13 +32,15 @@ func TestOpenWorkspace(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
-	s, err := schema.Compile(json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":7}},"additionalProperties":false}`))
+	s, err := schema.Compile(json.RawMessage(
+		`{"type":"object","properties":{"n":{"type":"integer","default":7}},"additionalProperties":false}`))
 	require.NoError(t, err)
 	type params struct{ N int }
-	got, err := kit.Decode[params]("count", s, json.RawMessage(`{}`))
+	var got params
+	err = kit.Decode("count", s, json.RawMessage(`{}`), &got)
 	require.NoError(t, err)
 	assert.Equal(t, params{7}, got)
-	_, err = kit.Decode[params]("count", s, json.RawMessage(`{"n":"x","m":1}`))
+	err = kit.Decode("count", s, json.RawMessage(`{"n":"x","m":1}`), &got)
 	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
 	assert.ErrorContains(t, err, "Invalid parameters for count: ")
 	assert.Len(t, tool.AsError(err).Details["violations"], 2)

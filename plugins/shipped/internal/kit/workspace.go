@@ -28,7 +28,7 @@ func OpenWorkspace(w sdk.Workspace, confine sandbox.Settings) (*workspace.Worksp
 	}
 	ws, err := undo.OpenWorkspace(kept(confine, undo.DirName), w.Root, options)
 	if err == nil {
-		watch(ws, kept(confine, undo.DirName), w.Allow)
+		watch(ws, kept(confine, undo.DirName), w.Allow, confine.Ignore)
 	}
 	return ws, err
 }
@@ -54,15 +54,15 @@ func NoWorkspace(name string) *tool.Error {
 // Decode checks the parameters of a call of the tool of that name, which a
 // host has done already unless the tool is called directly, and reads them.
 // What violates the schema is a *tool.Error of code invalid_argument.
-func Decode[P any](name string, accepts *schema.Schema, given json.RawMessage) (params P, err error) {
+func Decode(name string, accepts *schema.Schema, given json.RawMessage, params any) error {
 	raw, _, violations := accepts.Decode(given)
 	if len(violations) > 0 {
-		return params, invalid(name, violations)
+		return invalid(name, violations)
 	}
-	if err := json.Unmarshal(raw, &params); err != nil {
-		return params, fmt.Errorf("the parameters of %s: %w", name, err)
+	if err := json.Unmarshal(raw, params); err != nil {
+		return fmt.Errorf("the parameters of %s: %w", name, err)
 	}
-	return params, nil
+	return nil
 }
 
 func invalid(name string, violations []schema.Violation) *tool.Error {
@@ -98,4 +98,22 @@ func Capital(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// Listed gives the form in which Walk names what is below a directory: its real
+// path. advice is for who names a file.
+func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
+	info, err := ws.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", tool.Errorf(tool.NotADirectory, "%s is not a directory", dir).Suggest("%s", advice).
+			With("path", dir)
+	}
+	real, err := ws.Check(dir, workspace.Read)
+	if err != nil {
+		return "", err
+	}
+	return ws.Rel(real)
 }

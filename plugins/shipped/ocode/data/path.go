@@ -28,7 +28,8 @@ func Query(v any, query string) ([]Found, error) {
 	path, err := parse(query)
 	if err != nil {
 		return nil, tool.Errorf(tool.InvalidArgument, "Invalid JSONPath query: %s", faultOf(err)).
-			Suggest("Write it as RFC 9535 says: $ is the whole, $.a[0] and $['a b'] name members, $..a looks at every depth, $[?@.n > 1] filters.").
+			Suggest("Write it as RFC 9535 says: $ is the whole, $.a[0] and $['a b'] name members, $..a looks at "+
+				"every depth, $[?@.n > 1] filters.").
 			With("query", query)
 	}
 	s := selection{root: plainValue(v)}

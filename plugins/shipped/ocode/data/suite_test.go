@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/data"
 )
 
@@ -16,10 +17,7 @@ import (
 // TOOLHOST_JSONPATH_SUITE names. Without one the queries of TestQuery stand
 // for it.
 func TestComplianceSuite(t *testing.T) {
-	path := os.Getenv("TOOLHOST_JSONPATH_SUITE")
-	if path == "" {
-		t.Skip("TOOLHOST_JSONPATH_SUITE names no cts.json")
-	}
+	path := testneed.Given(t, "TOOLHOST_JSONPATH_SUITE", "a cts.json")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var suite struct {

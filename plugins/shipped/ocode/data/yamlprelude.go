@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // unknownDirective is a directive that YAML reserves: it is passed over, with a
@@ -19,10 +19,8 @@ type unknownDirective struct {
 }
 
 var (
-	versionDirective = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^%YAML[ \t]+[0-9]+\.[0-9]+[ \t]*([ \t]#.*)?\r?$`)
-	})
-	yaml1 = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^%YAML[ \t]+1\.`) })
+	versionDirective = matching.Lazy(`^%YAML[ \t]+[0-9]+\.[0-9]+[ \t]*([ \t]#.*)?\r?$`)
+	yaml1            = matching.Lazy(`^%YAML[ \t]+1\.`)
 )
 
 // readPrelude reads the directives before each document, and makes comments of

@@ -2,9 +2,9 @@ package data
 
 import (
 	"math/big"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // plain gives the value of a plain scalar by the core schema of YAML 1.2, in
@@ -26,12 +26,10 @@ func plain(s string) any {
 }
 
 var (
-	integers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?[0-9]+$`) })
-	floats   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	})
-	based   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`) })
-	special = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`) })
+	integers = matching.Lazy(`^[-+]?[0-9]+$`)
+	floats   = matching.Lazy(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	based    = matching.Lazy(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	special  = matching.Lazy(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
 // number reads a plain scalar as a number.
@@ -87,11 +85,10 @@ func decimal(s string) Number {
 
 // old matches what YAML 1.1 took for something else than a string, so that a
 // reader of that version is not misled either.
-var old = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
-		`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +
-		`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([tT ].*)?)$`)
-})
+var old = matching.Lazy(`^(?i:y|yes|n|no|on|off|=|<<|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?0x[0-9a-f_]+|[-+]?` +
+	`[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?` +
+	`|[-+]?[0-9][0-9_]*(\.[0-9_]*)?(e[-+]?[0-9]+)?` +
+	`|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([tT ].*)?)$`)
 
 // needsQuotes reports whether a string, written plain, would be read as
 // something else.

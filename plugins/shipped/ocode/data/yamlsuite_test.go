@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/data"
 )
 
@@ -21,10 +22,7 @@ import (
 // TOOLHOST_YAML_SUITE names is a checkout of the branch data of the repository
 // yaml/yaml-test-suite. Without one the texts of TestYAMLEdges stand for it.
 func TestYAMLSuite(t *testing.T) {
-	dir := os.Getenv("TOOLHOST_YAML_SUITE")
-	if dir == "" {
-		t.Skip("TOOLHOST_YAML_SUITE names no checkout")
-	}
+	dir := testneed.Given(t, "TOOLHOST_YAML_SUITE", "a checkout")
 	cases := 0
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "in.yaml" || strings.Contains(path, "/name/") || strings.Contains(path, "/tags/") {

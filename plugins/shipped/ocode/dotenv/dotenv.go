@@ -6,11 +6,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/joho/godotenv"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // Read gives the variables of a file, as programs that load it see them.
@@ -38,9 +38,7 @@ type entry struct {
 	export  bool
 }
 
-var assignment = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
-})
+var assignment = matching.Lazy(`^[ \t]*(export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*[=:][ \t]*`)
 
 // entries finds the assignments. A quoted value may go over several lines.
 func entries(text string) []entry {
@@ -172,7 +170,7 @@ func endingOf(text string) string {
 	return "\n"
 }
 
-var plainValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]*$`) })
+var plainValue = matching.Lazy(`^[A-Za-z0-9_./:@%+,-]*$`)
 
 // forms are the ways to write a value: bare where it is plain, in single
 // quotes where those keep it as it is, else in double quotes. A backslash at

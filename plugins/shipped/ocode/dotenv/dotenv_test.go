@@ -11,7 +11,8 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	vars, err := dotenv.Read([]byte("\xef\xbb\xbf# c\r\nA=1\r\nexport B='x y' # why\nC=\"l1\\nl2\"\nD=\"two\nlines\"\nE=\nF: yaml\nG=a#b\nH=${A}0\n"))
+	vars, err := dotenv.Read([]byte("\xef\xbb\xbf# c\r\nA=1\r\nexport B='x y' # why\nC=\"l1\\nl2\"\nD=\"two\n" +
+		"lines\"\nE=\nF: yaml\nG=a#b\nH=${A}0\n"))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"A": "1", "B": "x y", "C": "l1\nl2", "D": "two\nlines", "E": "", "F": "yaml",
 		"G": "a#b", "H": "10"}, vars)

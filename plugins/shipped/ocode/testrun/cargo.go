@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -53,18 +52,10 @@ func moduleOf(target string) string {
 }
 
 var (
-	cargoSummary = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
-	})
-	cargoOutput = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^---- (.+?) stdout ----$`)
-	})
-	rustPanic = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`panicked at ([^\s:]+):(\d+):`)
-	})
-	cargoFailed = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^test (.+?) \.\.\. FAILED$`)
-	})
+	cargoSummary = matching.Lazy(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
+	cargoOutput  = matching.Lazy(`(?m)^---- (.+?) stdout ----$`)
+	rustPanic    = matching.Lazy(`panicked at ([^\s:]+):(\d+):`)
+	cargoFailed  = matching.Lazy(`(?m)^test (.+?) \.\.\. FAILED$`)
 )
 
 func (cargo) read(j *job, ended *proc.Result, r *Report) bool {

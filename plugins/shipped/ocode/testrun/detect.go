@@ -37,7 +37,8 @@ func (j *job) locate() error {
 		where = start + " and the directories above it"
 	}
 	return tool.Errorf(tool.NotFound, "no test framework was recognized in %s", where).
-		Suggest("Name one in framework, or add what marks it: pytest.ini, conftest.py or test_*.py, a package.json that needs jest or mocha, Cargo.toml, go.mod.")
+		Suggest("Name one in framework, or add what marks it: pytest.ini, conftest.py or test_*.py, a package.json " +
+			"that needs jest or mocha, Cargo.toml, go.mod.")
 }
 
 // start reads the path, and gives the directory in which the search for the

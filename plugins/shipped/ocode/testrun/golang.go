@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/excerpt"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -124,9 +124,7 @@ func (g *goTest) event(e goEvent) {
 	}
 }
 
-var goCoverage = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`coverage: ([\d.]+)% of statements`)
-})
+var goCoverage = matching.Lazy(`coverage: ([\d.]+)% of statements`)
 
 func (g *goTest) coverage(line string) {
 	if strings.HasPrefix(line, "ok ") {
@@ -219,9 +217,7 @@ func (g *goTest) families() map[goKey]family {
 	return all
 }
 
-var goPosition = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
-})
+var goPosition = matching.Lazy(`(?m)^\s*(/.*?\.go|[\w./-]+\.go):(\d+)`)
 
 // goFailure reads the place of a failure from the first line that has one in
 // the workspace: before those of a panic come the runtime's own. go test
@@ -248,9 +244,7 @@ func (j *job) goFailure(key goKey, output string) Failure {
 	return f
 }
 
-var goModule = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`)
-})
+var goModule = matching.Lazy(`(?m)^module\s+"?([^\s"]+)`)
 
 // inPackage names a file of a package relative to the workspace.
 func (j *job) inPackage(pkg, file string) string {

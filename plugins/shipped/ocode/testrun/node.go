@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -208,9 +208,7 @@ func (mocha) read(j *job, ended *proc.Result, r *Report) bool {
 	return true
 }
 
-var stackPosition = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`([^\s()/\\]+):(\d+):\d+\)?`)
-})
+var stackPosition = matching.Lazy(`([^\s()/\\]+):(\d+):\d+\)?`)
 
 // lineIn finds the line of a file that a stack trace names first.
 func lineIn(stack, file string) int {

@@ -36,7 +36,8 @@ func TestPlaceOfAFailure(t *testing.T) {
 		"go, a package below": {"go", "lib/sub/a_test.go", 4, map[string]string{
 			"lib/go.mod": module, "lib/sub/a_test.go": "package sub\n\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Error(1) }\n"}},
 		"go, a panic": {"go", "lib/a_test.go", 4, map[string]string{
-			"lib/go.mod": module, "lib/a_test.go": "package m\n\nimport \"testing\"\nfunc TestA(t *testing.T) { var m map[int]int; m[1] = 1 }\n"}},
+			"lib/go.mod": module, "lib/a_test.go": "package m\n\nimport \"testing\"\n" +
+				"func TestA(t *testing.T) { var m map[int]int; m[1] = 1 }\n"}},
 		"go, what does not compile": {"go", "lib/sub/a_test.go", 3, map[string]string{
 			"lib/go.mod": module, "lib/sub/a_test.go": "package sub\n\nvar x = y\n"}},
 		"unittest, a file that cannot be imported": {"python3", "lib/test_a.py", 2, map[string]string{

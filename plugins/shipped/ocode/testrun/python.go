@@ -6,13 +6,12 @@ import (
 	"encoding/xml"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -228,9 +227,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-var pythonFrame = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*File "(.+)", line (\d+)`)
-})
+var pythonFrame = matching.Lazy(`(?m)^\s*File "(.+)", line (\d+)`)
 
 // blame gives a failure the last place of its traceback that lies in the
 // workspace, as one of a file that cannot be imported has no other.

@@ -202,7 +202,8 @@ func (j *job) adapter() (adapter, error) {
 		return new(goTest), nil
 	}
 	return nil, tool.Errorf(tool.InvalidArgument, "there is no test framework %q", j.Framework).
-		Suggest("Use pytest, unittest, jest, mocha or cargo, or leave framework out to let the project's files say; a Go module is found that way.")
+		Suggest("Use pytest, unittest, jest, mocha or cargo, or leave framework out to let the project's files " +
+			"say; a Go module is found that way.")
 }
 
 // makeScratch makes a directory of the run's own.

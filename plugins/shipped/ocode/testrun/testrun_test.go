@@ -116,7 +116,8 @@ func TestGoThatDoesNotBuild(t *testing.T) {
 func TestGoThatDiesInATest(t *testing.T) {
 	r, dir := project(t, "go")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sum_test.go"),
-		[]byte("package sum\n\nimport (\"os\"; \"testing\")\n\nfunc TestGood(t *testing.T) {}\nfunc TestDies(t *testing.T) { os.Exit(3) }\n"), 0o644))
+		[]byte("package sum\n\nimport (\"os\"; \"testing\")\n\nfunc TestGood(t *testing.T) {}\n"+
+			"func TestDies(t *testing.T) { os.Exit(3) }\n"), 0o644))
 	report := run(t, r, dir, testrun.Request{})
 	assert.Equal(t, 1, report.Passed)
 	assert.Equal(t, 1, report.Failed)
@@ -151,7 +152,7 @@ func TestUnittestOfAFile(t *testing.T) {
 func TestPytestThatIsMissing(t *testing.T) {
 	testneed.Program(t, "python3")
 	if exec.Command("python3", "-c", "import pytest").Run() == nil {
-		t.Skip("pytest is installed here; the test is about a Python without it")
+		testneed.Skip(t, "pytest is installed here; the test is about a Python without it")
 	}
 	r, dir := project(t, "python")
 	report := run(t, r, dir, testrun.Request{Framework: testrun.Pytest})
@@ -166,10 +167,7 @@ func nodePackages(t *testing.T, dir string) {
 	t.Helper()
 	from := os.Getenv("TOOLHOST_NODE_PACKAGES")
 	if from == "" {
-		if os.Getenv("TOOLHOST_TEST_ALL") == "1" {
-			t.Fatal("TOOLHOST_NODE_PACKAGES does not name a directory with node_modules; see .ci/node-packages")
-		}
-		t.Skip("TOOLHOST_NODE_PACKAGES does not name a directory with node_modules; see .ci/node-packages")
+		testneed.Missing(t, "TOOLHOST_NODE_PACKAGES does not name a directory with node_modules; see .ci/node-packages")
 	}
 	from = filepath.Join(from, "node_modules")
 	require.NoError(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -234,7 +232,7 @@ func TestMocha(t *testing.T) {
 
 func TestCargo(t *testing.T) {
 	if _, err := exec.LookPath("cargo"); err != nil {
-		t.Skip("cargo is not installed; TestRecordedCargo reads what it printed elsewhere")
+		testneed.Skip(t, "cargo is not installed; TestRecordedCargo reads what it printed elsewhere")
 	}
 	r, dir := project(t, "cargo")
 	report := run(t, r, dir, testrun.Request{})
@@ -271,7 +269,8 @@ func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
 	testneed.Program(t, "python3")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_slow.py"),
-		[]byte("import time, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n        print('started', flush=True)\n        time.sleep(600)\n"), 0o644))
+		[]byte("import time, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n"+
+			"        print('started', flush=True)\n        time.sleep(600)\n"), 0o644))
 	ws, err := workspace.Open(dir, workspace.Options{})
 	require.NoError(t, err)
 	defer ws.Close()

@@ -56,8 +56,9 @@ func TestImportsAreResolved(t *testing.T) {
 		{
 			name: "go: packages of the module, of a nested module, standard library and others",
 			files: map[string]string{
-				"go.mod":         "module example.org/shop\n\nrequire github.com/lib/pq/v2 v2.0.0\n",
-				"main.go":        "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/shop/cart\"\n)\n\nfunc main() { fmt.Println(cart.X) }\n",
+				"go.mod": "module example.org/shop\n\nrequire github.com/lib/pq/v2 v2.0.0\n",
+				"main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.org/shop/cart\"\n)\n\n" +
+					"func main() { fmt.Println(cart.X) }\n",
 				"cart/cart.go":   "package cart\n\nimport _ \"github.com/lib/pq/v2/oid\"\nimport _ \"example.org/tool/gen\"\n",
 				"cart/x_test.go": "package cart\n\nimport _ \"example.org/shop\"\n",
 				"tool/go.mod":    "module example.org/tool\n",
@@ -69,8 +70,9 @@ func TestImportsAreResolved(t *testing.T) {
 		{
 			name: "python: absolute, relative, members that are modules, parentheses, strings that look like imports",
 			files: map[string]string{
-				"shop/__init__.py":        "",
-				"shop/cart.py":            "import os, shop.model as m\nfrom .model import (\n    Item,  # comment\n    Price,\n)\nfrom . import text; import requests.sessions\n",
+				"shop/__init__.py": "",
+				"shop/cart.py": "import os, shop.model as m\nfrom .model import (\n" +
+					"    Item,  # comment\n    Price,\n)\nfrom . import text; import requests.sessions\n",
 				"shop/model.py":           "\"\"\"\nimport nothing\n\"\"\"\nx = 'import nothing'\n",
 				"shop/text/__init__.py":   "from ..model import *\n",
 				"shop/text/wrap.py":       "from \\\n  shop \\\n  import cart\n",
@@ -93,9 +95,13 @@ func TestImportsAreResolved(t *testing.T) {
 		{
 			name: "javascript and typescript: every form, endings, index files, packages of the tree",
 			files: map[string]string{
-				"package.json":              `{"name": "shop", "bin": {"shop": "cli.js"}, "dependencies": {"react": "1"}}`,
-				"cli.js":                    "#!/usr/bin/env node\nconst a = require('./src/app');\nrequire(\"fs\");\n// require('./src/none')\n",
-				"src/app.ts":                "import React, { useState } from 'react'\nimport type { T } from './types'\nexport * from './util/index.js'\nimport './side.js'\nconst x = await import('./lazy.js')\nimport p from '@acme/ui/button'\nimport * as n from 'node:path'\n",
+				"package.json": `{"name": "shop", "bin": {"shop": "cli.js"}, "dependencies": {"react": "1"}}`,
+				"cli.js": "#!/usr/bin/env node\nconst a = require('./src/app');\n" +
+					"require(\"fs\");\n// require('./src/none')\n",
+				"src/app.ts": "import React, { useState } from 'react'\n" +
+					"import type { T } from './types'\nexport * from './util/index.js'\n" +
+					"import './side.js'\nconst x = await import('./lazy.js')\n" +
+					"import p from '@acme/ui/button'\nimport * as n from 'node:path'\n",
 				"src/types.ts":              "export type T = string\n",
 				"src/util/index.ts":         "/* import x from '../app' */\nconst s = \"import y from '../app'\";\n",
 				"src/side.js":               "",
@@ -117,7 +123,9 @@ func TestImportsAreResolved(t *testing.T) {
 		{
 			name: "java: packages, static and wildcard imports",
 			files: map[string]string{
-				"src/main/java/com/acme/App.java":        "package com.acme;\nimport java.util.List;\nimport com.acme.model.Item;\nimport static com.acme.text.Words.join;\n/* import com.acme.none.X; */\npublic class App { public static void main(String[] a) {} }\n",
+				"src/main/java/com/acme/App.java": "package com.acme;\nimport java.util.List;\n" +
+					"import com.acme.model.Item;\nimport static com.acme.text.Words.join;\n" +
+					"/* import com.acme.none.X; */\npublic class App { public static void main(String[] a) {} }\n",
 				"src/main/java/com/acme/model/Item.java": "package com.acme.model;\nimport com.acme.text.*;\nimport org.slf4j.Logger;\n",
 				"src/main/java/com/acme/text/Words.java": "package com.acme.text;\n",
 			},
@@ -131,9 +139,10 @@ func TestImportsAreResolved(t *testing.T) {
 		{
 			name: "rust: crate, self, super, braces, crates of the tree",
 			files: map[string]string{
-				"Cargo.toml":         "[package]\nname = \"shop\"\n[dependencies]\nserde = \"1\"\n",
-				"src/main.rs":        "mod cart;\nuse crate::cart::{item::Item, self};\nuse std::fmt;\nfn main() {}\n",
-				"src/cart/mod.rs":    "pub mod item;\nuse self::item::Item as I;\nuse serde::{Serialize, de::{self, Visitor}};\n// use crate::none::X;\n",
+				"Cargo.toml":  "[package]\nname = \"shop\"\n[dependencies]\nserde = \"1\"\n",
+				"src/main.rs": "mod cart;\nuse crate::cart::{item::Item, self};\nuse std::fmt;\nfn main() {}\n",
+				"src/cart/mod.rs": "pub mod item;\nuse self::item::Item as I;\n" +
+					"use serde::{Serialize, de::{self, Visitor}};\n// use crate::none::X;\n",
 				"src/cart/item.rs":   "use super::super::price::Price;\nuse my_text::wrap;\n",
 				"src/price.rs":       "pub struct Price;\n",
 				"text/Cargo.toml":    "[package]\nname = \"my-text\"\n",
@@ -188,7 +197,8 @@ func TestIgnoredAndHiddenDirectoriesStayOut(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	p := read(t, map[string]string{"a.go": "// Package a.\npackage a\n\nfunc f(x int) {\n\tif x > 0 && x < 9 {\n\t}\n}\n", "blob.bin": "\x00\x01", "empty.py": ""})
+	p := read(t, map[string]string{"a.go": "// Package a.\npackage a\n\nfunc f(x int) {\n\tif x > 0 && x < 9 {\n\t}\n}\n",
+		"blob.bin": "\x00\x01", "empty.py": ""})
 	assert.Equal(t, Counts{Lines: 7, Code: 5, Comments: 1, Blanks: 1, Complexity: 2}, p.totals())
 	assert.Equal(t, []string{"Go", "Python"}, p.Summary().Languages)
 }
@@ -240,11 +250,12 @@ func TestDepthJoinsComponents(t *testing.T) {
 
 func TestManifests(t *testing.T) {
 	p := read(t, map[string]string{
-		"go.mod":           "module example.org/a\n\nrequire (\n\texample.org/b v1.0.0\n\texample.org/c v1.0.0 // indirect\n)\n",
-		"package.json":     `{"name":"n","dependencies":{"b":"1"},"devDependencies":{"a":"1"}}`,
-		"pyproject.toml":   "[project]\nname = \"p\"\ndependencies = [\"requests>=2\", \"rich[x]; python_version > '3'\"]\n",
-		"Cargo.toml":       "[package]\nname = \"c\"\n[dependencies]\nserde = { version = \"1\" }\n",
-		"pom.xml":          "<project><artifactId>m</artifactId><dependencies><dependency><groupId>g</groupId><artifactId>a</artifactId></dependency></dependencies></project>",
+		"go.mod":         "module example.org/a\n\nrequire (\n\texample.org/b v1.0.0\n\texample.org/c v1.0.0 // indirect\n)\n",
+		"package.json":   `{"name":"n","dependencies":{"b":"1"},"devDependencies":{"a":"1"}}`,
+		"pyproject.toml": "[project]\nname = \"p\"\ndependencies = [\"requests>=2\", \"rich[x]; python_version > '3'\"]\n",
+		"Cargo.toml":     "[package]\nname = \"c\"\n[dependencies]\nserde = { version = \"1\" }\n",
+		"pom.xml": "<project><artifactId>m</artifactId><dependencies><dependency><groupId>g</" +
+			"groupId><artifactId>a</artifactId></dependency></dependencies></project>",
 		"bad/package.json": "{",
 	})
 	got := map[string]string{}

@@ -1,21 +1,15 @@
 package analysis
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 var (
-	javaPackage = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[;\n\s])package\s+([\w.]+)\s*;`)
-	})
-	javaImport = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[;\n\s])import\s+(static\s+)?([\w.]+(?:\.\*)?)\s*;`)
-	})
-	javaMain = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\bstatic\s+void\s+main\s*\(`)
-	})
+	javaPackage = matching.Lazy(`(?:^|[;\n\s])package\s+([\w.]+)\s*;`)
+	javaImport  = matching.Lazy(`(?:^|[;\n\s])import\s+(static\s+)?([\w.]+(?:\.\*)?)\s*;`)
+	javaMain    = matching.Lazy(`\bstatic\s+void\s+main\s*\(`)
 )
 
 func readJava(s *source, data []byte) {

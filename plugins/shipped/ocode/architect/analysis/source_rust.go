@@ -2,21 +2,15 @@ package analysis
 
 import (
 	"path"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 var (
-	rustUse = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[;{}\n\s])use\s+([^;]+);`)
-	})
-	rustExtern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
-	})
-	rustMain = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
-	})
+	rustUse    = matching.Lazy(`(?:^|[;{}\n\s])use\s+([^;]+);`)
+	rustExtern = matching.Lazy(`(?:^|[;{}\n\s])extern\s+crate\s+(\w+)`)
+	rustMain   = matching.Lazy(`(?m)^\s*(?:pub\s+)?(?:async\s+)?fn\s+main\s*\(`)
 )
 
 // maxRustUses bounds how many paths the braces of one declaration stand for.

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// fleet compares a call through the gateway of a fleet with the same over HTTP. The
+// gateway, its hub and a worker are one process.
+func (b *suite) fleet() ([]comparison, error) {
+	hub := filepath.Join(filepath.Dir(b.toolhost), "toolhost-hub")
+	dir := filepath.Join(filepath.Dir(b.work), "fleet")
+	through, err := b.overHTTP(hub, "serve", "--workers", "1", "--workspace", b.work, "--store", dir, "--dir",
+		dir+"-worker")
+	if err != nil {
+		return nil, err
+	}
+	direct, err := b.overHTTP(b.toolhost, "serve")
+	if err != nil {
+		return nil, err
+	}
+	read := `{"name":"read_file","arguments":{"path":"1k.txt"}}`
+	return []comparison{{name: "read 1 KB through a gateway", baseName: "serve --http", aim: "+0.5 ms", rounds: 500,
+		ours: through.call(read), base: direct.call(read)}}, nil
+}
+
+var servesAt = regexp.MustCompile(`serves MCP at (\S+)`)
+
+// overHTTP starts a server for the time of the run and opens a session.
+func (b *suite) overHTTP(name string, args ...string) (*httpClient, error) {
+	cmd := exec.Command(name, append(args, "--http", "127.0.0.1:0", "--no-token")...)
+	cmd.Dir, cmd.Env = b.work, environment()
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	b.atEnd = append(b.atEnd, func() error { return errors.Join(cmd.Process.Signal(os.Interrupt), cmd.Wait()) })
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		if at := servesAt.FindStringSubmatch(lines.Text()); at != nil {
+			go func() { _, _ = io.Copy(io.Discard, said) }()
+			c := &httpClient{url: at[1]}
+			return c, c.open()
+		}
+	}
+	return nil, fmt.Errorf("%s does not serve: %w", name, lines.Err())
+}
+
+// httpClient speaks MCP over HTTP.
+type httpClient struct{ url, session string }
+
+func (c *httpClient) open() error {
+	_, err := c.post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
+	if err == nil {
+		_, err = c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	}
+	return err
+}
+
+func (c *httpClient) post(message string) ([]byte, error) {
+	r, err := http.NewRequest(http.MethodPost, c.url, strings.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if c.session != "" {
+		r.Header.Set("Mcp-Session-Id", c.session)
+		r.Header.Set("MCP-Protocol-Version", "2025-11-25")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if c.session == "" {
+		c.session = answer.Header.Get("Mcp-Session-Id")
+	}
+	data, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode >= 300 {
+		err = fmt.Errorf("%s: %s", answer.Status, data)
+	}
+	return data, err
+}
+
+// call is a measure that calls a tool.
+func (c *httpClient) call(params string) measure {
+	return func() error {
+		data, err := c.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`)
+		if err == nil && !bytes.Contains(data, []byte("quick brown fox")) {
+			err = fmt.Errorf("the answer is not the file: %s", data)
+		}
+		return err
+	}
+}

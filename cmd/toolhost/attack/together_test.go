@@ -1,0 +1,41 @@
+//go:build unix
+
+package attack
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/testfile"
+)
+
+// script is an attack by a shell.
+type script struct{ name, text string }
+
+// together has one call run scripts one after the other, each in a shell of its
+// own, and makes all checks after it: a call takes longer than most scripts do.
+// None may undo what one before it did. What they say goes to a file of the
+// workspace, where secrets are looked for as well.
+func together(t *testing.T, h *host, x attack, params func(*testing.T, string) string, scripts []script) {
+	t.Helper()
+	var line strings.Builder
+	for _, s := range scripts {
+		tally.note(tally.cases, x.group, x.name+s.name)
+		fmt.Fprintf(&line, "(\n%s\n) >>said 2>&1\n", s.text)
+	}
+	line.WriteString("echo all >tried\n")
+	t.Run(x.name+scripts[0].name+" and others", func(t *testing.T) {
+		r := h.call(x.tool, params(t, h.a.fill(line.String())))
+		x.judge(t, r, h.inspect(r))
+		tried := filepath.Join(h.a.ws, "tried")
+		assert.Equal(t, "all\n", testfile.Read(t, tried), "not all were tried: %s", r.text)
+		assert.NoError(t, os.Remove(tried))
+		_ = os.Remove(filepath.Join(h.a.ws, "said"))
+		h.a.before = h.a.snapshot()
+	})
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"syscall"
+)
+
+// become has another program go on in this process.
+func become(_ context.Context, path string, argv, env []string) error {
+	return syscall.Exec(path, argv, env)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/installation"
+)
+
+func (a *app) consoleCommand() *cobra.Command {
+	var port uint16
+	c := &cobra.Command{
+		Use:   "console",
+		Short: "See in a browser what waits for you and what ran, and decide there",
+		Long: `See in a browser what waits for you and what ran, in all workspaces of this
+user, and decide there.
+
+It prints an address that one browser can open, once, within 10 minutes. Press
+Enter for another one. The page lies on 127.0.0.1 and loads nothing from
+elsewhere. While it is open, calls that need approval and that nobody else can
+be asked about wait a while for your answer. Ctrl+C ends it.`,
+		Example: `  toolhost console
+  toolhost console --port 7788`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			run, err := consoleProgram(c.Context(), port)
+			if err != nil {
+				return err
+			}
+			if err := a.runConsole(run); err != nil && c.Context().Err() == nil {
+				return tool.Errorf(tool.Unavailable, "the console has ended: %w", err).Suggest("Start it again.")
+			}
+			return nil
+		},
+	}
+	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
+	return c
+}
+
+// consoleProgram is the console, on that port of 127.0.0.1; 0 is any.
+func consoleProgram(ctx context.Context, port uint16) (*exec.Cmd, error) {
+	program, err := installation.Console.Find("")
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	run := exec.CommandContext(ctx, program, "--toolhost", self, "--port", strconv.Itoa(int(port)))
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	return run, nil
+}
+
+// consoleBeside runs a console, on a listener of its own, as long as ctx goes on.
+// The server goes on without it.
+func (a *app) consoleBeside(ctx context.Context) (wait func(), err error) {
+	run, err := consoleProgram(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := a.runConsole(run); err != nil && ctx.Err() == nil {
+			a.logger.ErrorContext(ctx, "the console has ended; toolhost console starts another", "error", err)
+		}
+	}()
+	return func() { <-ended }, nil
+}
+
+// runConsole runs the console until it ends. Its input is a pipe that only this
+// process holds open, so that it ends with this process, even with a killed one.
+func (a *app) runConsole(run *exec.Cmd) error {
+	lines, err := run.StdinPipe()
+	if err != nil {
+		return err
+	}
+	run.Stdout, run.Stderr = a.out, a.err
+	if err := run.Start(); err != nil {
+		return err
+	}
+	go func() { _, _ = io.Copy(lines, a.in) }()
+	return run.Wait()
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
+)
+
+// needsViews skips a test where no command runs in a view: below a level other
+// than full, or where the state directory's file system has none.
+func needsViews(t *testing.T) {
+	t.Helper()
+	if report := sandbox.Detect(t.Context()); !report.Full.Works {
+		testneed.Missing(t, report.Full.Reason)
+	}
+	dir := t.TempDir()
+	work := filepath.Join(dir, "work")
+	require.NoError(t, os.Mkdir(work, 0o755))
+	cmd := exec.Command(filepath.Join(binaries, "toolhost"), "call", "--dry-run", "touch", "args=x")
+	cmd.Dir = work
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+dir+"/state", "XDG_CACHE_HOME="+dir+"/cache",
+		"XDG_CONFIG_HOME="+dir+"/config")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	if strings.Contains(string(out), "is not known") {
+		testneed.Missing(t, string(out))
+	}
+}
+
+// TestReviewScripts runs the whole program where calls are looked at before they
+// happen.
+func TestReviewScripts(t *testing.T) {
+	needsViews(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/review",
+		Setup: func(env *testscript.Env) error {
+			home, err := os.MkdirTemp("", "toolhost-home-")
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = os.RemoveAll(home) })
+			env.Setenv("PATH", binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("HOME", home)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, "cache"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+			env.Setenv("TOOLHOST_TRUST", "1")
+			env.Setenv("TOOLHOST_MUTATION", os.Getenv("TOOLHOST_MUTATION")) // see internal/mutate
+			return nil
+		},
+		RequireExplicitExec: true,
+	})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+// tracedMeta names a caller's trace as clients put it into _meta.
+var tracedMeta = map[string]any{
+	"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+	"tracestate":  "rojo=00f067aa0ba902b7", "baggage": "tenant=alice-and-bob",
+}
+
+// TestTelemetryByTheConventions holds a call over MCP against OpenTelemetry's
+// conventions for MCP servers and for tools.
+func TestTelemetryByTheConventions(t *testing.T) {
+	c, dir := newCollector(t), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("planted-content\n"), 0o644))
+	cmd := program(t, dir, "serve")
+	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+	s := serveCommand(t, cmd)
+	s.hello()
+	m := s.request("tools/call", map[string]any{"name": "read_file",
+		"arguments": json.RawMessage(`{"path":"a.txt"}`), "_meta": tracedMeta})
+	require.Nil(t, m.Error)
+	assert.Equal(t, 0, s.end())
+
+	call := c.span(t, "tools/call read_file")
+	assert.Equal(t, trace.Span_SPAN_KIND_SERVER, call.Kind)
+	assert.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", hexOf(call.TraceId))
+	assert.Equal(t, "rojo=00f067aa0ba902b7", call.TraceState)
+	attrs := attributes(call.Attributes)
+	for key, want := range map[string]string{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read_file",
+		"gen_ai.tool.type": "function", "mcp.method.name": "tools/call",
+		"network.transport": "pipe"} {
+		assert.Equal(t, want, attrs[key], key)
+	}
+	assert.Contains(t, attrs["mcp.session.id"], "mcp-")
+	assert.NotEmpty(t, attrs["jsonrpc.request.id"])
+	assert.NotEmpty(t, attrs["mcp.protocol.version"])
+	for _, secret := range []string{"planted-content", "a.txt", "alice"} {
+		assert.NotContains(t, c.raw.String(), secret, "without being asked for")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, want := range map[string]map[string]string{
+		"gen_ai.execute_tool.duration":  {"gen_ai.tool.name": "read_file", "gen_ai.tool.type": "function"},
+		"mcp.server.operation.duration": {"mcp.method.name": "tools/call", "network.transport": "pipe"},
+	} {
+		metric := c.metrics[name]
+		require.NotNil(t, metric, name)
+		assert.Equal(t, "s", metric.Unit)
+		points := metric.GetHistogram().GetDataPoints()
+		require.Len(t, points, 1, name)
+		assert.EqualValues(t, 1, points[0].Count)
+		assert.True(t, hasAll(attributes(points[0].Attributes), want), "%s: %v", name, points[0].Attributes)
+		assert.Equal(t, []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 300}, points[0].ExplicitBounds)
+	}
+}
+
+// TestTelemetryWithContent: what is asked for is sent, and no secret in it.
+func TestTelemetryWithContent(t *testing.T) {
+	c, dir := newCollector(t), t.TempDir()
+	cmd := program(t, dir, "serve")
+	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,
+		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true")
+	s := serveCommand(t, cmd)
+	s.hello()
+	token := "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+	m := s.request("tools/call", map[string]any{"name": "write_file", "_meta": tracedMeta,
+		"arguments": map[string]any{"path": "planted-name.txt", "content": "token " + token}})
+	require.Nil(t, m.Error)
+	s.call("read_file", `{"path":"none.txt"}`)
+	assert.Equal(t, 0, s.end())
+
+	wrote := attributes(c.span(t, "tools/call write_file").Attributes)
+	assert.JSONEq(t, `{"path":"planted-name.txt","content":"token [redacted]"}`, wrote["gen_ai.tool.call.arguments"])
+	assert.Contains(t, wrote["gen_ai.tool.call.result"], "Successfully wrote")
+	assert.Equal(t, "alice-and-bob", wrote["baggage.tenant"])
+	assert.NotContains(t, c.raw.String(), token)
+	read := attributes(c.span(t, "tools/call read_file").Attributes)
+	assert.Contains(t, read["gen_ai.tool.call.arguments"], "none.txt")
+	assert.NotContains(t, read, "gen_ai.tool.call.result", "it failed")
+}

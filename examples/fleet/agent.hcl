@@ -1,0 +1,4 @@
+# The tools of the workspace "scratch".
+workspace {
+  root = "."
+}

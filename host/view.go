@@ -1,0 +1,206 @@
+package host
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+)
+
+// Views makes copy-on-write views of the workspace, in which a call's processes
+// run to see what they change.
+type Views interface {
+	Open(ctx context.Context) (View, error)
+	// Kept says what has been changed in a view that was kept under a digest.
+	Kept(ctx context.Context, digest string) (*Changes, error)
+}
+
+// View is a copy-on-write view of the workspace.
+type View interface {
+	// Context is that of a call whose processes change the view alone.
+	Context(ctx context.Context) context.Context
+	// Changes says what has been changed in it, once all processes have ended.
+	Changes(ctx context.Context) (*Changes, error)
+	// Keep has others find the view by the digest of its changes.
+	Keep(ctx context.Context, digest string) error
+	// Commit puts the changes of that digest into the workspace, in the context of a
+	// call. The error is a conflict where others have come before.
+	Commit(ctx context.Context, digest string) error
+	// Place is where the view lies, for a person.
+	Place() string
+	// Close drops the view with what is in it.
+	Close(ctx context.Context)
+}
+
+// Changes are what a call has changed in a view.
+type Changes struct {
+	Files []FileChange `json:"files"`
+	// Digest names exactly these changes.
+	Digest string `json:"digest"`
+	// Failed says how the call failed in the view, if it did, and View why that
+	// may be the view's own doing.
+	Failed string `json:"failed,omitempty"`
+	View   string `json:"view,omitempty"`
+	// Diff shows them to a person.
+	Diff string `json:"-"`
+}
+
+// FileChange is what has become of one path.
+type FileChange struct {
+	Path string `json:"path"`
+	// Change is create, modify, delete, replace (one kind of file by another) or mode.
+	Change string `json:"change"`
+	// Kind is that of what is there now, or was: file, directory, symlink.
+	Kind string `json:"kind"`
+	// Bytes and SHA256 are those of the new content.
+	Bytes  int64  `json:"bytes,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// inView is offered by tools all of whose changes are those of processes that
+// they start in the context of the call.
+type inView interface{ InView() bool }
+
+// viewable reports whether the tool can run in a view.
+func (c *call) viewable() bool {
+	t, ok := c.entry.Tool.(inView)
+	return ok && t.InView() && !c.entry.foreign
+}
+
+// preview adds what the call changes in a view to the plan of a dry run.
+func (c *call) preview(ctx context.Context) error {
+	if !c.request.InView || !c.viewable() || c.host.options.Views == nil {
+		return nil
+	}
+	if a := c.outcome.Decision.Action; a != Allow && a != Ask && a != Review {
+		return nil
+	}
+	changes, err := c.try(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		c.outcome.Plan = further(c.outcome.Plan, "What it would change is not known: "+said(err)+"\n")
+		return nil
+	}
+	c.outcome.Changes = changes
+	plan := further(c.outcome.Plan, changes.told())
+	plan.FilesAffected = changes.paths()
+	c.outcome.Plan = plan
+	return nil
+}
+
+// try runs the call in a view, which is dropped.
+func (c *call) try(ctx context.Context) (*Changes, error) {
+	view, err := c.host.options.Views.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer view.Close(ctx)
+	_, failed := c.runIn(ctx, view)
+	if code := tool.CodeOf(failed); code == tool.Unsupported || code == tool.Unavailable || ctx.Err() != nil {
+		return nil, failed
+	}
+	changes, err := view.Changes(ctx)
+	if err == nil && failed != nil {
+		changes.Failed, changes.View = tool.AsError(failed).Message, ownDoing(tool.AsError(failed).Message)
+	}
+	return changes, err
+}
+
+// runIn runs the tool in a view, under its time limit.
+func (c *call) runIn(ctx context.Context, view View) (*tool.Result, error) {
+	def := c.entry.Tool.Definition()
+	timeout := def.Timeout + def.Grace
+	if def.Timeout <= 0 {
+		timeout = time.Duration(c.host.timeout.Load())
+	}
+	ctx, cancel := context.WithTimeout(view.Context(ctx), timeout)
+	defer cancel()
+	release, err := c.host.slot(ctx)
+	if err != nil {
+		return nil, timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	defer release()
+	result, err := guard(c.entry.Name, func() (*tool.Result, error) { return c.entry.Tool.Call(ctx, &c.tool) })
+	if err != nil {
+		return nil, timeoutOrCancel(ctx, err, c.entry.Name, timeout)
+	}
+	if result == nil {
+		result = new(tool.Result)
+	}
+	result.FilesAffected = nil // what it names is not what it has changed
+	return result, nil
+}
+
+// further is a plan with more to show; plan may be nil.
+func further(plan *tool.Plan, text string) *tool.Plan {
+	if plan == nil {
+		return &tool.Plan{Preview: text}
+	}
+	more := *plan
+	if more.Preview != "" && !strings.HasSuffix(more.Preview, "\n") {
+		more.Preview += "\n"
+	}
+	more.Preview += text
+	return &more
+}
+
+func said(err error) string {
+	e := tool.AsError(err)
+	return strings.TrimSpace(e.Message + ". " + e.Suggestion)
+}
+
+// paths are those that have changed.
+func (ch *Changes) paths() []string {
+	paths := make([]string, len(ch.Files))
+	for i := range ch.Files {
+		paths[i] = ch.Files[i].Path
+	}
+	return paths
+}
+
+// told shows the changes to a person.
+func (ch *Changes) told() string {
+	var b strings.Builder
+	if ch.Failed != "" {
+		b.WriteString("In a view of the workspace it failed: " + strings.TrimSpace(ch.Failed) + "\n")
+		b.WriteString(ch.View)
+	}
+	if len(ch.Files) == 0 {
+		b.WriteString("It changed no file.\n")
+	}
+	b.WriteString(ch.Diff)
+	return b.String()
+}
+
+// viewFailures are what programs print where a view differs from the workspace.
+var viewFailures = []struct {
+	prints []string
+	why    string
+}{
+	{[]string{"cross-device link", "EXDEV", "os error 18"},
+		"a directory that was there before cannot be renamed in it, only copied and removed"},
+	{[]string{"value too large for defined data type", "EOVERFLOW", "os error 75"},
+		"a file of another owner or group cannot be changed in it"},
+	{[]string{"too many links", "stale file handle", "ESTALE", "os error 116"},
+		"hard links that were there before do not hold together in it"},
+	{[]string{"could not resolve", "name resolution", "network is unreachable", "no such host", "ENOTFOUND",
+		"ENETUNREACH",
+		"connection refused", "dial tcp"},
+		"nothing in it reaches the network, whatever is granted"},
+}
+
+// ownDoing says why a failure may be the view's own, "" where nothing tells.
+func ownDoing(printed string) string {
+	printed = strings.ToLower(printed)
+	for _, f := range viewFailures {
+		for _, text := range f.prints {
+			if strings.Contains(printed, strings.ToLower(text)) {
+				return "This may be the view's own doing: " + f.why + ". The real call may succeed.\n"
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// settled waits until the page takes strokes for the call that it shows.
+var settled = chromedp.Steps(until(`document.querySelector(".diff .plus")`), chromedp.Sleep(300*time.Millisecond))
+
+// A call that waits appears, is decided by two strokes, and is told to the agent.
+func TestDecideInTheInbox(t *testing.T) {
+	u, ctx := newUser(t), browser(t)
+	u.write("a.txt", "old\nsame\n")
+	u.write("b.txt", "old\n")
+	s := u.connect("one")
+	edit := map[string]any{"path": "a.txt", "content": "new <b>bold</b> \u202egpj.exe\nsame\n"}
+	s.call("write_file", edit)
+	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()), settled, looks("inbox"))
+	text, title := value[string](t, ctx, `document.querySelector("article").innerText`), value[string](t, ctx, "document.title")
+	for _, part := range []string{"new <b>bold</b> \\u202egpj.exe", "-old", "a.txt", "edits", "dangerous"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the page does not show %q:\n%s", part, text)
+		}
+	}
+	if strings.ContainsRune(text, '\u202e') {
+		t.Error("a character that turns text around is on the page")
+	}
+	if place := value[string](t, ctx, "location.href"); title != "(1) toolhost" || strings.Contains(place, "code") {
+		t.Errorf("title %q, address %q", title, place)
+	}
+	do(t, ctx, chromedp.KeyEvent("a"), until(`document.activeElement.matches("button.go")`),
+		chromedp.KeyEvent(kb.Enter), until(`document.title == "toolhost"`))
+	s.call("write_file", edit)
+	if got := u.read("a.txt"); !strings.HasPrefix(got, "new <b>") {
+		t.Errorf("a.txt holds %q", got)
+	}
+
+	// While the page is open the agent has its answer in the same call.
+	no := map[string]any{"path": "b.txt", "content": "x"}
+	answer := make(chan string, 1)
+	go func() { answer <- s.call("write_file", no) }()
+	do(t, ctx, settled, chromedp.KeyEvent("d"), until(`document.activeElement.tagName == "INPUT"`), picture("deny"),
+		chromedp.KeyEvent("not today"), chromedp.KeyEvent(kb.Enter), until(`document.title == "toolhost"`),
+		picture("empty"))
+	if got := <-answer; !strings.Contains(got, "says: not today") || u.read("b.txt") != "old\n" {
+		t.Errorf("the agent is told %s", got)
+	}
+
+	always := map[string]any{"path": "c.txt", "content": "x"}
+	go func() { answer <- s.call("write_file", always) }()
+	do(t, ctx, settled, chromedp.KeyEvent("A"), until(`document.activeElement.matches("button.go")`), looks("always"),
+		chromedp.KeyEvent(kb.Enter), until(`document.title == "toolhost"`))
+	if got := <-answer; u.read("c.txt") != "x" {
+		t.Errorf("the agent is told %s", got)
+	}
+	if got := s.call("write_file", always); strings.Contains(got, "isError") {
+		t.Errorf("a call that is always allowed asks again: %s", got)
+	}
+}
+
+// Eight sessions of three clients ask at once: each is decided by two strokes,
+// and each client has its answer.
+func TestEightSessionsAskAtOnce(t *testing.T) {
+	u, ctx := newUser(t), browser(t)
+	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
+		until(`document.querySelector(".empty p")`))
+	type answer struct {
+		n    int
+		text string
+	}
+	answers := make(chan answer, 8)
+	for n := range 8 {
+		s := u.connect([]string{"claude-code", "cursor", "zed"}[n%3])
+		go func() {
+			answers <- answer{n, s.call("write_file", map[string]any{"path": fmt.Sprintf("f%d", n), "content": "new"})}
+		}()
+	}
+	do(t, ctx, until(`document.title == "(8) toolhost"`))
+	for left := 8; left > 0; left-- {
+		do(t, ctx, settled)
+		verdict := "a"
+		if strings.Contains(value[string](t, ctx, `document.querySelector("article h2").innerText`), "f3") {
+			verdict = "d"
+		}
+		do(t, ctx, chromedp.KeyEvent(verdict), until(`document.activeElement.matches("button.go, input")`),
+			chromedp.KeyEvent(kb.Enter), until(fmt.Sprintf(`!document.title.startsWith("(%d)")`, left)))
+	}
+	for range 8 {
+		got := <-answers
+		want := "new"
+		if got.n == 3 {
+			want = ""
+		}
+		if held := u.read(fmt.Sprintf("f%d", got.n)); held != want {
+			t.Errorf("f%d holds %q: %s", got.n, held, got.text)
+		}
+		if got.n == 3 && !strings.Contains(got.text, "did not approve") {
+			t.Errorf("the agent is told %s", got.text)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// kind says what a request has to bring along. Each demands all of what those
+// before it do not, and there is no other.
+type kind int
+
+const (
+	// document is the page itself, which holds no secret.
+	document kind = iota + 1
+	// asset is what the page consists of.
+	asset
+	// exchange gives a cookie and a key for a code.
+	exchange
+	// reading and acting need both.
+	reading
+	acting
+)
+
+const (
+	keyHeader = "X-Toolhost-Key"
+	codeTime  = 10 * time.Minute
+	mostBody  = 4 << 20
+)
+
+// headers are those of every answer.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+		"img-src 'self' data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types 'none'",
+	"X-Frame-Options":              "DENY",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "no-referrer",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cross-Origin-Embedder-Policy": "require-corp",
+	"Permissions-Policy":           "camera=(), microphone=(), geolocation=(), clipboard-read=()",
+	"Cache-Control":                "no-store",
+}
+
+// guard decides whose requests are answered. A page elsewhere in the user's
+// browser and a confined command with network reach this address too.
+type guard struct {
+	host string // the only one that is served, with its port
+
+	mu    sync.Mutex
+	codes map[[sha256.Size]byte]time.Time // until when each counts
+	// cookies are those given out, each with the key that its page sends along: a
+	// browser sends cookies to every port of this machine, the key to this one.
+	cookies map[[sha256.Size]byte][sha256.Size]byte
+	now     func() time.Time
+}
+
+func newGuard(host string) *guard {
+	return &guard{host: host, codes: make(map[[sha256.Size]byte]time.Time),
+		cookies: make(map[[sha256.Size]byte][sha256.Size]byte), now: time.Now}
+}
+
+// secret is a text that nobody guesses, and what is kept of it.
+func secret() (text string, sum [sha256.Size]byte) {
+	var b [32]byte
+	rand.Read(b[:])
+	text = hex.EncodeToString(b[:])
+	return text, sha256.Sum256([]byte(text))
+}
+
+// newCode gives a code that can be exchanged once. Codes before it count no longer.
+func (g *guard) newCode() string {
+	text, sum := secret()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.codes)
+	g.codes[sum] = g.now().Add(codeTime)
+	return text
+}
+
+// redeem uses a code up.
+func (g *guard) redeem(code string) (cookie, key string, ok bool) {
+	sum := sha256.Sum256([]byte(code))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	until, ok := g.codes[sum]
+	if !ok || !g.now().Before(until) {
+		return "", "", false
+	}
+	delete(g.codes, sum)
+	cookie, cookieSum := secret()
+	key, keySum := secret()
+	g.cookies[cookieSum] = keySum
+	return cookie, key, true
+}
+
+// refusal is why a request is not answered; nil for one that is.
+type refusal struct {
+	status        int
+	message, next string
+}
+
+func refuse(status int, message, next string) *refusal { return &refusal{status, message, next} }
+
+const openAgain = "Open the address that toolhost console prints in a new tab."
+
+// check says whether a request may be answered as one of that kind.
+func (g *guard) check(r *http.Request, k kind) *refusal {
+	if r.Host != g.host {
+		return refuse(http.StatusForbidden, "this Host is not served here", openAgain)
+	}
+	if no := g.checkSite(r, k); no != nil {
+		return no
+	}
+	write := k == exchange || k == acting
+	if method := map[bool]string{false: http.MethodGet, true: http.MethodPost}[write]; r.Method != method {
+		return refuse(http.StatusMethodNotAllowed, "this method is not served here", "Use "+method+".")
+	}
+	if write {
+		if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+			media != "application/json" {
+			return refuse(http.StatusUnsupportedMediaType, "the body is not JSON", "Send application/json.")
+		}
+	}
+	switch k {
+	case document, asset, exchange:
+		return nil
+	case reading, acting:
+		if g.known(r) {
+			return nil
+		}
+	}
+	return refuse(http.StatusUnauthorized, "this page has no session",
+		"Press Enter where toolhost console runs, and open the address that it prints.")
+}
+
+// checkSite refuses what another site, a frame or a program that is no browser
+// asks for.
+func (g *guard) checkSite(r *http.Request, k kind) *refusal {
+	no := refuse(http.StatusForbidden, "only the console's own page may ask for this", openAgain)
+	site := r.Header.Values("Sec-Fetch-Site")
+	if len(site) != 1 {
+		return no
+	}
+	own := site[0] == "same-origin"
+	if k == document {
+		own = (own || site[0] == "none") && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+			r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	} else if r.Header.Get("Sec-Fetch-Mode") == "navigate" {
+		return no
+	}
+	origin := r.Header.Values("Origin")
+	switch {
+	case len(origin) > 1, len(origin) == 1 && origin[0] != "http://"+g.host:
+		return no
+	case len(origin) == 0 && (k == exchange || k == acting):
+		return no
+	case !own:
+		return no
+	}
+	return nil
+}
+
+// known reports whether the request has a cookie and the key that belongs to it.
+func (g *guard) known(r *http.Request) bool {
+	key := sha256.Sum256([]byte(r.Header.Get(keyHeader)))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, cookie := range r.CookiesNamed(g.cookieName()) {
+		want, ok := g.cookies[sha256.Sum256([]byte(cookie.Value))]
+		if ok && subtle.ConstantTimeCompare(want[:], key[:]) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// cookieName has the port in it, since cookies of all ports are in one jar.
+func (g *guard) cookieName() string {
+	return "toolhost-console-" + portOf(g.host)
+}

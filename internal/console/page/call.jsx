@@ -1,0 +1,133 @@
+import { useEffect, useState } from "preact/hooks";
+import { get, post } from "./api.js";
+import { Problem, Text, Diff } from "./parts.jsx";
+import { Tree } from "./tree.jsx";
+import { fillIn } from "./tools.jsx";
+
+export function Call({ place }) {
+  const at = Object.fromEntries(new URLSearchParams(place.split("?")[1] || ""));
+  const [call, setCall] = useState(null);
+  const [failed, setFailed] = useState(null);
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    get("/api/call", at, stop.signal).then(setCall, (e) => e.name === "AbortError" || setFailed(e));
+    return () => stop.abort();
+  }, [place, turn]);
+  if (!call) return <section class="page"><Problem of={failed} /></section>;
+  const facts = call.facts || {};
+  return (
+    <section class="page">
+      <h1>{call.tool} <span class="count">{call.status}</span></h1>
+      {(call.problems || []).map((p) => <Problem of={{ message: p, next: "" }} />)}
+      <dl class="facts">
+        <dt>Workspace</dt><dd>{call.root}</dd>
+        <dt>Call</dt><dd>{call.id} of session {call.session}</dd>
+        <dt>Began</dt><dd>{new Date(call.began / 1000).toLocaleString()}{facts.duration_sec !== undefined && `, took ${facts.duration_sec} s`}</dd>
+        {Object.entries(facts).filter(([name]) => known[name]).map(([name, value]) => (
+          <><dt>{known[name]}</dt><dd>{textOf(value)}</dd></>))}
+      </dl>
+      {facts.message && <Problem of={{ message: facts.message, next: facts.suggestion || "" }} />}
+      {call.params && <><h2>Parameters</h2>
+        {call.params.map((p) => <div class="param"><span class="name">{p.name}</span><Text of={p.value} label={p.name} /></div>)}</>}
+      {call.result !== undefined && <><h2>Result</h2><Result of={call.result} /></>}
+      {facts.files_affected && facts.files_affected.length > 0 &&
+        <Effects at={{ space: at.space, session: call.session, id: call.id }} turned={() => setTurn(turn + 1)} />}
+      <h2>Again</h2>
+      {call.json && <p><button onClick={() => fillIn(at.space, facts.toolset === "project" ? "" : facts.toolset, call.tool, call.json)}>Run again: fill in the form with this call</button></p>}
+      <Copy label="As a command" of={call.cli} />
+      <Copy label="As a rule of agent.hcl that allows exactly this call" of={call.rule} />
+      <Copy label="Parameters as JSON" of={call.json} />
+      {call.events && <details><summary>Events</summary>{call.events.map((e) => <Text of={e} label="Event" />)}</details>}
+    </section>
+  );
+}
+
+const known = { decision: "Decision", decided_by: "Decided by", rule: "Rule", reason: "Reason", client: "Client", toolset: "Toolset",
+  source: "Source", argv: "Command", files_affected: "Files", error: "Error", config: "agent.hcl" };
+const textOf = (v) => typeof v === "string" ? v : v && v.action && v.reason ? `${v.action}: ${v.reason}${v.rule ? ` (rule ${v.rule})` : ""}` : Array.isArray(v) && v.every((x) => typeof x === "string") ? v.join(" ")
+  : JSON.stringify(v);
+
+// Result shows texts as texts, pictures and sounds as such, and the rest as a tree.
+export function Result({ of }) {
+  const contents = of && (of.content || of.contents || of.Contents);
+  if (!Array.isArray(contents)) return typeof of === "string" ? <Long of={of} /> : <Tree of={of} />;
+  return <>{contents.map((c) => {
+    const text = c.text ?? c.Text;
+    if (typeof text === "string" && text !== "") return <Long of={text} />;
+    if (/^image\/(png|jpeg|gif|webp)$/.test(c.mimeType || "") && c.data) return <img src={`data:${c.mimeType};base64,${c.data}`} alt="Result" />;
+    if (/^audio\/[a-z0-9]+$/.test(c.mimeType || "") && c.data) return <audio controls src={`data:${c.mimeType};base64,${c.data}`} />;
+    return <Tree of={c} />;
+  })}{Object.keys(of).length > 1 && <details><summary>All of it</summary><Tree of={of} /></details>}</>;
+}
+
+const mostText = 200_000;
+
+// Long shows a text, and as a tree where it is JSON. Of a huge one it shows the
+// beginning until somebody wants it all.
+function Long({ of }) {
+  const [all, setAll] = useState(false);
+  const tree = /^\s*[[{]/.test(of) && of.length < 10 * mostText ? parsed(of) : undefined;
+  return (
+    <>
+      <Text of={all ? of : of.slice(0, mostText)} label="Result" />
+      {!all && of.length > mostText && <p><button onClick={() => setAll(true)}>Show the other {(of.length - mostText).toLocaleString()} characters</button></p>}
+      {tree && <details><summary>As a tree</summary><Tree of={tree} /></details>}
+    </>
+  );
+}
+
+function parsed(text) {
+  try { return JSON.parse(text); } catch { return undefined; }
+}
+
+function Copy({ label, of }) {
+  const [done, setDone] = useState(false);
+  if (!of) return null;
+  return (
+    <div class="param"><span class="name">{label}</span>{" "}
+      <button onClick={() => navigator.clipboard.writeText(of).then(() => setDone(true))}>{done ? "Copied" : "Copy"}</button>
+      <Text of={of} label={label} /></div>
+  );
+}
+
+// Effects shows what a call has changed, and takes it back: first what that would
+// do, then, on a second word, the undo.
+export function Effects({ at, turned }) {
+  const [diff, setDiff] = useState(null);
+  const [plan, setPlan] = useState(null);
+  const [failed, setFailed] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const load = () => get("/api/diff", at).then(setDiff, (e) => { setDiff({}); setFailed(e); });
+  useEffect(() => { load(); }, [at.space, at.session, at.id]);
+  const turn = async (ask) => {
+    setBusy(true);
+    setFailed(null);
+    try {
+      const got = await post("/api/undo", { redo: false, conflicts: "", shown: "", ...at, ...ask });
+      setPlan(got.plan ? { ...ask, ...got } : null);
+      if (got.done) { await load(); turned && turned(); }
+    } catch (e) {
+      setFailed(e);
+      setPlan(e.code === "conflict" && !ask.shown ? { ...ask, conflict: true } : null);
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <h2>What it has changed</h2>
+      {diff && diff.diff && <Diff of={diff.diff} label="Changes" />}
+      {diff && diff.since && diff.since.length > 0 && <p>Changed by somebody else since: {diff.since.join(", ")}</p>}
+      <Problem of={failed} />
+      {plan && plan.plan && <div class="rule"><h3>{plan.redo ? "Redo" : "Undo"} would do this</h3>
+        <Diff of={plan.plan.preview || plan.plan.files.join("\n")} label="Plan" />
+        <button class="go" disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: plan.conflicts || "", shown: plan.shown })}>
+          Do it</button> <button onClick={() => setPlan(null)}>Cancel</button></div>}
+      {plan && plan.conflict && <p>
+        <button disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: "skip" })}>Leave out what was changed since</button>{" "}
+        <button disabled={busy} onClick={() => turn({ redo: !!plan.redo, conflicts: "ours" })}>Replace it too (it is kept)</button></p>}
+      {!plan && <p><button disabled={busy} onClick={() => turn({})}>Undo</button>{" "}
+        <button disabled={busy} onClick={() => turn({ redo: true })}>Redo</button></p>}
+    </>
+  );
+}

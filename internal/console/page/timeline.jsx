@@ -1,0 +1,98 @@
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { get } from "./api.js";
+import { Problem, Rows } from "./parts.jsx";
+import { Lanes } from "./lanes.jsx";
+
+const filter = signal({ space: "", text: "", session: "", tool: "", status: "", path: "", since: 0, until: 0 });
+const loaded = signal({ calls: [], more: true, back: 0 });
+const statuses = ["", "running", "success", "error", "denied", "lost", "dry run"];
+const keyOf = (c) => `${c.space}/${c.session}/${c.id}/${c.began}`;
+const height = 30;
+
+// merge puts newer calls before those that are there; a call that has gone on
+// takes the place of what it was.
+function merge(older, newer) {
+  const fresh = new Set(newer.map(keyOf));
+  return [...newer, ...older.filter((c) => !fresh.has(keyOf(c)))].sort((a, b) => b.began - a.began);
+}
+
+const asked = ({ until, ...f }, before, limit) => ({ ...f, before, limit });
+const moment = (micro) => new Date(micro / 1000).toLocaleString([], { hour12: false });
+
+export const linkTo = (c) => "#/call?" + new URLSearchParams({ space: c.space, session: c.session, id: c.id });
+export const clock = (micro) => new Date(micro / 1000).toLocaleTimeString([], { hour12: false });
+
+export function Timeline() {
+  const [failed, setFailed] = useState(null);
+  const [spaces, setSpaces] = useState([]);
+  const [busy, setBusy] = useState(false);
+  const f = filter.value;
+  useEffect(() => { get("/api/spaces").then(setSpaces, setFailed); }, []);
+  useEffect(() => {
+    const stop = new AbortController();
+    loaded.value = { calls: [], more: true, back: 0 };
+    let timer;
+    const look = async (first) => {
+      try {
+        const news = await get("/api/calls", asked(f, f.until, first ? 200 : 50), stop.signal);
+        const known = new Set(loaded.value.calls.map(keyOf));
+        // Where nothing of it is known more may have come between.
+        if (first || (news.more && !news.calls.some((c) => known.has(keyOf(c))))) loaded.value = { calls: news.calls, more: news.more, back: news.back };
+        else loaded.value = { ...loaded.value, calls: merge(loaded.value.calls, news.calls) };
+        setFailed(null);
+        if (f.until) return; // what is over does not change
+      } catch (e) {
+        if (e.name === "AbortError") return;
+        setFailed(e);
+      }
+      timer = setTimeout(() => look(false), document.hidden ? 5000 : 1000);
+    };
+    look(true);
+    return () => { stop.abort(); clearTimeout(timer); };
+  }, [f]);
+  const { calls, more, back } = loaded.value;
+  const further = async () => {
+    if (busy || !more || !back) return;
+    setBusy(true);
+    try {
+      const old = await get("/api/calls", asked(f, back, 500));
+      if (f === filter.value) loaded.value = { calls: merge(old.calls, loaded.value.calls), more: old.more, back: old.back || back };
+    } catch (e) { setFailed(e); }
+    setBusy(false);
+  };
+  // A text is sought further as long as what it has found does not fill the page.
+  useEffect(() => { if (f.text && calls.length < 100) further(); }, [back]);
+  const set = (name) => (e) => { filter.value = { ...filter.value, [name]: e.target.value.trim() }; };
+  return (
+    <section class="whole">
+      <h1 class="unseen">Timeline</h1>
+      <form class="filter" onSubmit={(e) => e.preventDefault()}>
+        <label>Workspace <select value={f.space} onChange={set("space")}>
+          <option value="">all</option>{spaces.map((s) => <option value={s.id}>{s.root}</option>)}</select></label>
+        <label>Text <input type="search" value={f.text} onChange={set("text")} /></label>
+        <label>Session <input value={f.session} onChange={set("session")} /></label>
+        <label>Tool <input value={f.tool} onChange={set("tool")} /></label>
+        <label>Status <select value={f.status} onChange={set("status")}>
+          {statuses.map((s) => <option value={s}>{s || "all"}</option>)}</select></label>
+        <label>Path <input value={f.path} onChange={set("path")} /></label>
+        <span class="count" aria-live="polite">{calls.length}{more ? "+" : ""} calls{f.text && more && back ? `, sought back to ${moment(back)}` : ""}</span>
+      </form>
+      <Problem of={failed} />
+      <Lanes calls={calls} since={f.since} until={f.until} choose={(since, until) => { filter.value = { ...filter.value, since, until }; }} />
+      <Rows count={calls.length} height={height} label="Calls" role="list" near={further} row={(i, style) => {
+        const c = calls[i];
+        return (
+          <div key={keyOf(c)} class="row line" style={style} role="listitem">
+            <span class="time">{clock(c.began)}</span>
+            <span class={"status " + (["success", "running", "dry run"].includes(c.status) ? "" : "bad")}>{c.status}</span>
+            <span class="took">{c.took ? c.took < 1000 ? `${Math.round(c.took)} ms` : `${(c.took / 1000).toFixed(1)} s` : ""}</span>
+            <span class="session">{c.session}</span>
+            <a class="main" href={linkTo(c)}>{c.call}</a>
+            <span class="files">{c.files ? `${c.files} file${c.files > 1 ? "s" : ""}` : ""}</span>
+          </div>
+        );
+      }} />
+    </section>
+  );
+}

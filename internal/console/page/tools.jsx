@@ -1,0 +1,191 @@
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { get, post } from "./api.js";
+import { Form } from "./form.jsx";
+import { field } from "./schema.js";
+import { Result } from "./call.jsx";
+import { Problem, Rows, Text, Diff } from "./parts.jsx";
+import { broken, escaped, read, shown, write } from "./values.js";
+
+const toolsets = ["", "agent", "cliagent", "agentbench", "clemini", "ocode"];
+
+// again is a call that is to be filled in.
+const again = signal(null);
+export function fillIn(space, toolset, tool, params) {
+  again.value = { tool, params };
+  location.hash = toolLink(space, toolset, tool);
+}
+export const toolLink = (space, toolset, tool) => "#/tools?" + new URLSearchParams({ space, toolset: toolset || "", tool: tool || "" });
+
+// useSpaces gives the workspaces, and the one that is chosen.
+export function useSpaces(chosen, failed) {
+  const [spaces, setSpaces] = useState([]);
+  useEffect(() => { get("/api/spaces").then(setSpaces, failed); }, []);
+  return [spaces, chosen || spaces[0]?.id || ""];
+}
+
+export function Tools({ place }) {
+  const at = Object.fromEntries(new URLSearchParams(place.split("?")[1] || ""));
+  const [failed, setFailed] = useState(null);
+  const [all, setAll] = useState(null);
+  const [sought, setSought] = useState("");
+  const [spaces, space] = useSpaces(at.space, setFailed);
+  const toolset = at.toolset || "";
+  useEffect(() => {
+    const stop = new AbortController();
+    setAll(null);
+    setFailed(null);
+    if (space) get("/api/tools", { space, toolset }, stop.signal).then(setAll, (e) => e.name === "AbortError" || setFailed(e));
+    return () => stop.abort();
+  }, [space, toolset]);
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = (all ? all.tools : []).filter((t) => {
+    const text = `${t.name} ${t.source} ${t.risk} ${(t.permissions || []).join(" ")} ${t.description}`.toLowerCase();
+    return words.every((w) => text.includes(w));
+  }).sort((a, b) => a.source.localeCompare(b.source) || a.name.localeCompare(b.name));
+  const go = (change) => { location.hash = toolLink(change.space ?? space, change.toolset ?? toolset, change.tool); };
+  return (
+    <section class="split">
+      <div class="side">
+        <h1>Tools <span class="count" aria-live="polite">{all ? `${found.length} of ${all.tools.length}` : ""}</span></h1>
+        <div class="filter">
+          <label>Workspace <select value={space} onChange={(e) => go({ space: e.target.value })}>
+            {spaces.map((s) => <option value={s.id}>{s.root}</option>)}</select></label>
+          <label>Toolset <input list="toolsets" value={toolset} placeholder="as agent.hcl says" onChange={(e) => go({ toolset: e.target.value.trim() })} />
+            <datalist id="toolsets">{toolsets.map((t) => <option value={t} />)}</datalist></label>
+          <label>Search <input value={sought} onInput={(e) => setSought(e.target.value)} /></label>
+        </div>
+        <Problem of={failed} />
+        {all && [...all.problems, ...all.left_out].map((p) => <Problem of={{ message: `${p.source}: ${p.error.message}`, next: p.error.suggestion }} />)}
+        <Rows count={found.length} height={52} label="Tools" role="list" row={(i, style) => {
+          const t = found[i];
+          return (
+            <div key={t.name} class="row" style={style} role="listitem" data-chosen={t.name === at.tool || undefined}>
+              <a class="main" href={toolLink(space, toolset, t.name)} aria-current={t.name === at.tool ? "true" : undefined}>{t.name}</a>
+              <div class="more">{t.source} · {t.risk}{t.unavailable ? " · unavailable" : ""} · {t.description}</div>
+            </div>
+          );
+        }} />
+      </div>
+      {at.tool && space ? <Tool key={`${space} ${toolset} ${at.tool}`} space={space} toolset={toolset} name={at.tool} />
+        : <article class="detail"><p>Choose a tool.</p></article>}
+    </section>
+  );
+}
+
+function Tool({ space, toolset, name }) {
+  const [told, setTold] = useState(null);
+  const [failed, setFailed] = useState(null);
+  useEffect(() => { get("/api/tool", { space, toolset, tool: name }).then(setTold, setFailed); }, []);
+  if (!told) return <article class="detail"><Problem of={failed} /></article>;
+  const d = told.shown;
+  return (
+    <article class="detail">
+      <h2>{d.name}{d.title && ` · ${d.title}`}</h2>
+      <p class="said">{d.description}</p>
+      <dl class="facts">
+        <dt>Risk</dt><dd>{d.risk}</dd>
+        <dt>Permissions</dt><dd>{(d.permissions || []).join(", ") || "none"}</dd>
+        {d.category && <><dt>Category</dt><dd>{d.category}</dd></>}
+      </dl>
+      <Filled space={space} toolset={toolset} name={name} told={told} risk={d.risk} />
+      <details><summary>Schema of the parameters</summary><Text of={JSON.stringify(d.parameters, null, 2)} label="Schema" /></details>
+      {d.returns && <details><summary>Schema of the result</summary><Text of={JSON.stringify(d.returns, null, 2)} label="Schema of the result" /></details>}
+    </article>
+  );
+}
+
+// Filled is a call that is filled in, as a form or as JSON, checked, tried and made.
+function Filled({ space, toolset, name, told, risk }) {
+  const schema = told.schema ? JSON.parse(told.schema) : { type: "object", properties: {} };
+  const root = field(schema, schema);
+  const cannot = root.kind === "object" || root.kind === "choice" ? "" : root.reason || "the parameters are no object";
+  const begin = () => {
+    const a = again.value;
+    again.value = null;
+    return a && a.tool === name ? read(a.params) : new Map();
+  };
+  const [value, setValue] = useState(begin);
+  const [json, setJSON] = useState(cannot ? "{}" : null); // the text, in JSON mode
+  const [violations, setViolations] = useState([]);
+  const [failed, setFailed] = useState(null);
+  const [done, setDone] = useState(null);
+  const [armed, setArmed] = useState(false);
+  const [busy, setBusy] = useState("");
+  const [saved, setSaved] = useState([]);
+  const [label, setLabel] = useState("");
+  const load = () => get("/api/saved", { space, toolset, tool: name }).then(setSaved, setFailed);
+  useEffect(() => { load(); }, []);
+  const fill = (v) => {
+    setValue(v);
+    if (json !== null) setJSON(escaped(write(v, true)));
+    setViolations([]);
+    setDone(null);
+    setFailed(null);
+  };
+  const change = () => {
+    try {
+      if (json === null) setJSON(escaped(write(value, true)));
+      else { setValue(read(json)); setJSON(null); }
+      setFailed(null);
+    } catch (e) { setFailed({ message: `This is no JSON: ${e.message}`, next: "Correct it first." }); }
+  };
+  const attempt = async (what) => {
+    setFailed(null);
+    setArmed(false);
+    const wrong = json === null ? broken(value) : [];
+    setViolations(wrong);
+    if (wrong.length || busy) return;
+    setBusy(what);
+    try {
+      const got = await post("/api/try", { space, toolset, tool: name, params: json ?? write(value), do: what });
+      setViolations(got.violations || []);
+      setDone(got.violations ? null : { what, ...got });
+    } catch (e) { setFailed(e); setDone(null); }
+    setBusy("");
+  };
+  const keep = (call, params) => post("/api/save", { space, toolset, tool: name, name: call, params }).then(load, setFailed);
+  return (
+    <>
+      <div class="bar">
+        {!cannot && <button onClick={change}>{json === null ? "As JSON" : "As a form"}</button>}
+        {told.examples.map((e, i) => <button onClick={() => fill(read(e))}>Example {i + 1}{told.shown.examples[i].description ? `: ${told.shown.examples[i].description}` : ""}</button>)}
+        <button onClick={() => fill(new Map())}>Empty</button>
+      </div>
+      {saved.length > 0 && <div class="bar" role="group" aria-label="Saved calls">Saved: {saved.map((c) => <span>
+        <button onClick={() => fill(read(c.params))}>{c.name}</button>
+        <button class="small" aria-label={`Forget ${c.name}`} onClick={() => keep(c.name, "")}>×</button></span>)}</div>}
+      {cannot && <p class="hint">There is no form: {cannot}.</p>}
+      {json === null ? <Form schema={schema} value={value} set={setValue} violations={violations} />
+        : <div><label>Parameters as JSON<textarea class="json" rows={12} value={json} spellcheck={false} onInput={(e) => setJSON(e.target.value)} /></label>
+          {violations.length > 0 && <div class="wrong" role="alert">{violations.map((v) => <div>{shown(v.path ? `${v.path}: ${v.message}` : v.message)}</div>)}</div>}</div>}
+      <Problem of={failed} />
+      <div class="bar">
+        <button disabled={!!busy} onClick={() => attempt("check")}>Check</button>
+        <button disabled={!!busy} onClick={() => attempt("plan")}>Dry run</button>
+        {armed ? <><button class="go" autofocus disabled={!!busy} onClick={() => attempt("run")}>Run {name} now</button> <button onClick={() => setArmed(false)}>Cancel</button></>
+          : <button disabled={!!busy} onClick={() => (risk === "read_only" ? attempt("run") : setArmed(true))}>Run</button>}
+        <label>Save as <input value={label} maxLength={80} onInput={(e) => setLabel(e.target.value)} /></label>
+        <button disabled={!label.trim()} onClick={() => { keep(label.trim(), json ?? write(value)); setLabel(""); }}>Save</button>
+        {busy && <span class="hint" role="status">{busy === "run" ? "Running. A call that waits for approval is in the inbox." : "Asking."}</span>}
+      </div>
+      {done && <Outcome of={done} />}
+    </>
+  );
+}
+
+// Outcome is what came of a check, a dry run or a call.
+function Outcome({ of }) {
+  const { decision: d, result: r } = of;
+  const plan = r && r.dry_run && r.dry_run.plan;
+  return (
+    <div class="outcome" aria-live="polite">
+      <h3>{of.what === "check" ? "It is valid" : of.what === "plan" ? "What it would do" : "What it did"}</h3>
+      {d && <p class="said">{d.action}: {d.reason}{d.rule && ` (rule ${d.rule})`}</p>}
+      {plan && (plan.preview ? <Diff of={plan.preview} label="What it would change" /> : <Text of={JSON.stringify(plan, null, 2)} label="Plan" />)}
+      {r && r.error && r.error.message && <Problem of={{ message: r.error.message, next: r.error.suggestion || "" }} />}
+      {r && typeof r.output === "string" && r.output !== "" && <Text of={r.output} label="Output" />}
+      {r && <details open={!plan && !r.output}><summary>All of it</summary><Result of={r} /></details>}
+    </div>
+  );
+}

@@ -1,0 +1,166 @@
+package console
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/keep/state"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/show"
+)
+
+// space is a workspace in which toolhost was used.
+type space struct {
+	id, dir, root string
+	store         *state.Store
+	approvals     *approval.Store
+	recorder      *record.Recorder
+
+	mu      sync.Mutex
+	seen    [2]stamp // of the files of the state, when waiting was read
+	waiting []waitingCall
+}
+
+// stamp changes when a file does.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+// spaces are all workspaces of this user.
+type spaces struct {
+	mu     sync.Mutex
+	known  map[string]*space
+	looked time.Time
+}
+
+func newSpaces() *spaces { return &spaces{known: make(map[string]*space)} }
+
+// lookEvery is how often new workspaces are looked for.
+const lookEvery = time.Second
+
+// all gives the workspaces, by path.
+func (s *spaces) all() []*space {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.looked) >= lookEvery {
+		s.looked = time.Now()
+		dirs, _ := userdir.States()
+		for _, dir := range dirs {
+			if s.known[filepath.Base(dir)] == nil {
+				if found := openSpace(dir); found != nil {
+					s.known[found.id] = found
+				}
+			}
+		}
+	}
+	var all []*space
+	for _, found := range s.known {
+		all = append(all, found)
+	}
+	slices.SortFunc(all, func(a, b *space) int {
+		if a.root < b.root {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+func (s *spaces) find(id string) (*space, error) {
+	for _, found := range s.all() {
+		if found.id == id {
+			return found, nil
+		}
+	}
+	return nil, tool.Errorf(tool.NotFound, "there is no workspace %q", id).Suggest("Reload the page.")
+}
+
+func (s *spaces) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, found := range s.known {
+		found.store.Close()
+		found.recorder.Close()
+	}
+}
+
+// openSpace is the workspace whose state lies in dir; nil where it is not known
+// which one that is.
+func openSpace(dir string) *space {
+	root := record.WorkspaceOf(dir)
+	if root == "" {
+		return nil
+	}
+	if own, err := userdir.State(root); err != nil || own != dir {
+		return nil
+	}
+	found := &space{id: filepath.Base(dir), dir: dir, root: root}
+	approvals, err := approval.Dir()
+	if err != nil {
+		return nil
+	}
+	if found.store, err = state.Open(filepath.Join(dir, "state.db")); err != nil {
+		return nil
+	}
+	found.approvals, err = approval.Open(found.store.Scope(approval.Source, tool.PersistentScope, ""), approvals, root)
+	if err != nil {
+		return nil
+	}
+	found.recorder, err = record.New(record.Options{Root: root, State: dir, Workspace: root})
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// pending are the calls that wait. They are read, once for all pages, where the
+// files have changed, or one has expired.
+func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := [2]stamp{stampOf(filepath.Join(s.dir, "state.db")), stampOf(filepath.Join(s.dir, "state.db-wal"))}
+	late := slices.ContainsFunc(s.waiting, func(c waitingCall) bool { return !time.Now().Before(c.Expires) })
+	if now == s.seen && !late {
+		return s.waiting, nil
+	}
+	if now[0] == (stamp{}) {
+		return nil, nil
+	}
+	waiting, err := s.approvals.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.waiting, s.seen = nil, now
+	for _, p := range waiting {
+		s.waiting = append(s.waiting, lineOf(s, p))
+	}
+	return s.waiting, nil
+}
+
+// changes are the calls that changed files.
+func (s *space) changes(ctx context.Context) ([]undo.CallInfo, error) {
+	store, err := undo.Open(filepath.Join(s.dir, undo.DirName), undo.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return store.Calls(ctx, undo.Filter{Limit: mostCalls})
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime()}
+}
+
+func shownText(text string) string { return show.Text(text) }

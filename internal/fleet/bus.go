@@ -1,0 +1,180 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Link says how a program reaches the hub.
+type Link struct {
+	// URL is the hub's, "nats://127.0.0.1:4222"; several are separated by commas.
+	URL string
+	// KeyFile holds the seed of the program's key.
+	KeyFile string
+	// Name introduces the program, without secrets.
+	Name string
+	// Inbox is where answers to its own requests come in, as the key allows.
+	Inbox string
+	// CAFile and the like are for hubs with TLS.
+	CAFile, CertFile, CertKey string
+	// Server is a hub of the same process; Dial opens a connection otherwise than by
+	// URL. Both may be nil.
+	Server nats.InProcessConnProvider
+	Dial   func() (net.Conn, error)
+	// Changed is told when the connection breaks and when it is there again.
+	Changed func(connected bool)
+}
+
+type dialer func() (net.Conn, error)
+
+func (d dialer) Dial(_, _ string) (net.Conn, error) { return d() }
+
+// Connect reaches the hub. It keeps trying for a while, since all programs of a
+// fleet may start at the same time, and whenever the connection is lost.
+func (l Link) Connect(ctx context.Context) (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name(l.Name), nats.CustomInboxPrefix(l.Inbox), nats.MaxReconnects(-1),
+		nats.ReconnectWait(200 * time.Millisecond), nats.ReconnectJitter(200*time.Millisecond, time.Second),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.Timeout(5 * time.Second),
+		nats.DisconnectErrHandler(func(*nats.Conn, error) { l.changed(false) }),
+		nats.ReconnectHandler(func(*nats.Conn) { l.changed(true) }),
+	}
+	if l.KeyFile != "" {
+		key, err := nats.NkeyOptionFromSeed(l.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("the key %s cannot be used: %w. Copy it from the directory keys of the hub's store",
+				l.KeyFile, err)
+		}
+		options = append(options, key)
+	}
+	if l.CAFile != "" {
+		options = append(options, nats.RootCAs(l.CAFile))
+	}
+	if l.CertFile != "" {
+		options = append(options, nats.ClientCert(l.CertFile, l.CertKey))
+	}
+	if l.Server != nil {
+		options = append(options, nats.InProcessServer(l.Server))
+	}
+	if l.Dial != nil {
+		options = append(options, nats.SetCustomDialer(dialer(l.Dial)))
+	}
+	var err error
+	for {
+		var nc *nats.Conn
+		if nc, err = nats.Connect(l.URL, options...); err == nil {
+			return nc, nil
+		}
+		if errors.Is(err, nats.ErrAuthorization) {
+			return nil, fmt.Errorf("the hub at %s does not know the key %s: use one of the directory keys of its store",
+				l.URL, l.KeyFile)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the hub at %s cannot be reached: %w. Start it with toolhost hub, or correct --hub",
+				l.URL, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+func (l Link) changed(connected bool) {
+	if l.Changed != nil {
+		l.Changed(connected)
+	}
+}
+
+// Store are the buckets of the hub.
+type Store struct {
+	Sessions, Calls jetstream.KeyValue
+	Packs           jetstream.ObjectStore
+}
+
+// StoreStep bounds one step with the store: an answer that is lost does not come
+// later.
+const StoreStep = 5 * time.Second
+
+// IsConflict reports whether somebody else was faster with an entry.
+func IsConflict(err error) bool {
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch)
+}
+
+// CallsKept is how long the hub keeps a call, with its result.
+const CallsKept = 24 * time.Hour
+
+// How long the hub keeps what else nobody touches, and how large that may be.
+const (
+	sessionsKept = 7 * 24 * time.Hour
+	packsKept    = 7 * 24 * time.Hour
+	maxValue     = 4 << 20
+)
+
+// MakeStore makes the buckets where they are missing, each with that many
+// replicas.
+func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	s := new(Store)
+	for {
+		if s.Sessions, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: SessionsBucket,
+			TTL: sessionsKept, Replicas: replicas, MaxValueSize: maxValue}); err == nil {
+			s.Calls, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: CallsBucket,
+				TTL: CallsKept, Replicas: replicas, MaxValueSize: maxValue})
+		}
+		if err == nil {
+			s.Packs, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: PacksBucket,
+				TTL: packsKept, Replicas: replicas})
+		}
+		if err == nil {
+			return s, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the hub's store cannot be opened: %w. Is JetStream on, and has the cluster a leader", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// OpenStore opens the store that a gateway has made.
+func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
+	s, err := WorkerStore(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	s.Sessions, err = js.KeyValue(ctx, SessionsBucket)
+	return s, err
+}
+
+// WorkerStore opens what a worker uses of the store; it waits for it to be made.
+func WorkerStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, err
+	}
+	s := new(Store)
+	for {
+		if s.Calls, err = js.KeyValue(ctx, CallsBucket); err == nil {
+			if s.Packs, err = js.ObjectStore(ctx, PacksBucket); err == nil {
+				return s, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the hub's store cannot be opened: %w. A gateway makes it: start one", err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

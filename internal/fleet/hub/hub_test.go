@@ -1,0 +1,119 @@
+package hub
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/fleet"
+)
+
+// connect reaches a hub in the process with a key.
+func connect(t *testing.T, o Options, server nats.InProcessConnProvider, name, role string) *nats.Conn {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	nc, err := fleet.Link{Server: server, KeyFile: filepath.Join(o.Store, "keys", name+"."+role+".nk"),
+		Inbox: "_INBOX." + role + "." + name + ".x"}.Connect(ctx)
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// A worker sees no other worker's calls and can write for no other, and a key that
+// was revoked opens nothing.
+func TestWhatAWorkerMay(t *testing.T) {
+	o := Options{Store: t.TempDir()}
+	keys, err := OpenKeys(filepath.Join(o.Store, "keys"))
+	require.NoError(t, err)
+	_, err = keys.Add("liar", RoleWorker)
+	require.NoError(t, err)
+	ns, err := Start(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	gateway := connect(t, o, ns, RoleGateway, RoleGateway)
+	store, err := fleet.MakeStore(t.Context(), gateway, 1)
+	require.NoError(t, err)
+	liar := connect(t, o, ns, "liar", RoleWorker)
+	honest := connect(t, o, ns, RoleWorker, RoleWorker)
+
+	heard := make(chan string, 100)
+	for _, subject := range []string{"work.>", "work.worker.*", "_INBOX.>", "back.>", "ask.>", "$KV.>", ">"} {
+		_, _ = liar.Subscribe(subject, func(m *nats.Msg) { heard <- "liar hears " + m.Subject })
+	}
+	_, err = honest.Subscribe("work.worker.one", func(m *nats.Msg) { heard <- "worker" })
+	require.NoError(t, err)
+	_, err = gateway.Subscribe("beat.*.*", func(m *nats.Msg) { heard <- m.Subject })
+	require.NoError(t, err)
+	_, err = gateway.Subscribe("back.gw.>", func(m *nats.Msg) { heard <- m.Subject })
+	require.NoError(t, err)
+	for _, nc := range []*nats.Conn{gateway, honest, liar} {
+		require.NoError(t, nc.Flush())
+	}
+	require.NoError(t, gateway.Publish("work.worker.one", nil))
+	for _, subject := range []string{"beat.worker.one", "back.gw.worker.one.x", "work.worker.one", "ask.worker.one",
+		"$KV.sessions.s", "$JS.API.STREAM.DELETE.KV_calls", "beat.liar.one"} { // the last is its own
+		_ = liar.Publish(subject, nil)
+	}
+	require.NoError(t, liar.Flush())
+	require.NoError(t, gateway.Flush())
+	require.NoError(t, honest.Flush())
+	got := map[string]bool{<-heard: true, <-heard: true}
+	assert.Equal(t, map[string]bool{"worker": true, "beat.liar.one": true}, got)
+	assert.Empty(t, heard)
+
+	js, err := jetstream.New(liar)
+	require.NoError(t, err)
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = js.KeyValue(short, fleet.SessionsBucket)
+	require.Error(t, err, "the sessions")
+	calls, err := js.KeyValue(t.Context(), fleet.CallsBucket)
+	require.NoError(t, err)
+	_, err = calls.Create(t.Context(), "liar.one.s.c", []byte("{}"))
+	require.NoError(t, err, "its own calls")
+	_, err = store.Calls.Create(t.Context(), "worker.one.s.c", []byte("{}"))
+	require.NoError(t, err)
+	for _, key := range []string{"worker.one.s.c", "worker.one.s.d"} {
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = calls.Put(short, key, []byte("forged"))
+		require.Error(t, err, key)
+		_, err = calls.Get(short, key)
+		require.Error(t, err, key)
+	}
+
+	require.NoError(t, keys.Revoke("liar", RoleWorker))
+	require.NoError(t, o.Reload(ns))
+	require.Eventually(t, func() bool { return !liar.IsConnected() }, 30*time.Second, 10*time.Millisecond)
+	assert.True(t, honest.IsConnected())
+}
+
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	keys, err := OpenKeys(dir)
+	require.NoError(t, err)
+	assert.Len(t, keys.List(), 2)
+	for _, name := range []string{"", "A", "a.b", "a*", ">", "../x"} {
+		_, err = keys.Add(name, RoleWorker)
+		require.Error(t, err, name)
+	}
+	file, err := keys.Add("second", RoleWorker)
+	require.NoError(t, err)
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.NoError(t, keys.Revoke("second", RoleWorker))
+	require.Error(t, keys.Revoke("second", RoleWorker))
+	again, err := OpenKeys(dir)
+	require.NoError(t, err)
+	assert.Len(t, again.List(), 3)
+	assert.NoFileExists(t, file)
+}

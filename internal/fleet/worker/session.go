@@ -1,0 +1,363 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/telemetry"
+)
+
+// session is one that the worker has.
+type session struct {
+	worker *Worker
+	key    string
+	name   string // the MCP session's own
+	ready  chan struct{}
+	failed error // once ready is closed
+
+	workspace *provided
+	offer     *project.Offer
+	handler   *mcpserve.HTTP
+	life      context.Context
+	end       context.CancelFunc
+
+	mu        sync.Mutex
+	record    fleet.Record
+	using     int // requests, streams of events too
+	working   int // requests but streams of events
+	idleSince time.Time
+	closing   bool
+	told      bool // that the workspace was restored
+
+	quiet   sync.RWMutex // held for reading while a call runs
+	changed atomic.Int64 // counts calls that may have changed something
+	packed  int64        // changed at the newest pack
+	packing sync.Mutex
+}
+
+// enter gives the session of a request, entered once. It says why there is none.
+func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, why, text string) {
+	w.mu.Lock()
+	s := w.sessions[env.Session]
+	if s != nil && env.Record.Epoch > s.epoch() {
+		delete(w.sessions, env.Session)
+		go s.close()
+		s = nil
+	}
+	switch {
+	case s != nil && env.Record.Epoch < s.epoch():
+		w.mu.Unlock()
+		return nil, fleet.RefusedStale, ""
+	case s == nil && w.draining:
+		w.mu.Unlock()
+		return nil, fleet.RefusedMoving, ""
+	case s == nil && len(w.sessions) >= w.options.Sessions:
+		w.mu.Unlock()
+		return nil, fleet.RefusedBusy, ""
+	case s == nil:
+		s = &session{worker: w, key: env.Session, name: env.Name, record: env.Record, ready: make(chan struct{}),
+			idleSince: time.Now()}
+		s.life, s.end = context.WithCancel(w.life)
+		w.sessions[env.Session] = s
+		go s.open(env)
+	}
+	entered := s.enter(env.Method != http.MethodGet)
+	w.mu.Unlock()
+	if !entered {
+		return nil, fleet.RefusedMoving, ""
+	}
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		s.leaveAs(env.Method)
+		return nil, fleet.RefusedMoving, ""
+	}
+	if s.failed != nil {
+		s.leaveAs(env.Method)
+		w.drop(s.key, s.epoch())
+		return nil, fleet.RefusedFailed, s.failed.Error()
+	}
+	return s, "", ""
+}
+
+func (s *session) epoch() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Epoch
+}
+
+func (s *session) enter(works bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.using++
+	if works {
+		s.working++
+	}
+	return true
+}
+
+func (s *session) leaveAs(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.using--
+	if method != http.MethodGet {
+		s.working--
+	}
+	s.idleSince = time.Now()
+}
+
+func (s *session) idleFor(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.using > 0 || s.closing {
+		return 0
+	}
+	return now.Sub(s.idleSince)
+}
+
+// openWithin bounds how long a workspace may take to be made.
+const openWithin = 5 * time.Minute
+
+// open makes the workspace and the host.
+func (s *session) open(env *fleet.Envelope) {
+	defer close(s.ready)
+	ctx, cancel := context.WithTimeout(s.life, openWithin)
+	defer cancel()
+	if s.failed = s.provide(ctx); s.failed != nil {
+		return
+	}
+	if s.failed = s.host(ctx); s.failed != nil {
+		return
+	}
+	if s.name != "" && !env.Opening && len(env.Record.Initialize) > 0 {
+		s.failed = s.replay(ctx, env.Record.Initialize)
+	}
+}
+
+func (s *session) host(context.Context) error {
+	w, from := s.worker, s.record.Workspace
+	opening := &project.Opening{
+		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
+		Toolset: from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
+		Standing: new(atomic.Pointer[agentfile.Standing]), BeforeRun: s.beforeRun,
+		Telemetry: func(string) *telemetry.Relay { return nil },
+	}
+	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
+		TaskAfter: w.options.TaskAfter}
+	var err error
+	if s.offer, err = opening.Offer(s.life, serving); err != nil {
+		return err
+	}
+	s.handler = mcpserve.NewHTTP(s.offer.Server,
+		mcpserve.HTTPOptions{SessionIdle: 30 * 24 * time.Hour, Logger: w.logger})
+	return nil
+}
+
+// replay opens the MCP session again that another worker had.
+func (s *session) replay(ctx context.Context, initialize []byte) error {
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	answer, err := s.post(ctx, header, initialize)
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Params struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(initialize, &asked)
+	header.Set("Mcp-Session-Id", s.name)
+	header.Set("MCP-Protocol-Version", agreed(answer, asked.Params.ProtocolVersion))
+	_, err = s.post(ctx, header, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	return err
+}
+
+func (s *session) post(ctx context.Context, header http.Header, body []byte) ([]byte, error) {
+	r, err := httpRequest(ctx, http.MethodPost, "/mcp", header.Clone(), body)
+	if err != nil {
+		return nil, err
+	}
+	answer := httptest.NewRecorder()
+	s.handler.ServeHTTP(answer, r)
+	if answer.Code >= 300 {
+		return nil, fmt.Errorf("the session cannot be opened again: %d %s", answer.Code,
+			bytes.TrimSpace(answer.Body.Bytes()))
+	}
+	return answer.Body.Bytes(), nil
+}
+
+// agreed is the revision that an answer to initialize names.
+func agreed(answer []byte, asked string) string {
+	_, rest, ok := bytes.Cut(answer, []byte(`"protocolVersion":"`))
+	if !ok {
+		return asked
+	}
+	revision, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(revision)
+}
+
+// drop ends a session of an epoch without telling anybody: somebody else has it.
+func (w *Worker) drop(key string, epoch uint64) {
+	w.mu.Lock()
+	s := w.sessions[key]
+	if s == nil || s.epoch() != epoch {
+		w.mu.Unlock()
+		return
+	}
+	delete(w.sessions, key)
+	w.mu.Unlock()
+	s.close()
+}
+
+// close ends the session's host and removes its workspace.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.end()
+	<-s.ready
+	if s.handler != nil {
+		s.handler.Close()
+	}
+	if s.offer != nil {
+		s.offer.Project.Close()
+	}
+	if s.workspace != nil {
+		s.workspace.remove()
+	}
+}
+
+// release packs a session that is not in use and lets go of it: another worker
+// may take it, or this one again. One that cannot be packed stays: where the worker
+// ends then, its client is told that something was lost.
+func (w *Worker) release(ctx context.Context, s *session) {
+	s.mu.Lock()
+	was := s.closing
+	s.closing = true
+	s.mu.Unlock()
+	if was {
+		return
+	}
+	<-s.ready
+	for s.busy() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	err := s.packAll(ctx)
+	if err == nil {
+		_, err = w.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
+	}
+	if err != nil {
+		w.logger.Warn("a session could not be let go", "session", s.key, "error", err)
+		s.mu.Lock()
+		s.closing = false
+		s.mu.Unlock()
+		return
+	}
+	w.drop(s.key, s.epoch())
+}
+
+func (s *session) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.working > 0
+}
+
+// dirty notes a call that may change the workspace, and has it packed later.
+func (s *session) dirty() {
+	s.changed.Add(1)
+	time.AfterFunc(s.worker.options.PackAfter, func() {
+		if s.life.Err() == nil {
+			s.pack(s.life)
+		}
+	})
+}
+
+// pack puts the workspace into the store, where it has changed and no call runs.
+func (s *session) pack(ctx context.Context) {
+	<-s.ready
+	if s.failed != nil || s.workspace.shared || !s.packing.TryLock() {
+		return
+	}
+	defer s.packing.Unlock()
+	if s.quiet.TryLock() { // else the call that runs has it packed when it ends
+		_ = s.keep(ctx)
+	}
+}
+
+// packAll is pack for a session that is let go: it waits for a pack that is under
+// way, which may be of before the last call.
+func (s *session) packAll(ctx context.Context) error {
+	<-s.ready
+	if s.failed != nil || s.workspace.shared {
+		return nil
+	}
+	s.packing.Lock()
+	defer s.packing.Unlock()
+	s.quiet.Lock()
+	return s.keep(ctx)
+}
+
+// keep packs the workspace where it has changed. It unlocks quiet.
+func (s *session) keep(ctx context.Context) error {
+	at := s.changed.Load()
+	if at == s.packed {
+		s.quiet.Unlock()
+		return nil
+	}
+	now := time.Now()
+	file, digest, err := s.workspace.pack(s.worker.options.Dir)
+	s.quiet.Unlock()
+	if err == nil {
+		err = s.upload(ctx, file, digest, now)
+	}
+	if err != nil {
+		s.worker.logger.Warn("a workspace was not packed", "session", s.key, "error", err)
+		return err
+	}
+	s.packed = at
+	s.worker.logger.Info("a workspace is packed", "session", s.key, "pack", digest)
+	return nil
+}
+
+func (s *session) upload(ctx context.Context, file, digest string, at time.Time) error {
+	defer os.Remove(file)
+	if _, err := s.worker.store.Packs.GetInfo(ctx, digest); err != nil {
+		in, err := os.Open(filepath.Clean(file))
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if err := s.worker.putPack(ctx, digest, in); err != nil {
+			return err
+		}
+	}
+	_, err := s.worker.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
+	if err != nil {
+		return errors.Join(errors.New("the gateways did not take note of it"), err)
+	}
+	s.mu.Lock()
+	s.record.Pack, s.record.Packed = digest, at
+	s.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,426 @@
+// Package worker runs sessions of a fleet: each is a host over a workspace of
+// its own, confined as toolhost always confines.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/toolhost/toolhost/internal/fleet"
+)
+
+// Options say what a worker is.
+type Options struct {
+	Link fleet.Link
+	// Key is the name of its key.
+	Key string
+	// Dir is where workspaces are made.
+	Dir string
+	// Slots bounds the calls that run at one time, Queue those that wait, Sessions
+	// the sessions.
+	Slots, Queue, Sessions int
+	Labels                 map[string]string
+	// Directories may be workspaces, and what lies below them.
+	Directories []string
+	// Idle is after how long a session that nobody uses is packed and let go.
+	Idle time.Duration
+	// PackAfter is how long after a change a pack is made.
+	PackAfter time.Duration
+	// TaskAfter is when a call becomes a task, see mcpserve.Options.
+	TaskAfter time.Duration
+	Version   string
+	Logger    *slog.Logger
+}
+
+// Worker is one that runs.
+type Worker struct {
+	options Options
+	name    fleet.Worker
+	logger  *slog.Logger
+	nc      *nats.Conn
+	store   *fleet.Store
+
+	mu        sync.Mutex
+	sessions  map[string]*session
+	exchanges map[string]*exchange
+	parts     map[string]*assembly
+	draining  bool
+	cordoned  bool
+
+	calls   flights
+	slots   chan struct{}
+	queued  atomic.Int64
+	running atomic.Int64
+	ticked  atomic.Int64 // when the worker last knew that it is alive, since began
+	began   time.Time
+	doubts  atomic.Int64 // counts what may have cost the worker its sessions
+	asked   atomic.Int64 // the doubts that an answer of the gateways has settled
+	life    context.Context
+	end     context.CancelFunc
+	drained chan struct{}
+}
+
+// Start connects a worker.
+func Start(ctx context.Context, o Options) (*Worker, error) {
+	w := &Worker{
+		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
+		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
+		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
+		drained: make(chan struct{}),
+	}
+	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
+	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
+	link := o.Link
+	link.Name, link.Inbox = "worker "+string(w.name), "_INBOX.worker."+o.Key+"."+w.name.Instance()
+	link.Changed = func(bool) { w.doubts.Add(1) }
+	var err error
+	if w.nc, err = link.Connect(ctx); err != nil {
+		w.end()
+		return nil, err
+	}
+	if w.store, err = fleet.WorkerStore(ctx, w.nc); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	if _, err = w.nc.Subscribe(w.name.WorkSubject(), w.take); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	w.tick()
+	go w.beats()
+	return w, nil
+}
+
+// Name is the worker's name in the fleet.
+func (w *Worker) Name() fleet.Worker { return w.name }
+
+// Wait waits until ctx ends, or the worker was drained, and ends it.
+func (w *Worker) Wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-w.drained:
+	}
+	w.Close()
+}
+
+// Kill ends the worker as if its machine had gone.
+func (w *Worker) Kill() {
+	w.end()
+	if w.nc != nil {
+		w.nc.Close()
+	}
+}
+
+// lastCalls bounds how long a worker that ends waits for its calls.
+const lastCalls = 30 * time.Second
+
+// Close drains the worker and ends it.
+func (w *Worker) Close() {
+	ctx, cancel := context.WithTimeout(w.life, lastCalls)
+	defer cancel()
+	w.Drain(ctx)
+	w.end()
+	w.nc.Close()
+}
+
+// tick notes that the worker is alive. Where it was not for a while, it may have
+// lost its sessions meanwhile.
+func (w *Worker) tick() {
+	now := int64(time.Since(w.began))
+	if before := w.ticked.Swap(now); now-before > int64(fleet.Lease/2) {
+		w.doubts.Add(1)
+	}
+}
+
+func (w *Worker) inDoubt() bool { return w.asked.Load() < w.doubts.Load() }
+
+// beats tells the fleet that the worker is alive, and what it is.
+func (w *Worker) beats() {
+	ticker := time.NewTicker(fleet.Heartbeat)
+	defer ticker.Stop()
+	asked := time.Now()
+	for {
+		w.beat()
+		select {
+		case <-w.life.Done():
+			return
+		case <-ticker.C:
+		}
+		w.tick()
+		if w.inDoubt() || time.Since(asked) > 2*fleet.Lease {
+			asked = time.Now()
+			go w.ask()
+		}
+		w.forget()
+	}
+}
+
+func (w *Worker) beat() {
+	w.mu.Lock()
+	beat := fleet.Beat{Version: w.options.Version, Labels: w.options.Labels, Slots: w.options.Slots,
+		Running: int(w.running.Load()), Queued: int(w.queued.Load()), Sessions: len(w.sessions),
+		Draining: w.draining, Cordoned: w.cordoned || len(w.sessions) >= w.options.Sessions}
+	w.mu.Unlock()
+	data, _ := json.Marshal(beat)
+	_ = w.nc.Publish(w.name.BeatSubject(), data)
+}
+
+// askWithin bounds a question to the gateways.
+const askWithin = 3 * time.Second
+
+// request asks the gateways.
+func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
+	data, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := w.nc.Request(w.name.AskSubject(), data, askWithin)
+	if err != nil {
+		return nil, err
+	}
+	reply := new(fleet.Reply)
+	if err := json.Unmarshal(answer.Data, reply); err != nil {
+		return nil, err
+	}
+	if reply.Error != "" {
+		return reply, errors.New(reply.Error)
+	}
+	return reply, nil
+}
+
+// ask asks which sessions are still the worker's, and drops the others.
+func (w *Worker) ask() {
+	doubts := w.doubts.Load() // what comes up meanwhile is not answered
+	owned := make(map[string]uint64)
+	w.mu.Lock()
+	for key, s := range w.sessions {
+		owned[key] = s.epoch()
+	}
+	w.mu.Unlock()
+	reply, err := w.request(fleet.Ask{Owned: owned})
+	if err != nil {
+		return
+	}
+	still := make(map[string]bool)
+	for _, key := range reply.Owned {
+		still[key] = true
+	}
+	for key, epoch := range owned {
+		if !still[key] {
+			w.dropLost(key, epoch)
+		}
+	}
+	for {
+		before := w.asked.Load()
+		if before >= doubts || w.asked.CompareAndSwap(before, doubts) {
+			return
+		}
+	}
+}
+
+func (w *Worker) dropLost(key string, epoch uint64) {
+	w.logger.Warn("a session was given to another worker", "session", key)
+	w.drop(key, epoch)
+}
+
+// sure waits until the worker knows that its sessions are its own.
+func (w *Worker) sure(ctx context.Context) error {
+	w.tick()
+	deadline := time.Now().Add(askWithin)
+	for w.inDoubt() {
+		if time.Now().After(deadline) {
+			return errors.New("the worker does not know whether the session is still its own")
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// take handles a message. It must not wait.
+func (w *Worker) take(msg *nats.Msg) {
+	switch msg.Header.Get(fleet.KindHeader) {
+	case fleet.KindRequest, fleet.KindMore:
+		if env := w.assemble(msg); env != nil {
+			w.begin(env)
+		}
+	case fleet.KindAck, fleet.KindResume, fleet.KindCancel:
+		w.mu.Lock()
+		ex := w.exchanges[msg.Header.Get("Id")]
+		w.mu.Unlock()
+		w.about(ex, msg)
+	case fleet.KindControl:
+		var c fleet.Control
+		if json.Unmarshal(msg.Data, &c) == nil {
+			go w.control(c)
+		}
+	}
+}
+
+func (w *Worker) about(ex *exchange, msg *nats.Msg) {
+	var n int
+	_, _ = fmt.Sscan(msg.Header.Get("N"), &n)
+	switch kind := msg.Header.Get(fleet.KindHeader); {
+	case ex == nil && kind == fleet.KindResume:
+		data, _ := json.Marshal(fleet.Frame{Refused: fleet.RefusedUnknown})
+		_ = w.nc.Publish(msg.Header.Get("Back"), data)
+	case ex == nil:
+	case kind == fleet.KindAck:
+		ex.acked(n)
+	case kind == fleet.KindResume:
+		ex.resend(n)
+	case kind == fleet.KindCancel:
+		ex.cancel()
+	}
+}
+
+// assembly is a request that comes in parts.
+type assembly struct {
+	data  []byte
+	next  int
+	total int
+	since time.Time
+}
+
+// Bounds of requests in parts.
+const (
+	mostParts      = 64
+	mostAssemblies = 256
+	partsWithin    = 30 * time.Second
+)
+
+// assemble gives the request that a message completes, nil for none.
+func (w *Worker) assemble(msg *nats.Msg) *fleet.Envelope {
+	var part, total int
+	_, _ = fmt.Sscan(msg.Header.Get("Part"), &part)
+	_, _ = fmt.Sscan(msg.Header.Get("Parts"), &total)
+	data := msg.Data
+	if total > 1 {
+		id := msg.Header.Get("Id")
+		w.mu.Lock()
+		a := w.parts[id]
+		if part == 0 && total <= mostParts && len(w.parts) < mostAssemblies {
+			a = &assembly{total: total, since: time.Now()}
+			w.parts[id] = a
+		}
+		if a == nil || part != a.next || total != a.total {
+			delete(w.parts, id)
+			w.mu.Unlock()
+			return nil
+		}
+		a.data, a.next = append(a.data, data...), part+1
+		whole := a.next == a.total
+		if whole {
+			delete(w.parts, id)
+		}
+		w.mu.Unlock()
+		if !whole {
+			return nil
+		}
+		data = a.data
+	}
+	env := new(fleet.Envelope)
+	if json.Unmarshal(data, env) != nil || env.ID == "" || env.Session == "" {
+		return nil
+	}
+	return env
+}
+
+// begin answers a request, once for each ID.
+func (w *Worker) begin(env *fleet.Envelope) {
+	w.mu.Lock()
+	if known := w.exchanges[env.ID]; known != nil {
+		w.mu.Unlock()
+		known.resend(0)
+		return
+	}
+	ex := newExchange(w, env)
+	w.exchanges[env.ID] = ex
+	w.mu.Unlock()
+	go ex.run()
+}
+
+// keptAfter is how long an answer is kept for a gateway that may not have got
+// its end.
+const keptAfter = time.Minute
+
+// forget drops answers that nobody will ask for, and sessions that nobody uses.
+func (w *Worker) forget() {
+	now := time.Now()
+	var idle []*session
+	w.mu.Lock()
+	for id, ex := range w.exchanges {
+		if ex.over(now) {
+			delete(w.exchanges, id)
+		}
+	}
+	for id, a := range w.parts {
+		if now.Sub(a.since) > partsWithin {
+			delete(w.parts, id)
+		}
+	}
+	for _, s := range w.sessions {
+		if s.idleFor(now) > w.options.Idle {
+			idle = append(idle, s)
+		}
+	}
+	w.mu.Unlock()
+	for _, s := range idle {
+		go w.release(w.life, s)
+	}
+}
+
+func (w *Worker) control(c fleet.Control) {
+	w.mu.Lock()
+	s := w.sessions[c.Session]
+	switch c.Action {
+	case "cordon":
+		w.cordoned = true
+	case "uncordon":
+		w.cordoned = false
+	}
+	w.mu.Unlock()
+	switch {
+	case c.Action == "drain":
+		w.Drain(w.life)
+		close(w.drained)
+	case c.Action == "release" && s != nil:
+		w.release(w.life, s)
+	case c.Action == "drop" && s != nil && s.epoch() < c.Epoch:
+		w.dropLost(c.Session, s.epoch())
+	case c.Action == "pack" && s != nil:
+		s.pack(w.life)
+	}
+	w.beat()
+}
+
+// Drain lets go of all sessions: calls end, workspaces are packed. No further
+// session is taken.
+func (w *Worker) Drain(ctx context.Context) {
+	w.mu.Lock()
+	w.draining = true
+	var all []*session
+	for _, s := range w.sessions {
+		all = append(all, s)
+	}
+	w.mu.Unlock()
+	w.beat()
+	var letting sync.WaitGroup
+	for _, s := range all {
+		letting.Go(func() { w.release(ctx, s) })
+	}
+	letting.Wait()
+}

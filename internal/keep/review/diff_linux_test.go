@@ -1,0 +1,29 @@
+package review_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What is left out of the diff can be nothing but an object of git, and no name
+// adds a line to it.
+func TestADiffHidesNothing(t *testing.T) {
+	a := newArena(t)
+	object := "x/.git/objects/aa/" + strings.Repeat("0", 38)
+	for script, want := range map[string]string{
+		"printf '\\001\\377' >" + object:                   "1 changes in git's objects are not shown",
+		"echo payload >" + object:                          "+payload",
+		"echo payload >x/.git/objects/aa/run":              "+payload",
+		"cp /bin/true " + object:                           "new file: " + object,
+		"printf '\\377' >x/.git/objects/aa/run":            "x/.git/objects/aa/run",
+		"ln -s payload " + object:                          "+payload",
+		"printf payload >\"$(printf 'a\\nno change\\n')\"": `new file: "a\nno change"`,
+	} {
+		a.outside("rm -rf x; mkdir -p x/.git/objects/aa")
+		diff := a.try(script).Diff()
+		assert.Contains(t, diff, want, script)
+		assert.NotContains(t, strings.Split(diff, "\n"), "no change", script)
+	}
+}

@@ -1,0 +1,69 @@
+package undo
+
+import (
+	"cmp"
+	"slices"
+)
+
+// mix finds the changes between whose two lines another call has changed the path:
+// what was there before that is kept by neither.
+func mix(lines []*line) {
+	byPath := make(map[pathName][]*line)
+	for _, l := range lines {
+		if l.isChange() {
+			byPath[l.Path] = append(byPath[l.Path], l)
+			if l.To != "" {
+				byPath[l.To] = append(byPath[l.To], l)
+			}
+		}
+	}
+	for _, l := range lines {
+		if l.ended == "" {
+			continue
+		}
+		for _, other := range byPath[l.Path] {
+			if other.ref() != l.ref() && l.overlaps(other) {
+				l.mixed = append(l.mixed, other)
+			}
+		}
+	}
+}
+
+// overlaps reports that the other change began before the end of this one, and
+// ended after its beginning. One of a single line did both with it; one of a call
+// that has not ended goes on.
+func (l *line) overlaps(other *line) bool {
+	end := max(other.ended, other.ID)
+	return other.ID < l.ended && (other.unended || end > l.ID)
+}
+
+// unsure says why nobody knows whose change it is that a path holds, "" when that
+// is known.
+func (p *planner) unsure(l *line) string {
+	if l.unended {
+		return "may have changed since: its call was cut off, or goes on"
+	}
+	for _, other := range l.mixed {
+		_, undone := p.history.undoneBy[other.ID]
+		if !p.picked[other] && !(other.unended && undone) {
+			return "was changed by the call " + other.Call + " at the same time"
+		}
+	}
+	return ""
+}
+
+// lastOfMixed is that of the line and those at the same time whose call ended last.
+func (l *line) lastOfMixed() *line {
+	return slices.MaxFunc(append([]*line{l}, l.mixed...), func(a, b *line) int {
+		return cmp.Compare(max(a.ended, a.ID), max(b.ended, b.ID))
+	})
+}
+
+// pass says that a change is undone, for those that it is mixed with.
+func (p *planner) pass(l *line) {
+	for _, other := range l.mixed {
+		if p.passed[other] == "" || l.ID < p.passed[other] {
+			p.passed[other] = l.ID
+		}
+	}
+}

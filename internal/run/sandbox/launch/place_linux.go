@@ -1,0 +1,97 @@
+package launch
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is where a file is, or would be: a directory and a name in it.
+type place struct {
+	dir  int
+	name string
+	path string // of both, absolute and without symlinks
+	// mustBeDir is for a path that ends in a slash.
+	mustBeDir bool
+}
+
+func (p place) close() { _ = syscall.Close(p.dir) }
+
+// enter opens the directory that a path of the caller starts from.
+func (c caller) enter(at int, path string) (int, syscall.Errno) {
+	if strings.HasPrefix(path, "/") {
+		return openDescriptor("/")
+	}
+	return openDescriptor(c.descriptor(at))
+}
+
+// locate finds the place that a path names from an open directory.
+func locate(base int, path string) (place, syscall.Errno) {
+	trimmed := strings.TrimRight(path, "/")
+	if path == "" {
+		return place{}, syscall.ENOENT
+	}
+	if trimmed == "" {
+		return place{}, syscall.EEXIST // the root directory
+	}
+	dir, name := filepath.Split(trimmed)
+	if len(name) > syscall.NAME_MAX {
+		return place{}, syscall.ENAMETOOLONG
+	}
+	if dir == "" {
+		dir = "."
+	}
+	fd, errno := openPath(base, dir, unix.O_DIRECTORY, unix.RESOLVE_NO_MAGICLINKS)
+	if errno == syscall.ENOSYS {
+		fd, errno = walk(base, dir, false)
+	}
+	if errno != 0 {
+		return place{}, errno
+	}
+	at, ok := nameOf(fd)
+	if !ok {
+		_ = syscall.Close(fd)
+		return place{}, syscall.EACCES
+	}
+	return place{dir: fd, name: name, path: filepath.Join(at, name), mustBeDir: trimmed != path}, 0
+}
+
+// place finds the place that a path in the caller's memory names.
+func (s *supervisor) place(c caller, at int, address uint64) (place, syscall.Errno) {
+	path, errno := c.text(address, syscall.PathMax)
+	if errno != 0 {
+		return place{}, errno
+	}
+	base, errno := c.enter(at, path)
+	if errno != 0 {
+		return place{}, errno
+	}
+	defer syscall.Close(base)
+	return locate(base, path)
+}
+
+// nameOf is the path of an open file, as the kernel knows it.
+func nameOf(fd int) (path string, ok bool) {
+	buf := make([]byte, syscall.PathMax)
+	length, err := syscall.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf)
+	if err != nil || length == len(buf) {
+		return "", false
+	}
+	return string(buf[:length]), true
+}
+
+// exists says whether there is something at a place, and of the kind that the
+// path says.
+func (p place) exists() syscall.Errno {
+	var stat unix.Stat_t
+	if err := unix.Fstatat(p.dir, p.name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return number(err)
+	}
+	if p.mustBeDir && stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return syscall.ENOTDIR
+	}
+	return 0
+}

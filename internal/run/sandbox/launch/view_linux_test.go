@@ -1,0 +1,56 @@
+//go:build amd64 || arm64
+
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
+)
+
+// enter runs a script in a view, which alone says what it may write.
+func enter(t *testing.T, script string, view ...Change) (output string, err error) {
+	t.Helper()
+	cmd := &exec.Cmd{}
+	p := &Plan{Namespaces: true, View: view, Write: []string{"/"}, Path: "/bin/sh", Args: []string{"sh", "-c", script},
+		Env:    os.Environ(),
+		Filter: Filter{Inet: true, Unix: true, Route: true, Attributes: true, Others: true, SysV: true}}
+	require.NoError(t, p.Apply(cmd, os.Environ()))
+	defer cmd.ExtraFiles[0].Close()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// What a view shows is at the path that it names: a link on the way neither chooses
+// what becomes visible nor where.
+func TestTheViewFollowsNoLinks(t *testing.T) {
+	if os.Getenv(emulator) != "" {
+		testneed.Missing(t, "an emulator makes no namespaces")
+	}
+	if out, err := enter(t, "true"); err != nil {
+		testneed.Missing(t, "no namespaces here: "+out)
+	}
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
+	require.NoError(t, os.MkdirAll(filepath.Join(real, "dir"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(real, "file"), nil, 0o644))
+	require.NoError(t, os.Symlink("real", link))
+	for _, kind := range []Kind{Writable, ReadOnly, Void} {
+		for _, name := range []string{"", "dir", "file"} {
+			out, err := enter(t, "echo started", Change{kind, filepath.Join(link, name)})
+			if assert.Error(t, err, "%c %s", kind, name) {
+				assert.Contains(t, out, "cannot be confined")
+			}
+		}
+	}
+	out, err := enter(t, "echo owned >"+filepath.Join(real, "dir", "x"), Change{Writable, filepath.Join(real, "dir")})
+	require.NoError(t, err, out)
+	assert.FileExists(t, filepath.Join(real, "dir", "x"), "control")
+}

@@ -1,0 +1,42 @@
+package telemetry
+
+import (
+	"os"
+	"strings"
+)
+
+// ExecuteTool is gen_ai.operation.name of a call.
+const ExecuteTool = "execute_tool"
+
+// SpanName is the name of a call's span by the conventions of OpenTelemetry:
+// over MCP that of the request's method and the tool, else that of the GenAI
+// operation and the tool.
+func SpanName(method, tool string) string {
+	if method == "" {
+		method = ExecuteTool
+	}
+	return method + " " + tool
+}
+
+// ToolType is gen_ai.tool.type: a tool of another MCP server is an extension,
+// which reaches out for its caller, and all else is a function. It is "" for a
+// call of no tool.
+func ToolType(source string) string {
+	switch {
+	case source == "":
+		return ""
+	case strings.HasPrefix(source, "mcp "):
+		return "extension"
+	}
+	return "function"
+}
+
+// ContentAsked reports whether the environment asks for parameters and results
+// too, by the variable that instrumentations of GenAI share.
+func ContentAsked() bool {
+	switch strings.ToLower(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")) {
+	case "true", "span_only", "span_and_event":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package sdk
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
+	"github.com/toolhost/toolhost/internal/peer/plugins/pluginserver"
+)
+
+// serveHost does what go-plugin's Serve does, over gRPC alone, until the host
+// shuts the plugin down. That Serve links net/rpc, which looks methods up by
+// names that the linker does not know, and so keeps every method of the program.
+func serveHost(server *pluginserver.Server, std *stdio) error {
+	listener, err := listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	secure, certificate, err := mutualTLS(os.Getenv("PLUGIN_CLIENT_CERT"))
+	if err != nil {
+		return err
+	}
+	rpc, err := hostServer(server, secure)
+	if err != nil {
+		return err
+	}
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // meant for the host, which ends its plugins
+	if _, err := fmt.Fprintf(std.out, "%d|%d|%s|%s|%s|%s\n", goplugin.CoreProtocolVersion, spokenVersion(),
+		listener.Addr().Network(), listener.Addr(), goplugin.ProtocolGRPC, certificate); err != nil {
+		return err
+	}
+	return rpc.Serve(listener)
+}
+
+// hostServer is a server with go-plugin's own services and the plugin's.
+func hostServer(server *pluginserver.Server, secure *tls.Config) (*grpc.Server, error) {
+	var rpc *grpc.Server
+	protocol := goplugin.GRPCServer{
+		Plugins: map[string]goplugin.Plugin{handshake.ServiceName: &service{server: server}},
+		Server: func(options []grpc.ServerOption) *grpc.Server {
+			rpc = grpc.NewServer(append(options, serverOptions()...)...)
+			return rpc
+		},
+		TLS:    secure,
+		Stdout: silent{},
+		Stderr: silent{},
+	}
+	err := protocol.Init()
+	return rpc, err
+}
+
+func serverOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(handshake.MaxMessage),
+		grpc.MaxSendMsgSize(handshake.MaxMessage),
+		grpc.InitialWindowSize(handshake.Window),
+		grpc.InitialConnWindowSize(4 * handshake.Window),
+		grpc.ReadBufferSize(handshake.Buffer),
+		grpc.WriteBufferSize(handshake.Buffer),
+	}
+}
+
+// listen listens where the host looks: on a socket in the directory that it
+// made, and on Windows at a port of this machine's.
+func listen() (net.Listener, error) {
+	if runtime.GOOS == "windows" {
+		return net.Listen("tcp", "127.0.0.1:0")
+	}
+	f, err := os.CreateTemp(os.Getenv(goplugin.EnvUnixSocketDir), "plugin")
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	return net.Listen("unix", f.Name())
+}
+
+// spokenVersion is the newest version of the protocol that the host speaks too,
+// else the oldest, and then the host says that they do not fit.
+func spokenVersion() int {
+	theirs := strings.Split(os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), ",")
+	for _, v := range slices.Backward(handshake.Versions()) {
+		if slices.Contains(theirs, strconv.Itoa(v)) {
+			return v
+		}
+	}
+	return handshake.OldestVersion
+}
+
+// silent is what go-plugin carries to the host of standard output and error:
+// nothing, since both go there without it. It never ends: go-plugin would log
+// that, and its logger cannot be set from here.
+type silent struct{}
+
+func (silent) Read([]byte) (int, error) { select {} }
+
+// service hands the plugin's server to go-plugin.
+type service struct {
+	goplugin.NetRPCUnsupportedPlugin
+	server *pluginserver.Server
+}
+
+func (s *service) GRPCServer(_ *goplugin.GRPCBroker, registrar *grpc.Server) error {
+	s.server.Register(registrar)
+	return nil
+}
+
+func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, fmt.Errorf("%s: the SDK is the plugin's side only", handshake.ServiceName)
+}
