@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,16 +46,24 @@ func upstreamProject(t *testing.T) (dir, mark string) {
 	return dir, mark
 }
 
-// marked lists the living processes that have mark in their environment.
+// marked lists the living processes that have mark in their environment, the
+// oldest first. Their numbers say nothing of that: they begin anew at the limit
+// of the system, which may be 32,768.
 func marked(mark string) (pids []int) {
+	began := make(map[int]uint64)
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-		if err == nil && bytes.Contains(environ, []byte(mark)) {
-			pids = append(pids, pid)
+		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
+		_, afterName, alive := bytes.Cut(stat, []byte(") "))
+		if err != nil || !alive || !bytes.Contains(environ, []byte(mark)) {
+			continue
 		}
+		began[pid], _ = strconv.ParseUint(string(bytes.Fields(afterName)[19]), 10, 64) // proc_pid_stat(5), starttime
+		pids = append(pids, pid)
 	}
+	slices.SortFunc(pids, func(a, b int) int { return cmp.Compare(began[a], began[b]) })
 	return pids
 }
 

@@ -155,8 +155,16 @@ func (s *Server) unknown(ctx context.Context, name string) *tool.Error {
 	if s.searching() {
 		return s.unlisted(ctx, name)
 	}
-	_, err := s.lookup(ctx, name)
-	return tool.AsError(err)
+	if _, err := s.lookup(ctx, name); err != nil {
+		return tool.AsError(err)
+	}
+	s.mu.Lock()
+	behind := s.offered[name] == nil
+	s.mu.Unlock()
+	if behind { // it has come just now: Refresh is about to be called
+		s.Refresh()
+	}
+	return nil
 }
 
 // lookup finds a tool, after a while where it may be among those that are about

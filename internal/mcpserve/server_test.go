@@ -353,6 +353,20 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	assert.Equal(t, "other", list.Tools[0].Name)
 }
 
+// A tool can be called as soon as the host has it, also in the moment before
+// Refresh.
+func TestACallOfAToolThatHasJustCome(t *testing.T) {
+	h := newHost(t, host.Options{}, echoTool())
+	session := connect(t, h, nil)
+	late := newTool("late", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
+		return tool.Text("here"), nil
+	})
+	require.NoError(t, h.Reload(t.Context(), []host.Source{source{late}}, host.Toolset{}))
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "late"})
+	require.NoError(t, err)
+	assert.Equal(t, "here", r.Content[0].(*mcp.TextContent).Text)
+}
+
 // events is a recorder that keeps what it is told.
 type events struct {
 	mu   sync.Mutex
