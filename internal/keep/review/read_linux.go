@@ -46,7 +46,10 @@ func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
 			return nil, unreadable(layer.Tree, err)
 		}
 		r := &reader{ctx: ctx, root: root, layer: layer, lower: lower, began: v.Began(), found: changes}
-		err = r.directory(".", merged)
+		r.originals, err = layer.Originals()
+		if err == nil {
+			err = r.directory(".", r.top())
+		}
 		_ = lower.Close()
 		if err != nil {
 			return nil, err
@@ -65,6 +68,16 @@ type reader struct {
 	began time.Time
 	bytes int64 // of the files so far
 	found *Changes
+
+	originals *view.Originals // of a copy
+}
+
+// top says what the upper layer lies on.
+func (r *reader) top() below {
+	if r.originals != nil {
+		return copied
+	}
+	return merged
 }
 
 // below says what a directory of the upper layer lies on.
@@ -74,6 +87,7 @@ const (
 	nothing below = iota // or what is no directory
 	hidden               // a directory that does not show through
 	merged               // a directory that does
+	copied               // a directory of which the upper one is a copy
 )
 
 // directory reads a directory of the upper layer.
@@ -93,15 +107,24 @@ func (r *reader) directory(name string, on below) error {
 			return err
 		}
 	}
-	if on != hidden {
-		return nil
-	}
-	for _, other := range r.namesBelow(name) {
+	for _, other := range r.hiddenBelow(name, on) {
 		if !above[other] {
 			if err := r.gone(filepath.Join(name, other)); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// hiddenBelow are the names in a directory that have gone where the upper layer
+// does not have them.
+func (r *reader) hiddenBelow(name string, on below) []string {
+	switch on {
+	case hidden:
+		return r.namesBelow(name)
+	case copied:
+		return r.originals.Below(name)
 	}
 	return nil
 }
@@ -115,6 +138,12 @@ func (r *reader) entry(name string, on below) error {
 	}
 	if stat.Mode&unix.S_IFMT == unix.S_IFCHR && stat.Rdev == 0 {
 		return r.gone(name)
+	}
+	if on == copied && r.originals.Unchanged(name, &stat) {
+		if stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return r.directory(name, copied)
+		}
+		return nil
 	}
 	var was undo.State
 	var raced bool
@@ -154,7 +183,9 @@ func (r *reader) entry(name string, on below) error {
 	switch {
 	case !was.Mode.IsDir():
 		return r.directory(name, nothing)
-	case has(path, opaqueName):
+	case on == copied && r.originals.Same(name, &stat):
+		return r.directory(name, copied)
+	case on == copied, on == hidden, has(path, opaqueName):
 		return r.directory(name, hidden)
 	}
 	return r.directory(name, merged)

@@ -40,6 +40,7 @@ type arena struct {
 	store        *undo.Store
 	plain, links *workspace.Workspace
 	calls        int
+	copies       bool              // views are copies
 	whole        map[string]string // see killed_linux_test.go
 }
 
@@ -71,6 +72,10 @@ func (a *arena) view(script string) *view.View {
 	v, err := view.New(filepath.Join(a.t.TempDir(), "view"))
 	require.NoError(a.t, err)
 	a.t.Cleanup(func() { _ = v.Remove() })
+	if a.copies {
+		_, err = v.Copy(a.root)
+		require.NoError(a.t, err)
+	}
 	a.run(view.With(context.Background(), v), script)
 	return v
 }
@@ -157,6 +162,12 @@ func tree(t *testing.T, root string) map[string]string {
 // put into it from a view is what the commands do without one, and undo takes it
 // back.
 func TestSequences(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) { sequences(t, kind == "copy") })
+	}
+}
+
+func sequences(t *testing.T, copies bool) {
 	count, seed, limit := 200, uint64(time.Now().UnixNano()), 4*time.Second
 	if text := os.Getenv(SequencesEnv); text != "" {
 		count, _ = strconv.Atoi(text)
@@ -172,6 +183,7 @@ func TestSequences(t *testing.T) {
 	for n := 0; n < count && time.Now().Before(end); n++ {
 		if n%perTree == 0 {
 			a, real = newArena(t), newArena(t)
+			a.copies = copies
 		}
 		linked, differ := a.sequence(real, seed+uint64(n))
 		if differ {
@@ -179,6 +191,7 @@ func TestSequences(t *testing.T) {
 		}
 		if linked {
 			a, real = newArena(t), newArena(t)
+			a.copies = copies
 		}
 		done++
 	}
@@ -261,6 +274,7 @@ func (g generator) command() string {
 		"chmod " + g.pick("700", "755") + " " + p, "sed -i s/1/2/ " + p, "touch " + p, ": >" + p,
 		"head -c 40000 /dev/zero >" + p, "mkdir -p " + p + " && cd " + p + " && echo x >y && mv y z",
 		"echo 1 >" + p + "; echo 2 >" + q, "rm -rf " + p + " && mkdir " + p + " && echo n >" + p + "/n",
+		"rm -rf " + p + " && mkdir -p " + p + "/b/e",
 		"ln " + p + " " + q,
 	}
 	if !strings.HasPrefix(q+"/", p+"/") { // into itself, it depends on the order of a directory

@@ -1,8 +1,12 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/sandbox/launch"
@@ -29,7 +33,7 @@ func layered(plan *launch.Plan, writable []string, v *view.View) error {
 			return tool.Errorf(tool.Unsupported, "there is no view of %s, which is no directory", c.Path).
 				Suggest("Grant the directory that it lies in (write in agent.hcl).")
 		}
-		layer, err := v.Layer(c.Path)
+		layer, err := layerOf(v, c.Path)
 		if err != nil {
 			return tool.Errorf(tool.Unavailable, "no view of %s can be made: %w", c.Path, err).
 				Suggest("Make space in %s, or repair it.", v.Dir())
@@ -37,4 +41,44 @@ func layered(plan *launch.Plan, writable []string, v *view.View) error {
 		c.Kind, plan.Layers[c.Path] = launch.Overlay, launch.Layer{Upper: layer.Upper, Work: layer.Work}
 	}
 	return nil
+}
+
+// layerOf gives the layer of a tree: of overlayfs, or else a copy.
+func layerOf(v *view.View, tree string) (view.Layer, error) {
+	layer, err := v.Layer(tree)
+	if err != nil || layer.Copied {
+		return layer, err
+	}
+	works := overlays(layer)
+	if works == nil {
+		return v.Layer(tree) // the kernel wants its place empty again
+	}
+	if layer, err = v.Copy(tree); err != nil {
+		err = fmt.Errorf("overlayfs does not work there (%w), and it cannot be copied: %w", works, err)
+	}
+	return layer, err
+}
+
+// overlaid has what overlays has found out, by tree.
+var overlaid sync.Map
+
+// overlays tries whether a layer can be mounted over its tree, and remembers it.
+func overlays(layer view.Layer) error {
+	if known, ok := overlaid.Load(layer.Tree); ok {
+		err, _ := known.(error)
+		return err
+	}
+	plan := &launch.Plan{Namespaces: true, Dir: "/", View: []launch.Change{{Kind: launch.Overlay, Path: layer.Tree}},
+		Layers: map[string]launch.Layer{layer.Tree: {Upper: layer.Upper, Work: layer.Work}}}
+	cmd := &exec.Cmd{Env: []string{}, Dir: "/"} // without a program
+	err := plan.Apply(cmd, []string{})
+	if err == nil {
+		defer closeFiles(cmd.ExtraFiles)
+		var out []byte
+		if out, err = cmd.CombinedOutput(); err != nil && len(out) > 0 {
+			err = fmt.Errorf("%s", strings.TrimSpace(string(out)))
+		}
+	}
+	overlaid.Store(layer.Tree, err)
+	return err
 }

@@ -30,10 +30,12 @@ type View struct {
 type Layer struct {
 	// Tree is the directory, absolute and without symlinks.
 	Tree string `json:"tree"`
-	// Upper holds what has changed, in the form of overlayfs.
+	// Upper holds what has changed, in the form of overlayfs, or a copy of all.
 	Upper string `json:"upper"`
-	// Work is for the kernel alone.
+	// Work is for the kernel alone. A copy has none.
 	Work string `json:"-"`
+	// Copied is true for a copy.
+	Copied bool `json:"copied,omitempty"`
 }
 
 // New makes a view that keeps changes in a directory, which is made and has to be
@@ -42,16 +44,22 @@ func New(dir string) (*View, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	began, err := stamp(dir)
-	for next := began; err == nil && !next.After(began) && time.Since(began) < patience; {
-		next, err = stamp(dir)
-	}
+	began, err := tick(dir)
 	return &View{dir: dir, began: began}, err
 }
 
 // patience bounds the wait until a change bears a later time than the view, by
 // which it is known from one before.
 const patience = 100 * time.Millisecond
+
+// tick gives the time by the clock that stamps files, and waits until it is over.
+func tick(dir string) (time.Time, error) {
+	now, err := stamp(dir)
+	for next := now; err == nil && !next.After(now) && time.Since(now) < patience; {
+		next, err = stamp(dir)
+	}
+	return now, err
+}
 
 // stamp changes a file and gives its time, by the clock that stamps files.
 func stamp(dir string) (time.Time, error) {
@@ -83,7 +91,10 @@ func (v *View) Layer(tree string) (Layer, error) {
 		}
 	}
 	base := filepath.Join(v.dir, strconv.Itoa(at))
-	layer := Layer{tree, filepath.Join(base, "upper"), filepath.Join(base, "work")}
+	if at < len(v.layers) && v.layers[at].Copied {
+		return v.layers[at], nil
+	}
+	layer := Layer{Tree: tree, Upper: filepath.Join(base, "upper"), Work: filepath.Join(base, "work")}
 	if err := v.prepare(layer); err != nil {
 		return layer, err
 	}

@@ -36,7 +36,11 @@ func (p *Plan) arrange(s *script) {
 		case Writable, ReadOnly:
 			trees[i] = s.takeTree(change.Path)
 		case Overlay:
-			trees[i] = s.takeOverlay(change.Path, p.Layers[change.Path])
+			if layer := p.Layers[change.Path]; layer.Work != "" {
+				trees[i] = s.takeOverlay(change.Path, layer)
+			} else {
+				trees[i] = s.takeTree(layer.Upper)
+			}
 		}
 	}
 	var nodes [len(devices)]cell

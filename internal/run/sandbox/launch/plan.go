@@ -66,6 +66,7 @@ type Change struct {
 }
 
 // Layer is where the changes of an Overlay go, and a place for the kernel's work.
+// Without that place, Upper is a copy of all, which takes the place of the tree.
 type Layer struct{ Upper, Work string }
 
 // Kind tells changes apart.
