@@ -67,13 +67,15 @@ attacks: probe
 # long runs tests with their large numbers of repetitions.
 long:
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./cmd/toolhost ./cmd/toolhost/attack \
-		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills|TestGoInstallAlone'
+		./plugins/shipped/agentbench -run 'TestOcodeMemoryLosesNothing|TestReplayThisRepository|TestKills|TestAGrantIsRaced|TestGoInstallAlone|TestReloads'
 	TOOLHOST_TEST_LONG=1 TOOLHOST_TEST_CALLS=1000000 $(GO) test -vet=off -count=1 -v -timeout 30m \
 		./internal/keep/record -run 'TestFiltersAreQuick|TestKilledWriters'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/keep/undo \
 		-run 'TestUndoRaces|TestUndoIsKilled'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/effects \
 		-run 'TestKilledHosts|TestMoreFilesThanAreKept'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/peer/plugins -run 'TestRandomFaults'
+	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/workspace -run 'TestRaces'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/review -run 'TestKilledCommits'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/search -run 'TestEnginesAgree'
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // neighbours is a project with two plugins and two MCP servers, which are
@@ -138,7 +140,12 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 	assert.Zero(t, s.end())
 }
 
-func TestAHundredReloadsLeaveNothingBehind(t *testing.T) {
+// TestReloadsLeaveNothingBehind reloads 50 times, 100 times with make long.
+func TestReloadsLeaveNothingBehind(t *testing.T) {
+	reloads := 50
+	if testneed.Long() {
+		reloads = 100
+	}
 	n := newNeighbours(t)
 	file := filepath.Join(n.dir, "agent.hcl")
 	plant(t, n.dir, texts{"agent.hcl": n.hcl("start", "")})
@@ -153,7 +160,7 @@ func TestAHundredReloadsLeaveNothingBehind(t *testing.T) {
 	p.OwnSessions()
 	eventually(t, "all run", func() bool { return len(n.pids()) == 4 })
 	before := n.pids()
-	for i := range 100 {
+	for i := range reloads {
 		env := "start"
 		if i%5 == 0 {
 			env = fmt.Sprint(i)

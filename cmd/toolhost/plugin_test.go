@@ -116,14 +116,17 @@ func TestNewAuthor(t *testing.T) {
 	assert.Equal(t, "{\"greeting\":\"Hello, World!\"}\n", u.must("call", "hello_greet", "name=World"))
 }
 
-// release builds the test plugin in a version, as a program and an archive.
+// release builds the test plugin in a version, once for all tests, as a program
+// and an archive.
 func release(t *testing.T, version string) (program, archive []byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "toolhost-plugin-tell")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "-ldflags",
-		"-s -w -X main.version="+version, "./testdata/plugin").CombinedOutput()
-	require.NoError(t, err, string(out))
-	program, err = os.ReadFile(path)
+	path := filepath.Join(binaries, "plugins", version)
+	if _, err := os.Stat(path); err != nil {
+		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "-ldflags",
+			"-s -w -X main.version="+version, "./testdata/plugin").CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	program, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A process that runs beside a call puts a link on the way to a path that the
@@ -22,7 +24,7 @@ func TestAGrantIsRacedForItsPath(t *testing.T) {
 }
 `
 	took := 3 * time.Second
-	if all() {
+	if testneed.Long() {
 		took = 20 * time.Second
 	}
 	for _, s := range stances() {

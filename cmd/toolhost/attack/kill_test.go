@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // The two contents between which files change. They are long enough for a
@@ -51,11 +53,11 @@ func object(pairs ...string) string {
 }
 
 // TestKills ends the host by SIGKILL in the middle of editing, again and
-// again: 300 times where all tests run.
+// again: 300 times with make long.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	kills := 12
-	if all() {
+	if testneed.Long() {
 		kills = 100
 	}
 	for how, edit := range edits {

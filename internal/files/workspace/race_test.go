@@ -21,12 +21,12 @@ import (
 	"github.com/toolhost/toolhost/internal/testneed"
 )
 
-// raceTime is how long each race runs: 0.3 s, 4 s where all tests run, or
+// raceTime is how long each race runs: 0.3 s, 4 s with make long, or
 // TOOLHOST_RACE_SECONDS.
 func raceTime(t *testing.T) time.Duration {
 	t.Helper()
 	s := os.Getenv("TOOLHOST_RACE_SECONDS")
-	if s == "" && testneed.All() {
+	if s == "" && testneed.Long() {
 		s = "4"
 	}
 	if s == "" {

@@ -147,7 +147,7 @@ func ofPlugin(t *testing.T, program string) []testproc.Process {
 func TestRandomFaults(t *testing.T) {
 	linuxOnly(t)
 	rounds := 60
-	if testneed.All() {
+	if testneed.Long() {
 		rounds = 1000
 	}
 	program := buildProgram(t, "faults")
