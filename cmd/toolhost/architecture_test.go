@@ -17,14 +17,14 @@ func TestArchitecturePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	require.NoError(t, err)
 	var files []string
-	require.NoError(t, filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == ".agent") {
+	walkRepository(t, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == ".agent" {
 			return fs.SkipDir
 		}
 		path, _ = filepath.Rel("../..", path)
 		files = append(files, "/"+filepath.ToSlash(path))
 		return err
-	}))
+	})
 	there := func(name string) bool {
 		for _, file := range files {
 			if file == "/"+name || strings.HasSuffix(name, ".go") && strings.HasSuffix(file, "/"+name) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,21 +25,31 @@ type listedPackage struct {
 
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
+	packages, err := goList()
+	require.NoError(t, err)
+	return packages
+}
+
+var goList = sync.OnceValues(func() ([]listedPackage, error) {
 	// By directories: a pattern of import paths takes the module files of the whole
 	// graph, which a machine without network may not have.
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...")
 	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
 	var packages []listedPackage
 	dec := json.NewDecoder(strings.NewReader(string(out)))
 	for dec.More() {
 		var p listedPackage
-		require.NoError(t, dec.Decode(&p))
+		if err := dec.Decode(&p); err != nil {
+			return nil, err
+		}
 		packages = append(packages, p)
 	}
-	return packages
-}
+	return packages, nil
+})
 
 // importRule says what a group of packages may not depend on, even through
 // others.
