@@ -48,7 +48,7 @@ func TestServeSeesALogin(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	select {
 	case <-changed:
-	case <-time.After(20 * time.Second):
+	case <-time.After(deadline):
 		t.Fatal("nobody was told about the tools")
 	}
 	assert.Contains(t, toolNames(t, session), " whoami ")

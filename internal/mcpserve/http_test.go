@@ -125,13 +125,21 @@ const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 // initialize opens a session and gives the headers that name it.
 func (w *web) initialize(revision, capabilities string) []string {
 	w.t.Helper()
-	response := w.post(fmt.Sprintf(hello, revision, capabilities))
-	require.Equal(w.t, http.StatusOK, response.StatusCode)
-	assert.Equal(w.t, revision, answer(w.t, response)["result"].(map[string]any)["protocolVersion"])
-	headers := []string{"Mcp-Session-Id: " + response.Header.Get("Mcp-Session-Id"), "MCP-Protocol-Version: " + revision}
+	headers := w.openWith(revision, capabilities)
 	assert.Equal(w.t, http.StatusAccepted,
 		w.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...).StatusCode)
 	return headers
+}
+
+// open begins a session with one request, where a second one may come too late.
+func (w *web) open(revision string) []string { return w.openWith(revision, "{}") }
+
+func (w *web) openWith(revision, capabilities string) []string {
+	w.t.Helper()
+	response := w.post(fmt.Sprintf(hello, revision, capabilities))
+	require.Equal(w.t, http.StatusOK, response.StatusCode)
+	assert.Equal(w.t, revision, answer(w.t, response)["result"].(map[string]any)["protocolVersion"])
+	return []string{"Mcp-Session-Id: " + response.Header.Get("Mcp-Session-Id"), "MCP-Protocol-Version: " + revision}
 }
 
 func callMessage(id int, name, arguments string) string {

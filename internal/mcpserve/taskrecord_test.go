@@ -41,7 +41,12 @@ func TestTaskThatIsNotRecorded(t *testing.T) {
 	} {
 		for _, required := range []bool{false, true} {
 			t.Run(fmt.Sprint(c.failsAt, required), func(t *testing.T) {
+				told := make(chan struct{}) // closed once the client knows of a task
 				slow := newTool("slow", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
+					if c.status != "" {
+						<-told
+						return tool.Text("done"), nil
+					}
 					time.Sleep(100 * time.Millisecond) // longer than a call that is no task
 					return tool.Text("done"), nil
 				})
@@ -50,6 +55,7 @@ func TestTaskThatIsNotRecorded(t *testing.T) {
 					mcpserve.Options{TaskAfter: time.Millisecond})
 				w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{},` + meta + `}}`)
 				result, _ := w.receive()["result"].(map[string]any)
+				close(told)
 				if c.status == "" {
 					assert.NotContains(t, result, "taskId")
 					assert.Contains(t, fmt.Sprint(result["content"]), "done")
@@ -62,7 +68,7 @@ func TestTaskThatIsNotRecorded(t *testing.T) {
 						result["taskId"], meta))
 					state, _ = w.receive()["result"].(map[string]any)
 					return state["status"] != "working"
-				}, 30*time.Second, 10*time.Millisecond)
+				}, time.Minute, 10*time.Millisecond)
 				assert.Equal(t, c.status, state["status"])
 				if c.status == "failed" {
 					assert.NotContains(t, state, "result")

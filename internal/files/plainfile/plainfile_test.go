@@ -23,7 +23,7 @@ func atOnce(t *testing.T, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		require.Fail(t, "it waits")
 		return nil
 	}

@@ -69,6 +69,7 @@ func childWrite(args []string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Println("begun")
 	for i := 0; ; i++ {
 		data := block('a' + byte(i%26))
 		_, err1 := w.WriteFile("replace", data, workspace.WriteOptions{})
@@ -86,6 +87,7 @@ func childWrite(args []string) error {
 
 // childInPlace writes the file replace for ever, in place.
 func childInPlace(args []string) error {
+	fmt.Println("begun")
 	for i := 0; ; i++ {
 		if err := os.WriteFile(filepath.Join(args[0], "replace"), block('a'+byte(i%26)), 0o644); err != nil {
 			return err

@@ -34,13 +34,19 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// killLater starts cmd and kills it at a random moment.
+// killLater starts cmd and kills it at a random moment after it has said that it
+// begins.
 func killLater(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	time.Sleep(10*time.Millisecond + rand.N(40*time.Millisecond))
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "begun\n", line)
+	time.Sleep(rand.N(40 * time.Millisecond))
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	require.Empty(t, stderr.String())

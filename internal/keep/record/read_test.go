@@ -80,7 +80,7 @@ func TestFollow(t *testing.T) {
 	root := t.TempDir()
 	set := func(o *record.Options) { o.Root, o.Keep = root, record.Limits{Bytes: 1} }
 	writer, reader := recorder(t, set), recorder(t, set)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	got := make(chan record.Event, 100)
 	done := make(chan error, 1)

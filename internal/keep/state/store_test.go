@@ -319,16 +319,25 @@ func TestManyProcesses(t *testing.T) {
 func TestKilledProcesses(t *testing.T) {
 	store := open(t)
 	s := store.Scope("worker", tool.PersistentScope, "")
-	last := 0
-	for range 15 {
-		w := worker(t, store.Path(), 0)
-		time.Sleep(time.Duration(20+rand.IntN(40)) * time.Millisecond)
-		require.NoError(t, w.Process.Kill())
-		w.Wait()
+	count := func() int {
 		value, _, err := s.Get(t.Context(), "counter")
 		require.NoError(t, err)
 		n, err := number(value)
 		require.NoError(t, err)
+		return n
+	}
+	last := 0
+	for round := range 15 {
+		w := worker(t, store.Path(), 0)
+		if round%3 != 0 { // the others are killed while they begin, or later
+			for end := time.Now().Add(time.Minute); count() == last && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
+		require.NoError(t, w.Process.Kill())
+		w.Wait()
+		n := count()
 		assert.GreaterOrEqual(t, n, last)
 		last = n
 	}

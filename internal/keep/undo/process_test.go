@@ -110,7 +110,7 @@ func TestKill(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(filepath.Join(f.dir, fmt.Sprint("p", i)))
 			return err == nil
-		}, 20*time.Second, time.Duration(i+1)*time.Millisecond)
+		}, time.Minute, time.Duration(i+1)*time.Millisecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 	}

@@ -27,7 +27,7 @@ import (
 func upstream(kind string) mcpclient.Spec {
 	self, _ := os.Executable()
 	return mcpclient.Spec{Name: "up", Command: []string{self}, Env: map[string]string{"TEST_MCP_SERVER": kind},
-		StartTimeout: 6 * time.Second}
+		StartTimeout: time.Minute}
 }
 
 func open(t *testing.T, options mcpclient.Options, specs ...mcpclient.Spec) *mcpclient.Client {
@@ -123,7 +123,7 @@ func TestAServerThatFailsTheNewestProtocolIsRemembered(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
 			spec := upstream(kind)
-			spec.StartTimeout = 3 * time.Second
+			spec.StartTimeout = 12 * time.Second // of which the newest protocol gets a third
 			spec.Env["TEST_MCP_STARTS"] = filepath.Join(dir, "starts")
 			options := mcpclient.Options{CacheDir: filepath.Join(dir, "cache")}
 			client := open(t, options, spec)
@@ -335,7 +335,7 @@ func TestLargeAnswersOverHTTPAreBounded(t *testing.T) {
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(web.Close)
 	client := open(t, mcpclient.Options{MaxMessage: 1 << 20},
-		mcpclient.Spec{Name: "up", URL: web.URL, StartTimeout: 6 * time.Second})
+		mcpclient.Spec{Name: "up", URL: web.URL, StartTimeout: time.Minute})
 	_, err := client.Call(t.Context(), "up", "huge", nil, newCall("{}"))
 	require.Error(t, err)
 	_, err = client.Call(t.Context(), "up", "grow", nil, newCall("{}"))

@@ -40,7 +40,7 @@ func agree(ctx context.Context, page oauth.Page) error { return oauthtest.Visit(
 func whoami(t *testing.T, server *oauthtest.Server, options mcpclient.Options, config oauth.Config) (string, error) {
 	t.Helper()
 	client := open(t, options,
-		mcpclient.Spec{Name: "docs", URL: server.URL, OAuth: config, StartTimeout: 10 * time.Second})
+		mcpclient.Spec{Name: "docs", URL: server.URL, OAuth: config, StartTimeout: time.Minute})
 	result, err := client.Call(t.Context(), "docs", "whoami", nil, newCall("{}"))
 	if err != nil {
 		return "", err
@@ -93,7 +93,7 @@ func TestRequestsCanAskForALogin(t *testing.T) {
 func TestAServerThatRefusesEveryTokenIsNotBelievedForEver(t *testing.T) {
 	server, _, _ := guarded(t)
 	client := open(t, mcpclient.Options{Visit: agree},
-		mcpclient.Spec{Name: "docs", URL: server.URL, StartTimeout: 10 * time.Second})
+		mcpclient.Spec{Name: "docs", URL: server.URL, StartTimeout: time.Minute})
 	for range 6 {
 		_, _ = client.Call(t.Context(), "docs", "whoami", nil, newCall("{}"))
 		server.Forget()
@@ -400,7 +400,7 @@ func TestWhatIsNotLoggedInTo(t *testing.T) {
 	client := open(t, mcpclient.Options{Logins: store},
 		mcpclient.Spec{Name: "program", Command: []string{"true"}},
 		mcpclient.Spec{Name: "header", URL: server.URL, Headers: map[string]string{"authorization": "Bearer x"},
-			StartTimeout: 5 * time.Second})
+			StartTimeout: time.Minute})
 	for name, message := range map[string]string{"program": "is a program", "header": "from the headers",
 		"none": "no MCP server named"} {
 		err := client.Login(t.Context(), name, nil, agree)

@@ -76,7 +76,7 @@ func eachWay(t *testing.T, options mcpclient.Options, test func(t *testing.T, cl
 			t.Cleanup(web.Close)
 			test(t, open(t, options, mcpclient.Spec{
 				Name: "up", URL: web.URL, Headers: map[string]string{"Authorization": "Bearer hush"}, Protocol: version,
-				StartTimeout: 6 * time.Second}))
+				StartTimeout: time.Minute}))
 		})
 	}
 }
