@@ -1,6 +1,10 @@
 package config
 
 import (
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"github.com/toolhost/toolhost/internal/files/realpath"
 	"github.com/toolhost/toolhost/internal/keep/digest"
 )
@@ -18,19 +22,39 @@ func (c *Config) FileDigests() map[string]string {
 	return digests
 }
 
-// ApprovedFiles gives the files below root that the words of a command line name
-// and that were approved with the configuration, as they were then.
+// ApprovedFiles gives the files that the words of a command line name and that
+// were approved with the configuration, as they were then: those below root, the
+// absolute path of the workspace, and those below the one of the configuration,
+// where root is another directory or a copy.
 func (c *Config) ApprovedFiles(root string, words []string) digest.Files {
 	if len(c.Digests) == 0 {
 		return nil
 	}
+	root, own := realRoot(root), realRoot(c.Workspace.Root)
+	named := filesNamed(root, words)
+	if root != own {
+		there := func(word string) bool { return !strings.Contains(word, own) }
+		named = append(named, filesNamed(own, slices.DeleteFunc(slices.Clone(words), there))...)
+	}
 	files := make(digest.Files)
-	for _, file := range filesNamed(realRoot(root), words) {
-		if was, known := c.Digests[file]; known {
+	for _, file := range named {
+		if was, known := c.approvedAs(file, root, own); known {
 			files[file] = was
 		}
 	}
 	return files
+}
+
+// approvedAs is the hash under which a file was approved, by its path or, below
+// root, as what lay in its place below the configuration's own root.
+func (c *Config) approvedAs(file, root, own string) (sum string, known bool) {
+	if sum, known = c.Digests[file]; known {
+		return sum, true
+	}
+	if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) {
+		sum, known = c.Digests[filepath.Join(own, rel)]
+	}
+	return sum, known
 }
 
 // ApprovedTasks is ApprovedFiles for the commands of a Taskfile with a grant: one
@@ -39,9 +63,9 @@ func (c *Config) ApprovedTasks(root string) digest.Files {
 	if c.Digests == nil || !c.taskfileGrants() {
 		return nil
 	}
-	files := make(digest.Files)
-	for _, file := range c.taskfiles(realRoot(root)) {
-		files[file] = c.Digests[file]
+	root, own, files := realRoot(root), realRoot(c.Workspace.Root), make(digest.Files)
+	for _, file := range c.taskfiles(root) {
+		files[file], _ = c.approvedAs(file, root, own)
 	}
 	return files
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -43,6 +44,25 @@ func (c *Config) Restrict(other *Config, protect []string) {
 		}
 		c.Toolsets[i] = c.Toolsets[i].among(t)
 	}
+}
+
+// MaskCopy has what is masked below a directory be masked in a copy of it, too.
+func (c *Config) MaskCopy(of, dir string) {
+	if c.Sandbox == nil {
+		return
+	}
+	own := *c.Sandbox
+	own.Mask = slices.Clone(own.Mask)
+	for _, path := range c.Sandbox.Mask {
+		for _, name := range []string{path, realRoot(path)} {
+			if rel, err := filepath.Rel(of, name); err == nil && filepath.IsLocal(rel) && rel != "." {
+				own.Mask = append(own.Mask, filepath.Join(dir, rel))
+			}
+		}
+	}
+	slices.Sort(own.Mask)
+	own.Mask = slices.Compact(own.Mask)
+	c.Sandbox = &own
 }
 
 // among is what of a toolset another one of that name has, too.

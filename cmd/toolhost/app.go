@@ -32,6 +32,7 @@ type app struct {
 	telemetry *telemetry.Relay // nil for none
 	secrets   *project.LogSecrets
 	search    string        // where agent.hcl is looked for, of a copy of the workspace; "" for there itself
+	copyOf    string        // the workspace whose copy is used; "" for none
 	patience  time.Duration // how long tools of MCP servers are waited for; zero starts none
 	standing  *atomic.Pointer[agentfile.Standing]
 	firstList time.Duration       // how long the first list of serve waits for them; zero is the usual

@@ -39,7 +39,8 @@ func (a *app) place() (project.Place, error) {
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, Search: a.search, File: a.flags.config, Trust: a.flags.trust, Vars: vars}, err
+	return project.Place{Workspace: a.flags.workspace, Search: a.search, CopyOf: a.copyOf, File: a.flags.config,
+		Trust: a.flags.trust, Vars: vars}, err
 }
 
 // inProject is what a command does with its project, which is closed after it.

@@ -224,7 +224,7 @@ func (a *app) replayCopy(ctx context.Context, p *project.Project,
 			a.logger.WarnContext(ctx, "the copy of the workspace was not removed", "error", err)
 		}
 	}
-	if err = replay.Copy(ctx, p.Workspace.Root(), dir); err == nil {
+	if err = replay.Copy(ctx, p.Workspace.Root(), dir, p.Workspace.Hides); err == nil {
 		err = prepare(dir)
 	}
 	if err != nil {
@@ -237,7 +237,7 @@ func (a *app) replayCopy(ctx context.Context, p *project.Project,
 func (a *app) replayOn(ctx context.Context, dir string, recording *replay.Recording, p *project.Project,
 	flags *replayFlags) error {
 	again := *a
-	again.telemetry = nil
+	again.telemetry, again.copyOf = nil, p.Workspace.Root()
 	if again.flags.config == "" { // it counts as far as it does in the workspace itself
 		again.search = cmp.Or(a.flags.workspace, ".")
 	}
@@ -255,7 +255,7 @@ func (a *app) replayOn(ctx context.Context, dir string, recording *replay.Record
 		fmt.Fprintln(a.err, "Note: "+noted(a.err, show.Line(doubt), 2))
 	}
 	counts := make(map[string]int)
-	err = recording.Run(ctx, &replay.Stage{Host: stage.Host, Recorder: stage.Recorder, Root: stage.Workspace.Root(),
+	err = recording.Run(ctx, &replay.Stage{Host: stage.Host, Recorder: stage.Recorder, Workspace: stage.Workspace,
 		Load: stage.LoadFor, Normalize: flags.normalize, Ignore: stage.Config().Record.Ignore,
 		Approve: flags.approve}, func(s replay.Step) {
 		counts[s.Outcome]++

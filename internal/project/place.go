@@ -24,9 +24,9 @@ type Place struct {
 	// Workspace is the workspace's directory in place of the one that agent.hcl
 	// names; the search begins there. Empty begins in the working directory.
 	Workspace string
-	// Search is where the search begins in place of Workspace: the workspace whose
-	// copy that one is. What counts there counts in the copy.
-	Search string
+	// Search is where the search begins in place of Workspace, which is a copy of
+	// the workspace at CopyOf. What counts there counts in the copy.
+	Search, CopyOf string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
 	// Trust has a file that is found count as approved, for one run.
@@ -51,7 +51,11 @@ func (p Place) Find() (*agentfile.Standing, config.Diagnostics) {
 	if dir, err := trust.Dir(); err == nil {
 		options.Store = trust.Open(dir)
 	}
-	return agentfile.Find(options)
+	standing, diags := agentfile.Find(options)
+	if standing != nil && p.CopyOf != "" {
+		standing.Config.MaskCopy(p.CopyOf, p.Workspace)
+	}
+	return standing, diags
 }
 
 // searched is the directory in which the search begins, "" for the working one.

@@ -26,6 +26,9 @@ import (
 // fileVersion is the version of the form of these files.
 const fileVersion = 1
 
+// mostRead is the size in bytes of the largest file that is read.
+const mostRead = 512 << 20
+
 // mostBrought is the size in bytes of the largest file that is brought.
 const mostBrought = 4 << 20
 
@@ -106,21 +109,14 @@ func readUpTo(root *os.Root, name string) ([]byte, error) {
 
 // put writes what an answer from the record brought.
 func put(stage *Stage, files []brought) error {
-	root, err := os.OpenRoot(stage.Root)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	for _, f := range files {
 		name := string(f.Path)
 		page := strings.HasPrefix(slashpath.Clean(name), webCache)
 		if !page && (!stage.Approve || !compared(slashpath.Clean(name))) {
 			continue
 		}
-		if err := root.MkdirAll(slashpath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := root.WriteFile(name, f.Content, 0o644); err != nil {
+		_, err := stage.Workspace.WriteFile(name, f.Content, workspace.WriteOptions{Parents: true})
+		if err != nil && tool.CodeOf(err) != tool.PermissionDenied { // no server writes what is protected
 			return err
 		}
 	}
@@ -157,8 +153,19 @@ func (r *Recording) Write(ctx context.Context, w io.Writer, dir string) error {
 }
 
 // ReadFile reads a recording that Write has written. name is that of the file.
-func ReadFile(in io.Reader, name string) (*Recording, error) {
-	decoder := json.NewDecoder(bufio.NewReader(in))
+func ReadFile(in io.Reader, name string) (*Recording, error) { return readUpToSize(in, name, mostRead) }
+
+func readUpToSize(in io.Reader, name string, most int64) (*Recording, error) {
+	limited := &io.LimitedReader{R: in, N: most + 1}
+	r, err := readFile(json.NewDecoder(bufio.NewReader(limited)), name)
+	if limited.N == 0 {
+		return nil, tool.Errorf(tool.TooLarge, "%s has more than %d bytes, which no recorded session has", name, most).
+			Suggest("Ask who sent it for a shorter session.")
+	}
+	return r, err
+}
+
+func readFile(decoder *json.Decoder, name string) (*Recording, error) {
 	var header fileHeader
 	if err := decoder.Decode(&header); err != nil || header.Version == 0 {
 		return nil, notAFile(name, "it does not begin as one")

@@ -39,7 +39,7 @@ func TestACopyInTheWorkspace(t *testing.T) {
 	to := filepath.Join(root, "tmp", "copy")
 	require.NoError(t, os.MkdirAll(to, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "a"), []byte("a"), 0o644))
-	require.NoError(t, Copy(t.Context(), root, to))
+	require.NoError(t, Copy(t.Context(), root, to, func(string) bool { return false }))
 	assert.FileExists(t, filepath.Join(to, "a"))
 	assert.NoDirExists(t, filepath.Join(to, "tmp", "copy"))
 }

@@ -164,9 +164,9 @@ func (r *Recording) Rebuild(ctx context.Context, u *undo.Store, dir string) erro
 
 // Stage is where a session is run again. All fields are needed.
 type Stage struct {
-	Host     *host.Host
-	Recorder *record.Recorder
-	Root     string
+	Host      *host.Host
+	Recorder  *record.Recorder
+	Workspace *workspace.Workspace
 	// Load makes tools of other servers known. It is called before each call.
 	Load func(ctx context.Context, tool string)
 	// Normalize are the normalizations after which results are compared.
@@ -208,7 +208,7 @@ type Step struct {
 // Run runs the session again and tells each step. It ends early with an error
 // that is not about a single call.
 func (r *Recording) Run(ctx context.Context, stage *Stage, told func(Step)) error {
-	files := &scanner{root: stage.Root}
+	files := &scanner{root: stage.Workspace.Root()}
 	expected, err := files.scan(ctx)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (r *Recording) Run(ctx context.Context, stage *Stage, told func(Step)) erro
 	for _, c := range r.Calls {
 		step, ran := Step{Call: c.ID, Tool: c.Tool}, false
 		step.Outcome, step.Why, ran = stage.answers(ctx, c)
-		ignored := effects.Ignored(stage.Root, stage.Ignore) // as the call finds it
+		ignored := effects.Ignored(stage.Workspace.Root(), stage.Ignore) // as the call finds it
 		if ran {
 			again, err := stage.call(ctx, r.Session, c)
 			if err != nil {
@@ -338,7 +338,7 @@ func (r *Recording) compare(step *Step, stage *Stage, was, is *trajectory.Call, 
 		step.Why = fmt.Sprintf("it was %s, and is %s", was.Status, strings.TrimSpace(is.Status+" "+is.Message))
 		return
 	}
-	needed, ok := equal(side{said(was), r.Root}, side{said(is), stage.Root}, stage.Normalize)
+	needed, ok := equal(side{said(was), r.Root}, side{said(is), stage.Workspace.Root()}, stage.Normalize)
 	if !ok {
 		step.Outcome, step.Why, step.Was, step.Is = Differs, "the result differs", said(was), said(is)
 		return

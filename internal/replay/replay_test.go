@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +74,27 @@ func TestTreeFollowsChanges(t *testing.T) {
 		tr.differs(tree{"z": {digest: "file 1"}, "moved/x": {digest: "file 2"}}, 0))
 }
 
+// A recording from a file is somebody else's: its names do not grow, and it ends.
+func TestARecordingIsBounded(t *testing.T) {
+	long := strings.Repeat("x/", longestPath/4)
+	tr := tree{"a": {"directory", 0}, "a/b": {"file 1", 0}}
+	for range 10 {
+		tr.apply(undo.Left{Path: "a", To: undo.PathName("c/" + long + "a"), Kind: workspace.Rename})
+		tr.apply(undo.Left{Path: "c", To: "a", Kind: workspace.Rename})
+	}
+	tr.apply(undo.Left{Path: undo.PathName(long + long + long), Kind: workspace.Create, Digest: "file 2"})
+	for name := range tr {
+		assert.LessOrEqual(t, len(name), longestPath)
+	}
+
+	text := `{"toolhost_session":1,"session":"s"}` + "\n" + `{"call":{"request_id":"1"}}` + "\n"
+	r, err := readUpToSize(strings.NewReader(text), "s.replay", int64(len(text)))
+	require.NoError(t, err)
+	assert.Len(t, r.Calls, 1)
+	_, err = readUpToSize(strings.NewReader(text), "s.replay", int64(len(text)-1))
+	assert.Equal(t, tool.TooLarge, tool.CodeOf(err))
+}
+
 // Modes are compared but for what is not known, and for what umasks take away.
 func TestModesAreCompared(t *testing.T) {
 	was := tree{"a": {"file 1", 0o644}, "b": {"file 1", 0o644}, "c": {"file 1", 0o644}, "d": {digest: "file 1"}}
@@ -112,7 +135,14 @@ func TestCopy(t *testing.T) {
 		_ = os.Chmod(filepath.Join(from, "d"), 0o755)
 		_ = os.Chmod(filepath.Join(to, "d"), 0o755)
 	})
-	require.NoError(t, Copy(t.Context(), from, to))
+	require.NoError(t, os.Mkdir(filepath.Join(from, "notes"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(from, "notes", "n"), []byte("x"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(from, ".key"), []byte("x"), 0o644))
+	hidden := []string{filepath.Join(from, "notes"), filepath.Join(from, "notes", "n"), filepath.Join(from, ".key")}
+	require.NoError(t, Copy(t.Context(), from, to, func(path string) bool { return slices.Contains(hidden, path) }))
+	assert.DirExists(t, filepath.Join(to, "notes"))
+	assert.NoFileExists(t, filepath.Join(to, "notes", "n"), "tools do not see it")
+	assert.NoFileExists(t, filepath.Join(to, ".key"))
 	info, err := os.Stat(filepath.Join(to, "d", "run.sh"))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())

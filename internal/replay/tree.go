@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/keep/undo"
@@ -131,10 +132,14 @@ func (t tree) apply(l undo.Left) {
 	}
 }
 
+// longestPath is the length in bytes of the longest path that is followed: no
+// system has one that is longer, but a file that others wrote may say so.
+const longestPath = 1 << 15
+
 // put sets what lies at a path; a mode that is not known stays what it was.
 func (t tree) put(path string, is item) {
 	was, there := t[path]
-	if !compared(path) || is.digest == "" && !there {
+	if !compared(path) || len(path) > longestPath || is.digest == "" && !there {
 		return
 	}
 	if is.mode == 0 {
@@ -155,7 +160,7 @@ func (t tree) remove(dir string) {
 func (t tree) move(from, to string) {
 	moved := tree{}
 	for name, is := range t {
-		if name == from || strings.HasPrefix(name, from+"/") {
+		if len(to) <= longestPath && (name == from || strings.HasPrefix(name, from+"/")) {
 			moved[to+strings.TrimPrefix(name, from)] = is
 		}
 	}
@@ -251,11 +256,17 @@ func (s *scanner) read(full, name string, info fs.FileInfo, now time.Time) (seen
 
 // Copy copies what lies in a workspace to a directory that is there, without
 // what toolhost keeps in .agent and with the modes and times of files. What is
-// no file, directory or symlink is left out.
-func Copy(ctx context.Context, from, to string) error {
+// no file, directory or symlink is left out, and so is what tools do not see:
+// hidden tells of a path whether they do not. No link leads out meanwhile.
+func Copy(ctx context.Context, from, to string, hidden func(path string) bool) error {
+	root, err := plainfile.Root(from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	var made []string
 	times := make(map[string]fs.FileInfo)
-	err := filepath.WalkDir(from, func(full string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(from, func(full string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(from, full)
 		target := filepath.Join(to, name)
 		if err := firstOf(ctx.Err(), err); err != nil || name == "." {
@@ -278,12 +289,17 @@ func Copy(ctx context.Context, from, to string) error {
 		case entry.IsDir():
 			made = append(made, target)
 			times[target] = info
-			return os.Mkdir(target, 0o700)
+			if err := os.Mkdir(target, 0o700); err != nil || !hidden(full) {
+				return err
+			}
+			return fs.SkipDir
+		case hidden(full):
+			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
 			link, err := os.Readlink(full)
 			return firstOf(err, os.Symlink(link, target))
 		case entry.Type().IsRegular():
-			return copyFile(full, target, info)
+			return copyFile(root, name, target, info)
 		}
 		return nil
 	})
@@ -295,8 +311,8 @@ func Copy(ctx context.Context, from, to string) error {
 	return err
 }
 
-func copyFile(from, to string, info fs.FileInfo) error {
-	in, err := os.Open(from)
+func copyFile(from *os.Root, name, to string, info fs.FileInfo) error {
+	in, err := plainfile.OpenIn(from, name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -68,3 +68,26 @@ tool "line" {
 		})
 	}
 }
+
+// TestGrantedFileOfAnotherWorkspace names another directory as the workspace: what
+// lies there under the name of an approved file does not have its grant.
+func TestGrantedFileOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	tally.note(tally.cases, "protect", "a granted file of another workspace")
+	a := newArena(t, map[string]string{"tools/build.sh": "echo as approved\n",
+		"sub/tools/build.sh": "echo owned > ../../outside/owned; echo evil ran\n",
+		"agent.hcl": "tool \"script\" {\n  description = \"Run.\"\n  write       = [\"../outside\"]\n" +
+			"  command { argv = [\"sh\", \"tools/build.sh\"] }\n}\n"})
+	a.arm()
+	a.approve(a.ws)
+	script := []string{"call", "--workspace", filepath.Join(a.ws, "sub"), "script"}
+	out, err := a.run([]string{unapproved}, script...)
+	assert.Error(t, err)
+	assert.Contains(t, out, "sub/tools/build.sh is not what it was when agent.hcl was approved")
+	assert.Empty(t, a.inspect(out))
+	tally.note(tally.controls, "protect", "a granted file of another workspace")
+	a.write(a.ws, "sub/tools/build.sh", "echo as approved\n", 0o644)
+	out, err = a.run([]string{unapproved}, script...)
+	assert.NoError(t, err)
+	assert.Contains(t, out, "as approved", "control: what was approved runs there")
+}

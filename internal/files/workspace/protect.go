@@ -242,7 +242,7 @@ func (s *protectScan) scan(dir *os.Root, rel string) error {
 	}
 	for _, e := range entries {
 		name := path.Join(rel, e.name)
-		if s.hides(s.tree.join(name)) {
+		if s.Hides(s.tree.join(name)) {
 			return hiddenError(s.given + ", which holds " + name + ", which")
 		}
 		if glob, ok := s.protect.match(name); ok {

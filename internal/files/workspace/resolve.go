@@ -144,7 +144,7 @@ func (c *core) find(name string, how finder) (*place, error) {
 		f := how
 		f.core, f.given, f.tree, f.todo = c, name, t, components(rel)
 		p, err := f.run()
-		if err == nil && c.hides(p.tree.join(p.rel)) {
+		if err == nil && c.Hides(p.tree.join(p.rel)) {
 			p.close()
 			return nil, hiddenError(name)
 		}

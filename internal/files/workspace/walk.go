@@ -211,7 +211,7 @@ func (v *visitor) hides(name, rel string, mode fs.FileMode, ignores *ignoreList)
 	switch {
 	case !v.opts.Hidden && name[0] == '.':
 		return true
-	case len(v.w.hidden) > 0 && v.w.hides(v.tree.join(rel)):
+	case len(v.w.hidden) > 0 && v.w.Hides(v.tree.join(rel)):
 		return true
 	case v.opts.Gitignore && (isGit(name, mode) || ignores.ignored(rel, mode.IsDir())):
 		return true

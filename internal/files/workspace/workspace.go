@@ -200,8 +200,8 @@ func (w *Workspace) Identity() string {
 // whatever its name leads to by now.
 func (w *Workspace) Dir() (*os.File, error) { return w.trees[0].root.Open(".") }
 
-// hides reports whether an absolute path may not be used at all.
-func (c *core) hides(abs string) bool {
+// Hides reports whether an absolute path may not be used at all.
+func (c *core) Hides(abs string) bool {
 	return slices.ContainsFunc(c.hidden, func(hidden string) bool {
 		_, below := below(hidden, abs)
 		return below
