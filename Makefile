@@ -78,6 +78,8 @@ long:
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/workspace -run 'TestRaces'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m ./internal/keep/review -run 'TestKilledCommits'
 	TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 30m ./internal/files/search -run 'TestEnginesAgree'
+	cd internal/console/bundle && TOOLHOST_TEST_LONG=1 $(GO) test -vet=off -count=1 -v -timeout 60m . \
+		-run 'TestInboxOfManyCalls|TestHugeResults|TestFormsOfPublicServers'
 
 # races puts what was changed in a view into a workspace RACES times while somebody
 # else saves the same file.

@@ -157,9 +157,11 @@ type callPage struct {
 	JSON string `json:"json,omitempty"`
 	CLI  string `json:"cli,omitempty"`
 	// Rule is a rule of agent.hcl that allows exactly this call.
-	Rule     string   `json:"rule,omitempty"`
-	Problems []string `json:"problems,omitempty"`
-	Events   []string `json:"events,omitempty"`
+	Rule string `json:"rule,omitempty"`
+	// Pieces are the sizes, in bytes, of what is too large to be sent whole.
+	Pieces   map[string]int `json:"pieces,omitempty"`
+	Problems []string       `json:"problems,omitempty"`
+	Events   []string       `json:"events,omitempty"`
 }
 
 func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
@@ -173,11 +175,11 @@ func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page := callPage{ranCall: ranLine(found, &record.Call{Session: d.Session, Request: d.Request, Tool: d.Tool,
-		Status: d.Status, Began: d.Began, Params: d.Params}), Facts: shownJSON(tool.MustMarshal(d.Facts)),
-		Result: shownJSON(d.Result), Plan: shownJSON(d.Plan), JSON: plain(d.Params)}
-	page.Params = show.Question{Params: paramsOf(d.Params)}.Parts().Params
-	page.CLI = "toolhost call " + show.Word(d.Tool) + " --params '" + strings.ReplaceAll(page.JSON, "'", `'\''`) + "'"
-	page.Rule = ruleText(policy.Exactly("", d.Tool, d.Params))
+		Status: d.Status, Began: d.Began}), Facts: shownJSON(tool.MustMarshal(d.Facts)), Pieces: make(map[string]int)}
+	page.Result, page.Plan = page.whole("result", d.Result), page.whole("plan", d.Plan)
+	if page.whole("params", d.Params) != nil {
+		page.again(d)
+	}
 	for _, problem := range d.Problems {
 		page.Problems = append(page.Problems, show.Text(problem))
 	}
@@ -185,6 +187,29 @@ func (s *Server) showCall(w http.ResponseWriter, r *http.Request) error {
 		page.Events = append(page.Events, show.Text(string(event)))
 	}
 	return give(w, page, nil)
+}
+
+// whole is a content as it is shown, or nothing where it is sent in pieces.
+func (p *callPage) whole(name string, data json.RawMessage) json.RawMessage {
+	if len(data) > mostWhole {
+		p.Pieces[name] = len(data)
+		return nil
+	}
+	shown := shownJSON(data)
+	if shown == nil && len(data) > 0 {
+		p.Problems = append(p.Problems, "The "+name+" of the call cannot be shown: it is nested too deeply, or no JSON. "+
+			"`toolhost show` prints it as it is.")
+	}
+	return shown
+}
+
+// again says how the call is made again.
+func (p *callPage) again(d *record.Detail) {
+	p.Call = show.Fit(show.Call(d.Tool, d.Params), mostLine)
+	p.JSON = plain(d.Params)
+	p.Params = show.Question{Params: paramsOf(d.Params)}.Parts().Params
+	p.CLI = "toolhost call " + show.Word(d.Tool) + " --params '" + strings.ReplaceAll(p.JSON, "'", `'\''`) + "'"
+	p.Rule = ruleText(policy.Exactly("", d.Tool, d.Params))
 }
 
 // ruleText is a rule as agent.hcl has it.

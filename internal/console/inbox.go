@@ -58,6 +58,20 @@ type inboxNews struct {
 	Gone     []string      `json:"gone,omitempty"`
 	Problems []string      `json:"problems,omitempty"`
 	Ready    bool          `json:"ready"`
+	// More says that what follows belongs to the same moment.
+	More bool `json:"more,omitempty"`
+}
+
+// mostNews is how many calls one line of news has.
+const mostNews = 500
+
+// parts are news in lines that a page reads without a pause.
+func (n inboxNews) parts() (all []inboxNews) {
+	for len(n.Add) > mostNews {
+		all = append(all, inboxNews{Add: n.Add[:mostNews], Ready: n.Ready, More: true})
+		n.Add = n.Add[mostNews:]
+	}
+	return append(all, n)
 }
 
 // followInbox sends the calls that wait, and then what changes.
@@ -73,8 +87,10 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 	for first := true; ; first = false {
 		news := s.news(r.Context(), sent)
 		if first || len(news.Add)+len(news.Gone)+len(news.Problems) > 0 || time.Since(last) > 5*beat {
-			if out(news) != nil {
-				return nil
+			for _, part := range news.parts() {
+				if out(part) != nil {
+					return nil
+				}
 			}
 			last = time.Now()
 		}

@@ -31,6 +31,7 @@ type Server struct {
 	spaces  *spaces
 	routes  map[string]route
 	watch   watch
+	large   large
 	streams chan struct{} // one for each that may be open
 	closing chan struct{}
 	once    sync.Once
@@ -74,6 +75,7 @@ func (s *Server) table() map[string]route {
 		"/api/spaces":  {reading, s.listSpaces},
 		"/api/calls":   {reading, s.listCalls},
 		"/api/call":    {reading, s.showCall},
+		"/api/piece":   {reading, s.showPiece},
 		"/api/diff":    {reading, s.showDiff},
 		"/api/changes": {reading, s.listChanges},
 		"/api/undo":    {acting, s.undo},

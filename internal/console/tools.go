@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
 // trying bounds the calls that are made here. It is not asking: a call may wait
 // for an approval, and looking at that asks too.
 var trying = proc.NewLimit(4)
+
+// tryingSession is where they are recorded.
+const tryingSession = "console"
 
 // toolsetFlags choose the tools of a toolset; "" is what agent.hcl says.
 func toolsetFlags(toolset string) []string {
@@ -80,6 +84,10 @@ type tried struct {
 	Violations json.RawMessage `json:"violations,omitempty"`
 	Decision   json.RawMessage `json:"decision,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
+	// Large is how many bytes the result has where it is too large to be sent whole,
+	// and Call the call of the record that shows it in pieces.
+	Large int      `json:"large,omitempty"`
+	Call  *ranCall `json:"call,omitempty"`
 }
 
 // try checks a call as the host does, and says what it would do, or makes it.
@@ -94,7 +102,7 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	}
 	args := append([]string{"--json", "--params=-"}, toolsetFlags(t.Toolset)...)
 	rest := []string{"--", t.Tool}
-	call := map[string][]string{"check": nil, "plan": {"call", "--dry-run"}, "run": {"call", "--session=console"}}
+	call := map[string][]string{"check": nil, "plan": {"call", "--dry-run"}, "run": {"call", "--session=" + tryingSession}}
 	command, ok := call[t.Do]
 	if !ok || strings.TrimSpace(t.Params) == "" {
 		return tool.Errorf(tool.InvalidArgument,
@@ -111,6 +119,14 @@ func (s *Server) try(w http.ResponseWriter, r *http.Request) error {
 	if command != nil {
 		out, _, err := s.askWithin(r.Context(), trying, found, nil, []byte(t.Params),
 			slices.Concat(command, args, rest)...)
+		if len(out) > mostWhole {
+			done.Large = len(out)
+			calls, err := callsOf(r.Context(), []*space{found}, record.Filter{Session: tryingSession, Last: 1})
+			if err == nil && len(calls) == 1 {
+				done.Call = &calls[0]
+			}
+			return give(w, done, nil)
+		}
 		if done.Result = shownJSON(out); done.Result == nil && err != nil {
 			return err
 		}

@@ -36,6 +36,13 @@ var programs = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv("CONSOLE_TEST_TOOLS"); path != "" { // in the sandbox of toolhost
+		if err := serveTools(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
 	if dir, _ := programs(); dir != "" {
 		_ = os.RemoveAll(dir)
@@ -96,7 +103,14 @@ type session struct {
 
 func (u *user) connect(name string) *session {
 	u.t.Helper()
+	return u.connectIn(u.dir, name)
+}
+
+// connectIn connects in another workspace of this user.
+func (u *user) connectIn(dir, name string) *session {
+	u.t.Helper()
 	c := u.command("serve", "--trust")
+	c.Dir = dir
 	in, err := c.StdinPipe()
 	if err != nil {
 		u.t.Fatal(err)

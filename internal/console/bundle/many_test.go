@@ -6,11 +6,37 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 )
+
+// child runs a test of toolhost itself for this user, one that makes what is slow
+// to make otherwise.
+func (u *user) child(dir, name string, env ...string) {
+	u.t.Helper()
+	c := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=60m", "-parallel=25", "-run=^"+name+"$", dir)
+	c.Dir = filepath.Join("..", "..", "..")
+	for _, variable := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
+		out, err := exec.Command("go", "env", variable).Output()
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		c.Env = append(c.Env, variable+"="+strings.TrimSpace(string(out)))
+	}
+	c.Env = append(append(append(c.Env, u.env...), "GOWORK=off"), env...)
+	began := time.Now()
+	if out, err := c.CombinedOutput(); err != nil {
+		u.t.Fatalf("%v: %s", err, out)
+	}
+	u.t.Logf("%s took %s", name, time.Since(began).Round(time.Millisecond))
+}
+
+// frames has the page keep how long its slowest frame took, in milliseconds.
+var frames = chromedp.Evaluate[chromedp.Void](`window.slow = 0; { let last = performance.now(); const frame = () => { const now = performance.now();
+	window.slow = Math.max(window.slow, now - last); last = now; requestAnimationFrame(frame); }; requestAnimationFrame(frame); }`)
 
 // The timeline of many calls: CONSOLE_CALLS=1000000 measures a million.
 func TestTimelineOfManyCalls(t *testing.T) {
@@ -19,25 +45,11 @@ func TestTimelineOfManyCalls(t *testing.T) {
 		calls = n
 	}
 	u, ctx := newUser(t), browser(t)
-	fill := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestMakeManyCalls$",
-		"./internal/keep/record")
-	fill.Dir = filepath.Join("..", "..", "..")
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
-		out, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		fill.Env = append(fill.Env, name+"="+string(out[:len(out)-1]))
-	}
-	fill.Env = append(append(fill.Env, u.env...), "GOWORK=off", "TOOLHOST_MAKE_ROOT="+u.dir,
+	u.child("./internal/keep/record", "TestMakeManyCalls", "TOOLHOST_MAKE_ROOT="+u.dir,
 		fmt.Sprint("TOOLHOST_MAKE_CALLS=", calls))
-	if out, err := fill.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
 		until(`document.querySelector("nav")`),
-		chromedp.Evaluate[chromedp.Void](`window.slow = 0; { let last = performance.now(); const frame = () => { const now = performance.now();
-			window.slow = Math.max(window.slow, now - last); last = now; requestAnimationFrame(frame); }; requestAnimationFrame(frame); }`))
+		frames)
 	began := time.Now()
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`),
 		until(`document.querySelectorAll(".line").length > 10`))

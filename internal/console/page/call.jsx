@@ -1,6 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post } from "./api.js";
 import { Problem, Text, Diff } from "./parts.jsx";
+import { Pieces } from "./pieces.jsx";
 import { Tree } from "./tree.jsx";
 import { fillIn } from "./tools.jsx";
 
@@ -31,6 +32,8 @@ export function Call({ place }) {
       {call.params && <><h2>Parameters</h2>
         {call.params.map((p) => <div class="param"><span class="name">{p.name}</span><Text of={p.value} label={p.name} /></div>)}</>}
       {call.result !== undefined && <><h2>Result</h2><Result of={call.result} /></>}
+      {Object.entries(call.pieces || {}).map(([of, bytes]) => <Pieces key={of} of={of} bytes={bytes}
+        at={{ space: at.space, session: call.session, id: call.id, began: call.began }} />)}
       {facts.files_affected && facts.files_affected.length > 0 &&
         <Effects at={{ space: at.space, session: call.session, id: call.id }} turned={() => setTurn(turn + 1)} />}
       <h2>Again</h2>
@@ -61,17 +64,14 @@ export function Result({ of }) {
   })}{Object.keys(of).length > 1 && <details><summary>All of it</summary><Tree of={of} /></details>}</>;
 }
 
-const mostText = 200_000;
+const mostParsed = 1_000_000;
 
-// Long shows a text, and as a tree where it is JSON. Of a huge one it shows the
-// beginning until somebody wants it all.
+// Long shows a text, and as a tree where it is JSON.
 function Long({ of }) {
-  const [all, setAll] = useState(false);
-  const tree = /^\s*[[{]/.test(of) && of.length < 10 * mostText ? parsed(of) : undefined;
+  const tree = useMemo(() => (/^\s*[[{]/.test(of) && of.length < mostParsed ? parsed(of) : undefined), [of]);
   return (
     <>
-      <Text of={all ? of : of.slice(0, mostText)} label="Result" />
-      {!all && of.length > mostText && <p><button onClick={() => setAll(true)}>Show the other {(of.length - mostText).toLocaleString()} characters</button></p>}
+      <Text of={of} label="Result" />
       {tree && <details><summary>As a tree</summary><Tree of={tree} /></details>}
     </>
   );

@@ -3,27 +3,30 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { follow, get, post } from "./api.js";
 import { Problem, Text, Diff, Rows, ago } from "./parts.jsx";
 
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const waiting = signal(new Map());
 const ready = signal(false);
 const trouble = signal(null);
 export const list = computed(() => [...waiting.value.values()]
-  .sort((a, b) => b.asked.localeCompare(a.asked) || b.key.localeCompare(a.key)));
+  .sort((a, b) => order(b.asked, a.asked) || order(b.key, a.key)));
 const chosen = signal("");
 
 export function followInbox() {
-  let fresh = true;
+  let fresh = true, next = null;
   return follow("/api/inbox", {
-    begun: () => { fresh = true; trouble.value = null; },
+    begun: () => { fresh = true; next = null; trouble.value = null; },
     tell: (news) => {
       ready.value = true;
       const problems = (news.problems || []).join("\n");
       if (problems) trouble.value = { message: problems, next: "" };
-      if (!fresh && !news.add && !news.gone) return;
-      const next = fresh ? new Map() : new Map(waiting.value);
+      if (!fresh && !next && !news.add && !news.gone) return;
+      next ||= fresh ? new Map() : new Map(waiting.value);
       fresh = false;
       for (const call of news.add || []) next.set(call.key, call);
       for (const key of news.gone || []) next.delete(key);
+      if (news.more) return; // what is of one moment is shown at once
       waiting.value = next;
+      next = null;
     },
     failed: (e) => { trouble.value = e; },
   });
@@ -40,10 +43,25 @@ function current() {
   return all[at];
 }
 
+// move goes to the next call or the one before, as often as the key is pressed,
+// whether the calls between have been drawn or not.
+function move(e) {
+  const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
+  if (!step || e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)
+    || e.target.closest(".text")) return;
+  e.preventDefault();
+  const to = list.value[list.value.findIndex((c) => c.key === chosen.value) + step];
+  if (to) chosen.value = to.key;
+}
+
 export function Inbox() {
   const call = current();
   const key = call ? call.key : "";
-  useEffect(() => { chosen.value = key; }, [key]);
+  useEffect(() => { if (!waiting.value.has(chosen.value)) chosen.value = key; }, [key]);
+  useEffect(() => {
+    addEventListener("keydown", move);
+    return () => removeEventListener("keydown", move);
+  }, []);
   if (!list.value.length) {
     return (
       <section class="empty">
@@ -115,13 +133,6 @@ function Waiting({ call }) {
       if (e.ctrlKey || e.metaKey || e.altKey) return;
       if (e.key === "Escape") return setArmed("");
       if (/^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
-      const all = list.value, at = all.findIndex((c) => c.key === call.key);
-      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[e.key];
-      if (step && !e.target.closest(".text")) {
-        e.preventDefault();
-        chosen.value = (all[at + step] || all[at]).key;
-        return;
-      }
       const verdict = { a: "once", A: "always", d: "deny" }[e.key];
       // A stroke for the call that was here a moment ago decides nothing.
       if (!verdict || Date.now() - since < 250) return;

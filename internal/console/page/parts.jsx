@@ -10,9 +10,30 @@ export function Problem({ of }) {
   return <div class="problem" role="alert"><strong>Failed:</strong> {of.message} <span>{of.next}</span></div>;
 }
 
-// Text shows a text exactly, line by line.
+const piece = 100_000;
+
+// Text shows a text exactly, line by line; a huge one piece by piece.
 export function Text({ of, label }) {
-  return <pre class="text" tabIndex={0} aria-label={label}>{of}</pre>;
+  const [at, setAt] = useState(0);
+  const text = String(of ?? ""), count = Math.ceil(text.length / piece);
+  if (count <= 2) return <pre class="text" tabIndex={0} aria-label={label}>{text}</pre>;
+  const from = whole(text, Math.min(at, count - 1) * piece), to = whole(text, Math.min(at + 1, count) * piece);
+  return <Piece {...{ label, at, count, go: setAt, from, to, size: text.length, unit: "characters" }} text={text.slice(from, to)} />;
+}
+
+// whole is the place at or before i that splits no character.
+const whole = (text, i) => (i > 0 && i < text.length && /[\udc00-\udfff]/.test(text[i]) ? i - 1 : i);
+
+// Piece is one of the pieces of a huge text, with the way to the others.
+export function Piece({ text, label, at, count, go, from, to, size, unit }) {
+  const move = (name, n) => <button type="button" class="small" disabled={n === at} onClick={() => go(n)}>{name}</button>;
+  return (
+    <div class="pieces" role="group" aria-label={label}>
+      <div class="bar">{move("First", 0)}{move("Back", Math.max(0, at - 1))}{move("Next", Math.min(count - 1, at + 1))}{move("Last", count - 1)}
+        <span class="hint" role="status">{(from + 1).toLocaleString()} to {to.toLocaleString()} of {size.toLocaleString()} {unit}</span></div>
+      <pre class="text" tabIndex={0} aria-label={label}>{text}</pre>
+    </div>
+  );
 }
 
 export const ago = (time, now = Date.now()) => {
@@ -25,7 +46,7 @@ export const ago = (time, now = Date.now()) => {
 // Diff shows a diff, unified or side by side: each line keeps its sign, so that
 // nothing depends on colour. What is no diff is shown as it is.
 export function Diff({ of, label }) {
-  const lines = useMemo(() => diffLines(of), [of]);
+  const lines = useMemo(() => (of.length > 5 * piece ? [] : diffLines(of)), [of]);
   if (!lines.some((l) => l.kind === "file")) return <Text of={of} label={label} />;
   const flip = () => { beside.value = !beside.value; localStorage.setItem("toolhost-diff", beside.value ? "beside" : ""); };
   return (

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { Form } from "./form.jsx";
 import { field } from "./schema.js";
 import { Result } from "./call.jsx";
+import { linkTo } from "./timeline.jsx";
 import { Problem, Rows, Text, Diff } from "./parts.jsx";
 import { broken, escaped, read, shown, write } from "./values.js";
 
@@ -184,6 +185,7 @@ function Outcome({ of }) {
       {d && <p class="said">{d.action}: {d.reason}{d.rule && ` (rule ${d.rule})`}</p>}
       {plan && (plan.preview ? <Diff of={plan.preview} label="What it would change" /> : <Text of={JSON.stringify(plan, null, 2)} label="Plan" />)}
       {r && r.error && r.error.message && <Problem of={{ message: r.error.message, next: r.error.suggestion || "" }} />}
+      {of.large && <p class="said">The result has {of.large.toLocaleString()} bytes. {of.call ? <a href={linkTo(of.call)}>See it in pieces</a> : "The newest call of session console in the timeline has it."}</p>}
       {r && typeof r.output === "string" && r.output !== "" && <Text of={r.output} label="Output" />}
       {r && <details open={!plan && !r.output}><summary>All of it</summary><Result of={r} /></details>}
     </div>
