@@ -136,6 +136,15 @@ trustfuzz:
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
 
+# bench-console measures the console's page in a browser, with CONSOLE_CALLS recorded
+# calls and with a thousand, and how soon a call that waits is seen.
+.PHONY: bench-console
+CONSOLE_CALLS ?= 1000000
+bench-console:
+	cd internal/console/bundle && CONSOLE_CALLS=$(CONSOLE_CALLS) $(GO) test -vet=off -count=1 -v -timeout 2h . \
+		-run 'TestTimelineOfManyCalls'
+	cd internal/console/bundle && $(GO) test -vet=off -count=5 -v -timeout 30m . -run 'TestEightSessionsAskAtOnce'
+
 # soak makes 10,000 calls over stdio and over HTTP and demands that nothing
 # grows. With NODE=DIR it also compares with the reference filesystem server:
 # npm install --prefix DIR @modelcontextprotocol/server-filesystem@2026.8.31

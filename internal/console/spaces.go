@@ -40,19 +40,35 @@ type spaces struct {
 	mu     sync.Mutex
 	known  map[string]*space
 	looked time.Time
+	home   stamp     // of the directory that has them
+	new    time.Time // when that has changed last
 }
 
 func newSpaces() *spaces { return &spaces{known: make(map[string]*space)} }
 
-// lookEvery is how often new workspaces are looked for.
-const lookEvery = time.Second
+// New workspaces are looked for every lookEvery, and every time for newTime after
+// there is one: it is not known as such before something of it is recorded.
+const (
+	lookEvery = time.Second
+	newTime   = 5 * time.Second
+)
+
+// due reports whether new workspaces are to be looked for.
+func (s *spaces) due(now time.Time) bool {
+	if watched, err := userdir.Watched(); err == nil {
+		if home := stampOf(filepath.Dir(watched)); home != s.home {
+			s.home, s.new = home, now
+		}
+	}
+	return now.Sub(s.looked) >= lookEvery || now.Sub(s.new) < newTime
+}
 
 // all gives the workspaces, by path.
 func (s *spaces) all() []*space {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.looked) >= lookEvery {
-		s.looked = time.Now()
+	if now := time.Now(); s.due(now) {
+		s.looked = now
 		dirs, _ := userdir.States()
 		for _, dir := range dirs {
 			if s.known[filepath.Base(dir)] == nil {

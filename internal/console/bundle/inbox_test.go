@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +71,8 @@ func TestDecideInTheInbox(t *testing.T) {
 func TestEightSessionsAskAtOnce(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
-		until(`document.querySelector(".empty p")`))
+		until(`document.querySelector(".empty p")`),
+		chromedp.Evaluate[chromedp.Void](`new MutationObserver(() => { window.seen = Date.now(); }).observe(document.querySelector("title"), { childList: true })`))
 	type answer struct {
 		n    int
 		text string
@@ -82,6 +85,10 @@ func TestEightSessionsAskAtOnce(t *testing.T) {
 		}()
 	}
 	do(t, ctx, until(`document.title == "(8) toolhost"`))
+	// The state is written last when the last of the eight begins to wait.
+	if waits := u.stateWritten(); waits > 0 {
+		t.Logf("the last of them is seen %.0f ms after it waits", value[float64](t, ctx, `window.seen`)-waits)
+	}
 	for left := 8; left > 0; left-- {
 		do(t, ctx, settled)
 		verdict := "a"
@@ -104,4 +111,20 @@ func TestEightSessionsAskAtOnce(t *testing.T) {
 			t.Errorf("the agent is told %s", got.text)
 		}
 	}
+}
+
+// stateWritten is when the state of a workspace was written last, in milliseconds, 0
+// where there is none.
+func (u *user) stateWritten() (last float64) {
+	u.t.Helper()
+	_ = filepath.WalkDir(u.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "state.db-wal" {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			last = max(last, float64(info.ModTime().UnixMicro())/1000)
+		}
+		return nil
+	})
+	return last
 }

@@ -39,11 +39,15 @@ export function Lanes({ calls, since, until, choose }) {
     g.textBaseline = "middle";
     const [ink, faint, mark, stop] = ["--ink", "--faint", "--mark", "--stop"].map((n) => lightOrDark(colour(n), canvas.current));
     shown.forEach((s, i) => { g.fillStyle = faint; g.fillText(fit(g, s, left - 8), 4, i * lane + lane / 2); });
+    const drawn = []; // by row: what would be drawn on the same place again is left out
     for (const c of calls) {
       const row = shown.indexOf(c.session);
       if (row < 0) continue;
       const a = Math.max(left, x(c.began)), b = Math.max(a + 2, x(ends(c)));
       const bad = c.status !== "success" && c.status !== "running" && c.status !== "dry run";
+      const before = drawn[row];
+      if (before && c.status !== "running" && before.bad === bad && a >= before.a - .5 && b <= before.b) continue;
+      drawn[row] = { a, b, bad };
       g.fillStyle = g.strokeStyle = bad ? stop : mark;
       const y = row * lane + 3;
       if (c.status === "running") g.strokeRect(a + .5, y + .5, b - a, lane - 7);

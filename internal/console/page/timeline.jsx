@@ -11,11 +11,22 @@ const keyOf = (c) => `${c.space}/${c.session}/${c.id}/${c.began}`;
 const height = 30;
 
 // merge puts newer calls before those that are there; a call that has gone on
-// takes the place of what it was.
+// takes the place of what it was. Both are in order, and only where they overlap
+// is anything compared: there may be very many.
 function merge(older, newer) {
-  const fresh = new Set(newer.map(keyOf));
-  return [...newer, ...older.filter((c) => !fresh.has(keyOf(c)))].sort((a, b) => b.began - a.began);
+  if (!older.length || !newer.length) return older.length ? older : newer;
+  const last = newer.at(-1).began, first = older[0].began;
+  let i = 0, j = newer.length;
+  while (i < older.length && older[i].began >= last) i++;
+  while (j > 0 && newer[j - 1].began <= first) j--;
+  const both = newer.slice(j), fresh = new Set(both.map(keyOf));
+  const mixed = [...both, ...older.slice(0, i).filter((c) => !fresh.has(keyOf(c)))].sort((a, b) => b.began - a.began);
+  return newer.slice(0, j).concat(mixed, older.slice(i));
 }
+
+// same reports whether nothing has begun, ended or gone on since.
+const same = (calls, news) => news.length <= calls.length && news.every((c, i) => c.status !== "running" && keyOf(c) === keyOf(calls[i])
+  && c.status === calls[i].status && c.took === calls[i].took && c.files === calls[i].files);
 
 const asked = ({ until, ...f }, before, limit) => ({ ...f, before, limit });
 const moment = (micro) => new Date(micro / 1000).toLocaleString([], { hour12: false });
@@ -36,10 +47,10 @@ export function Timeline() {
     const look = async (first) => {
       try {
         const news = await get("/api/calls", asked(f, f.until, first ? 200 : 50), stop.signal);
-        const known = new Set(loaded.value.calls.map(keyOf));
+        const known = new Set(loaded.value.calls.slice(0, 2 * news.calls.length).map(keyOf));
         // Where nothing of it is known more may have come between.
         if (first || (news.more && !news.calls.some((c) => known.has(keyOf(c))))) loaded.value = { calls: news.calls, more: news.more, back: news.back };
-        else loaded.value = { ...loaded.value, calls: merge(loaded.value.calls, news.calls) };
+        else if (!same(loaded.value.calls, news.calls)) loaded.value = { ...loaded.value, calls: merge(loaded.value.calls, news.calls) };
         setFailed(null);
         if (f.until) return; // what is over does not change
       } catch (e) {
