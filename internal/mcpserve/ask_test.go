@@ -251,7 +251,7 @@ func quoteID(id any) string {
 
 func TestAUserWhoDoesNotAnswer(t *testing.T) {
 	h, runs := dangerous(t)
-	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 100 * time.Millisecond})
+	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 300 * time.Millisecond})
 	inOut.send(fmt.Sprintf(hello, "2025-11-25", elicitation))
 	inOut.receive()
 	inOut.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -268,7 +268,7 @@ func TestAUserWhoDoesNotAnswer(t *testing.T) {
 // that the agent reads, and an answer that comes after that runs nothing.
 func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 	h, runs, d := withDesk(t)
-	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 100 * time.Millisecond})
+	inOut := dialWith(t, h, mcpserve.Options{AskTimeout: 300 * time.Millisecond})
 	inOut.send(fmt.Sprintf(hello, "2025-11-25", elicitation))
 	inOut.receive()
 	inOut.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)

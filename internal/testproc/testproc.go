@@ -82,3 +82,11 @@ func WhenExists(t testing.TB, path string, do func()) {
 		}
 	}()
 }
+
+// LongEnough runs something with ever longer time limits, from the first, until it
+// reports that it has come as far as it should within its limit. On a busy machine a
+// process takes its time to begin.
+func LongEnough(first time.Duration, run func(limit time.Duration) bool) {
+	for limit := first; !run(limit) && limit < 2*time.Minute; limit *= 3 {
+	}
+}

@@ -250,7 +250,7 @@ func TestADeafServerIsEnded(t *testing.T) {
 	client := open(t, mcpclient.Options{}, upstream("deaf"))
 	toolsOf(t, client.Sources()[0])
 	pid := client.Status()[0].PID
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := client.Call(ctx, "up", "wait", nil, newCall("{}"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -54,7 +54,7 @@ func TestLifeIsTold(t *testing.T) {
 	assert.NoError(t, err)
 	cancel()
 
-	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	short, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
 	_, err = do(short, tools["do"], "hang", "")
 	assert.Equal(t, tool.Timeout, tool.CodeOf(err))

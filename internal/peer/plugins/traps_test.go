@@ -37,7 +37,7 @@ func TestCloseEndsAStoppedPlugin(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	began := time.Now()
 	require.NoError(t, f.Close())
-	assert.Less(t, time.Since(began), 20*time.Second)
+	assert.Less(t, time.Since(began), time.Minute)
 	assert.False(t, testproc.Alive(pid))
 }
 
@@ -57,7 +57,7 @@ func TestCloseDuringTheStart(t *testing.T) {
 			time.Sleep(pause) // how far the start has come makes no difference
 			began := time.Now()
 			require.NoError(t, f.Close())
-			assert.Less(t, time.Since(began), 20*time.Second)
+			assert.Less(t, time.Since(began), time.Minute)
 			if err := <-done; err != nil || kind != "faulty" {
 				assert.Equal(t, tool.Unavailable, tool.CodeOf(err))
 				assert.ErrorContains(t, err, "was ended with the host")

@@ -153,8 +153,11 @@ func TestCallersContext(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	address := c.LocalAddr().String() // where nobody listens, and nobody else can meanwhile
 	_, err = fetch(t, local(t), "http://"+address)
 	require.Error(t, err)
 	assert.Equal(t, tool.Unavailable, tool.CodeOf(err))

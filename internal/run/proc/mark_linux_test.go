@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,14 +28,16 @@ func TestKillMarked(t *testing.T) {
 			time.Millisecond)
 		return cmd
 	}
-	marked := start("MARK=one", `trap "" TERM; setsid sh -c 'touch "$READY"; sleep 4720001' & sleep 4720001`)
+	// Its own: the test may run twice at once on a machine.
+	mark, sleep := fmt.Sprintf("MARK=one%d", os.Getpid()), fmt.Sprintf("sleep 472%d", 10_000_000+os.Getpid())
+	marked := start(mark, `trap "" TERM; setsid sh -c 'touch "$READY"; `+sleep+`' & `+sleep)
 	others := []*exec.Cmd{
-		start("MARK=oneandmore", `touch "$READY"; exec sleep 4720002`),
-		start("NOMARK=one", `touch "$READY"; exec sleep 4720003`),
+		start(mark+"andmore", `touch "$READY"; exec sleep 4720002`),
+		start("NO"+mark, `touch "$READY"; exec sleep 4720003`),
 	}
-	proc.KillMarked("MARK=one")
+	proc.KillMarked(mark)
 	assert.Error(t, marked.Wait())
-	assert.Empty(t, testproc.Running(t, "sleep 4720001"), "not even in a session of its own")
+	assert.Empty(t, testproc.Running(t, sleep), "not even in a session of its own")
 	for _, cmd := range others {
 		assert.True(t, testproc.Alive(cmd.Process.Pid))
 	}

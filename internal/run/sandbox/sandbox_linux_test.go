@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/testneed"
+	"github.com/toolhost/toolhost/internal/testproc"
 )
 
 var confined = []sandbox.Level{sandbox.Landlock, sandbox.Full}
@@ -90,16 +91,22 @@ func TestSignals(t *testing.T) {
 		assert.Equal(t, 137, r.ExitCode)
 		assert.Equal(t, "killed", r.Signal)
 
-		c := command(p, "/bin/sh", "-c", `trap 'echo cleaned; exit 7' TERM; echo begun; while :; do sleep 0.01; done`)
-		c.Timeout = 500 * time.Millisecond
-		r = run(t, c)
+		testproc.LongEnough(500*time.Millisecond, func(limit time.Duration) bool {
+			c := command(p, "/bin/sh", "-c", `trap 'echo cleaned; exit 7' TERM; echo begun; while :; do sleep 0.01; done`)
+			c.Timeout = limit
+			r = run(t, c)
+			return strings.Contains(r.Stdout.String(), "begun")
+		})
 		assert.True(t, r.TimedOut)
 		assert.Equal(t, 7, r.ExitCode, "SIGTERM reaches the program, and it has time")
 		assert.Equal(t, "begun\ncleaned\n", r.Stdout.String())
 
-		c = command(p, "/bin/sh", "-c", `trap '' TERM; setsid sleep 4721 & sleep 4721`)
-		c.Timeout, c.Grace = 300*time.Millisecond, 200*time.Millisecond
-		r = run(t, c)
+		testproc.LongEnough(300*time.Millisecond, func(limit time.Duration) bool {
+			c := command(p, "/bin/sh", "-c", `trap '' TERM; setsid sleep 4721 & echo begun; sleep 4721`)
+			c.Timeout, c.Grace = limit, 200*time.Millisecond
+			r = run(t, c)
+			return strings.Contains(r.Stdout.String(), "begun")
+		})
 		assert.True(t, r.TimedOut)
 		gone(t, "sleep\x004721")
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 
@@ -133,10 +134,16 @@ func toMap(t testing.TB, text string) (object map[string]any) {
 }
 
 func TestTaskTimeout(t *testing.T) {
-	b := newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Stdin,
-		func(a *subagent.Agent) { a.Timeout = 300 * time.Millisecond })})
-	got := b.fails("TIMEOUT", "", "task", args{"prompt": "hang"})
-	assert.Equal(t, "hanging\n", got["context"].(map[string]any)["stdout"])
+	var b *bench
+	var printed any
+	testproc.LongEnough(300*time.Millisecond, func(limit time.Duration) bool {
+		b = newBenchOf(t, clemini.Deps{Agents: agents(t, subagent.Stdin,
+			func(a *subagent.Agent) { a.Timeout = limit })})
+		got := b.fails("TIMEOUT", "", "task", args{"prompt": "hang"})
+		printed = got["context"].(map[string]any)["stdout"]
+		return printed == "hanging\n"
+	})
+	assert.Equal(t, "hanging\n", printed)
 	id := b.ok("task", args{"prompt": "hang", "background": true})["task_id"]
 	done := b.ok("task_output", args{"task_id": id, "wait": true})
 	assert.Equal(t, "timed_out", done["status"])

@@ -110,8 +110,11 @@ func TestFetchWebpage(t *testing.T) {
 	t.Run("error network connection refused", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		addr := l.Addr().String()
-		l.Close()
+		defer l.Close()
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		addr := c.LocalAddr().String() // where nobody listens, and nobody else can meanwhile
 		newBench(t).fails("network_error", "Error: Failed to fetch - connection refused", name, from("http://"+addr))
 	})
 	t.Run("error address that is not public", func(t *testing.T) {

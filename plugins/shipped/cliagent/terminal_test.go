@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,18 +112,31 @@ func TestRunInTerminal(t *testing.T) {
 	})
 	t.Run("error timeout", func(t *testing.T) {
 		b := newBench(t)
-		started := time.Now()
-		g := b.fails("timeout", "Error: Command timed out after 1 seconds\nbad\nOutput:\nuntil then", name,
-			args{"command": "echo until then; echo bad >&2; sleep 60 & sleep 60", "timeout_seconds": 1})
-		assert.Less(t, time.Since(started), 50*time.Second)
+		var g got
+		var want string
+		testproc.LongEnough(time.Second, func(limit time.Duration) bool {
+			started, seconds := time.Now(), limit.Seconds()
+			g = b.call(name, args{"command": "echo until then; echo bad >&2; sleep 600 & sleep 600",
+				"timeout_seconds": seconds})
+			require.False(t, g.Success)
+			assert.Equal(t, "timeout", g.Error.Code)
+			assert.Less(t, time.Since(started), limit+50*time.Second)
+			want = fmt.Sprintf("Error: Command timed out after %g seconds\nbad\nOutput:\nuntil then", seconds)
+			return g.result.Text() == want
+		})
+		assert.Equal(t, want, g.result.Text())
 		assert.JSONEq(t, `{"exit_code":124,"stdout_lines":1,"stderr_lines":1}`, g.meta())
 		b.fails("timeout", "Error: Command timed out after 1 seconds", name,
 			args{"command": "sleep 60", "timeout_seconds": 1})
 	})
 	t.Run("timeout ends the whole group", func(t *testing.T) {
 		b := newBench(t)
-		b.call(name, args{"command": "sh -c 'echo $$ > pid; trap \"\" TERM; while :; do sleep 0.1; done' & wait",
-			"timeout_seconds": 1})
+		testproc.LongEnough(time.Second, func(limit time.Duration) bool {
+			b.call(name, args{"command": "sh -c 'trap \"\" TERM; echo $$ > pid; while :; do sleep 0.1; done' & wait",
+				"timeout_seconds": limit.Seconds()})
+			_, err := os.Stat(filepath.Join(b.root, "pid"))
+			return err == nil
+		})
 		pid := strings.TrimSpace(b.read("pid"))
 		require.Eventually(t, func() bool {
 			return exec.Command("kill", "-0", pid).Run() != nil

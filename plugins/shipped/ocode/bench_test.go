@@ -136,13 +136,19 @@ func (b *bench) fails(want, name string, params args) given {
 	b.t.Helper()
 	g := b.call(name, params)
 	require.False(b.t, g.Success, "%s %v gives %s", name, params, g.Output)
+	b.failed(want, g)
+	return g
+}
+
+// failed is what every failure is like.
+func (b *bench) failed(want string, g given) {
+	b.t.Helper()
 	assert.Equal(b.t, want, g.Error)
 	assert.Empty(b.t, g.Output, "empty on failure")
 	assert.Equal(b.t, g.Error, g.text)
 	assert.NotEmpty(b.t, g.Metadata["suggestion"])
 	assert.NotEmpty(b.t, g.Metadata["error_code"])
 	assert.Empty(b.t, g.files)
-	return g
 }
 
 // failsWith is fails for an error that begins so.
