@@ -136,6 +136,11 @@ trustfuzz:
 bench: build
 	$(GO) run ./cmd/toolhost-bench $(BINARY)
 
+# pictures makes the pictures of docs/CONSOLE.md anew; it needs a browser.
+.PHONY: pictures
+pictures:
+	cd internal/console/bundle && CONSOLE_DOCS=$(abspath docs/pictures) $(GO) test -vet=off -count=1 . -run 'TestPictures'
+
 # bench-console measures the console's page in a browser, with CONSOLE_CALLS recorded
 # calls and with a thousand, and how soon a call that waits is seen.
 .PHONY: bench-console

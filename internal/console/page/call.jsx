@@ -4,6 +4,7 @@ import { Problem, Text, Diff } from "./parts.jsx";
 import { Pieces } from "./pieces.jsx";
 import { Tree } from "./tree.jsx";
 import { fillIn } from "./tools.jsx";
+import { duration } from "./timeline.jsx";
 
 export function Call({ place }) {
   const at = Object.fromEntries(new URLSearchParams(place.split("?")[1] || ""));
@@ -24,7 +25,7 @@ export function Call({ place }) {
       <dl class="facts">
         <dt>Workspace</dt><dd>{call.root}</dd>
         <dt>Call</dt><dd>{call.id} of session {call.session}</dd>
-        <dt>Began</dt><dd>{new Date(call.began / 1000).toLocaleString()}{facts.duration_sec !== undefined && `, took ${facts.duration_sec} s`}</dd>
+        <dt>Began</dt><dd>{new Date(call.began / 1000).toLocaleString()}{facts.duration_sec !== undefined && `, took ${duration(1000 * facts.duration_sec)}`}</dd>
         {Object.entries(facts).filter(([name]) => known[name]).map(([name, value]) => (
           <><dt>{known[name]}</dt><dd>{textOf(value)}</dd></>))}
       </dl>

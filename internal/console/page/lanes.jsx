@@ -9,6 +9,7 @@ export function Lanes({ calls, since, until, choose }) {
   const [width, setWidth] = useState(0);
   const [brush, setBrush] = useState(null); // two places, in pixels
   const [at, setAt] = useState(null);
+  const [, setScheme] = useState("");
   const sessions = [...new Set(calls.map((c) => c.session))];
   const shown = sessions.slice(0, most);
   const now = Date.now() * 1000;
@@ -24,6 +25,11 @@ export function Lanes({ calls, since, until, choose }) {
     const watch = new ResizeObserver(() => setWidth(canvas.current?.clientWidth || 0));
     watch.observe(canvas.current);
     return () => watch.disconnect();
+  }, []);
+  useEffect(() => { // a canvas keeps its colours until it is drawn again
+    const dark = matchMedia("(prefers-color-scheme: dark)"), turn = () => setScheme(String(dark.matches));
+    dark.addEventListener("change", turn);
+    return () => dark.removeEventListener("change", turn);
   }, []);
   useEffect(() => {
     const c = canvas.current, scale = devicePixelRatio || 1;

@@ -31,6 +31,7 @@ const same = (calls, news) => news.length <= calls.length && news.every((c, i) =
 const asked = ({ until, ...f }, before, limit) => ({ ...f, before, limit });
 const moment = (micro) => new Date(micro / 1000).toLocaleString([], { hour12: false });
 
+export const duration = (ms) => ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 export const linkTo = (c) => "#/call?" + new URLSearchParams({ space: c.space, session: c.session, id: c.id });
 export const clock = (micro) => new Date(micro / 1000).toLocaleTimeString([], { hour12: false });
 
@@ -97,7 +98,7 @@ export function Timeline() {
           <div key={keyOf(c)} class="row line" style={style} role="listitem">
             <span class="time">{clock(c.began)}</span>
             <span class={"status " + (["success", "running", "dry run"].includes(c.status) ? "" : "bad")}>{c.status}</span>
-            <span class="took">{c.took ? c.took < 1000 ? `${Math.round(c.took)} ms` : `${(c.took / 1000).toFixed(1)} s` : ""}</span>
+            <span class="took">{c.took ? duration(c.took) : ""}</span>
             <span class="session">{c.session}</span>
             <a class="main" href={linkTo(c)}>{c.call}</a>
             <span class="files">{c.files ? `${c.files} file${c.files > 1 ? "s" : ""}` : ""}</span>

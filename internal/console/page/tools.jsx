@@ -52,7 +52,7 @@ export function Tools({ place }) {
         <div class="filter">
           <label>Workspace <select value={space} onChange={(e) => go({ space: e.target.value })}>
             {spaces.map((s) => <option value={s.id}>{s.root}</option>)}</select></label>
-          <label>Toolset <input list="toolsets" value={toolset} placeholder="as agent.hcl says" onChange={(e) => go({ toolset: e.target.value.trim() })} />
+          <label>Toolset <input list="toolsets" value={toolset} placeholder="by agent.hcl" onChange={(e) => go({ toolset: e.target.value.trim() })} />
             <datalist id="toolsets">{toolsets.map((t) => <option value={t} />)}</datalist></label>
           <label>Search <input value={sought} onInput={(e) => setSought(e.target.value)} /></label>
         </div>
