@@ -283,7 +283,7 @@ func TestATimeOutLeavesTheCallWaiting(t *testing.T) {
 		}
 	}
 	text := result()
-	assert.Contains(t, text, "the user did not answer within 100ms")
+	assert.Contains(t, text, "the user did not answer within 300ms")
 	assert.Contains(t, text, "approve 4711")
 	assert.Equal(t, []string{"/write"}, d.waiting)
 	inOut.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, quoteID(question["id"]), yes))
