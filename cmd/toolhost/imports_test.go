@@ -98,7 +98,8 @@ var (
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
 	theManager  = exactly("internal/peer/plugins")
-	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/peer/life", "internal/peer/roster",
+	groundFloor = within("host/tool", "internal/files/atomicfile", "internal/files/filelock", "internal/peer/life",
+		"internal/peer/roster",
 		"internal/keep/seal", "internal/excerpt", "host/schema", "internal/files/workspace", "internal/files/textedit",
 		"internal/files/gitread", "internal/files/search", "internal/run/proc", "host/argv", "internal/run/sandbox",
 		"internal/run/netguard", "internal/export", "internal/keep/undo", "internal/policy", "internal/keep/state",

@@ -10,13 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
-)
-
-// errLocked is what tryLock returns while another process holds the lock, and
-// errNoLocks where the file system knows no locks.
-var (
-	errLocked  = errors.New("locked by another process")
-	errNoLocks = errors.New("the file system has no locks")
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // lockTable has one lock for each directory that is being written to.
@@ -71,7 +65,7 @@ func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bo
 		return nil, false, w.lockError(abs, err)
 	}
 	unlock, err := flockWait(ctx, dir, abs)
-	if errors.Is(err, errNoLocks) {
+	if errors.Is(err, filelock.ErrNone) {
 		return leave, false, nil
 	}
 	if err != nil {
@@ -86,7 +80,7 @@ func flockWait(ctx context.Context, dir *os.Root, abs string) (unlock func(), er
 	pause := 200 * time.Microsecond
 	for {
 		unlock, err := tryLock(dir, abs)
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, filelock.ErrLocked) {
 			return unlock, err
 		}
 		select {

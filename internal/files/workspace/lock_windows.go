@@ -3,12 +3,11 @@ package workspace
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/windows"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // tryLock takes the lock that processes share: a file in the user's directory
@@ -21,14 +20,9 @@ func tryLock(_ *os.Root, abs string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
-		0, 1, 0, new(windows.Overlapped))
-	if err == nil {
-		return func() { f.Close() }, nil
+	if err := filelock.Try(f, true); err != nil {
+		f.Close()
+		return nil, err
 	}
-	f.Close()
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return nil, errLocked
-	}
-	return nil, err
+	return func() { f.Close() }, nil
 }

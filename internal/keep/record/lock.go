@@ -3,6 +3,7 @@ package record
 import (
 	"os"
 
+	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
@@ -21,4 +22,9 @@ func lock(root *os.Root, name string) (unlock func(), err error) {
 		release()
 		file.Close()
 	}, nil
+}
+
+// lockHandle waits for the lock of an open file.
+func lockHandle(file *os.File) (unlock func(), err error) {
+	return func() { filelock.Unlock(file) }, filelock.Wait(file, true)
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // writer is this process among those that write. Its file is locked as long as
@@ -35,8 +37,7 @@ func (w *writer) name(l *ledger) string {
 	if err != nil {
 		return ""
 	}
-	_, err = lockHandle(file)
-	if err == nil {
+	if err = filelock.Wait(file, true); err == nil {
 		err = os.Rename(unlocked, l.path("writers", id))
 	}
 	if err != nil {
@@ -72,11 +73,10 @@ func (l *ledger) alive(id string) bool {
 		return true
 	}
 	defer file.Close()
-	unlock, free := tryLock(file)
-	if !free {
+	if filelock.Try(file, true) != nil {
 		return true
 	}
 	_ = os.Remove(file.Name())
-	unlock()
+	filelock.Unlock(file)
 	return false
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // prunedFile is a file whose time says when the store was pruned last.
@@ -33,7 +35,7 @@ func (s *Store) PruneIfDue(ctx context.Context, every time.Duration) (ran bool, 
 	}
 	defer v.close()
 	if _, err := s.prune(ctx, v, pruneWait); err != nil {
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, filelock.ErrLocked) {
 			return false, nil
 		}
 		return false, s.storeError("prune", err)

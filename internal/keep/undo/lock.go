@@ -7,17 +7,11 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // lockWait bounds how long anything waits for a lock: another toolhost may hang.
 const lockWait = 10 * time.Second
-
-// errLocked is what tryLock returns while somebody else holds the lock, and
-// errNoLocks where the file system knows none.
-var (
-	errLocked  = errors.New("locked by another process")
-	errNoLocks = errors.New("the file system has no locks")
-)
 
 // The files that are locked: the store's content, shared by all who use it and
 // alone for pruning, and undoing, one at a time.
@@ -48,13 +42,13 @@ func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time
 
 // await locks an open file. sure is false where there are no locks.
 func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (sure bool, err error) {
-	err = tryLock(f, exclusive)
+	err = filelock.Try(f, exclusive)
 	for pause, deadline := 100*time.Microsecond, time.Now().Add(wait); err != nil; pause = min(2*pause,
 		10*time.Millisecond) {
 		switch {
-		case errors.Is(err, errNoLocks):
+		case errors.Is(err, filelock.ErrNone):
 			return false, nil
-		case !errors.Is(err, errLocked) || time.Now().After(deadline):
+		case !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline):
 			return false, lockError(err)
 		}
 		select {
@@ -62,13 +56,13 @@ func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) 
 			return false, ctx.Err()
 		case <-time.After(pause):
 		}
-		err = tryLock(f, exclusive)
+		err = filelock.Try(f, exclusive)
 	}
 	return true, nil
 }
 
 func lockError(err error) error {
-	if !errors.Is(err, errLocked) {
+	if !errors.Is(err, filelock.ErrLocked) {
 		return err
 	}
 	return tool.Errorf(tool.Timeout, "the undo store is %w", err).

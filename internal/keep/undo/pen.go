@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // pen is what is needed to add many lines to the journal of one session, open
@@ -63,7 +65,7 @@ func (p *pen) lock(ctx context.Context) error {
 // mostReopened is how often a line finds the journal gone before it gives up.
 const mostReopened = 100
 
-func (p *pen) unlock() { unlock(p.locked) }
+func (p *pen) unlock() { filelock.Unlock(p.locked) }
 
 func (p *pen) close() {
 	for _, f := range []*os.File{p.journal, p.locked} {

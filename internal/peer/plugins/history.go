@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // historyFormat is raised when History changes its meaning.
@@ -201,7 +202,7 @@ func (f *historyFile) update(change func(*History)) error {
 		return err
 	}
 	defer lock.Close()
-	if err := lockFile(lock); err != nil {
+	if err := filelock.Wait(lock, true); err != nil {
 		return err
 	}
 	h := f.read()

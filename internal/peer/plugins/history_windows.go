@@ -6,11 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile waits for the lock of f, which lasts until f is closed.
-func lockFile(f *os.File) error {
-	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, new(windows.Overlapped))
-}
-
 func processAlive(pid int) bool {
 	if pid <= 0 {
 		return false

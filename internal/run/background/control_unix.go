@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
 
@@ -91,7 +92,7 @@ func owned(dir *os.Root, session string) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(tryLock(f, false), errLocked)
+	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
 // Own makes the tasks of a session end with this process, at the latest, and
@@ -109,7 +110,7 @@ func (s *Store) Own(session string) (*Owner, error) {
 	if err != nil {
 		return nil, unmade(err)
 	}
-	if err := tryLock(f, true); err != nil {
+	if err := filelock.Try(f, true); err != nil {
 		f.Close()
 		return nil, tool.Errorf(tool.Conflict, "the session %q has an owner already: %w", session, err).
 			Suggest("Use another name for the session.")
@@ -160,35 +161,7 @@ func supervised(dir *os.Root) bool {
 		return false
 	}
 	defer f.Close()
-	return errors.Is(tryLock(f, false), errLocked)
-}
-
-// errLocked is what tryLock returns while somebody else holds the lock.
-var errLocked = errors.New("locked by another process")
-
-func tryLock(f *os.File, exclusive bool) error {
-	how := unix.LOCK_SH
-	if exclusive {
-		how = unix.LOCK_EX
-	}
-	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return errLocked
-		default:
-			return err
-		}
-	}
-}
-
-func waitLock(f *os.File) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
+	return errors.Is(filelock.Try(f, false), filelock.ErrLocked)
 }
 
 // lockStore lets one process at a time start a task, so that the bound on
@@ -199,7 +172,7 @@ func lockStore(ctx context.Context, dir *os.Root) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		if err = tryLock(f, true); !errors.Is(err, errLocked) {
+		if err = filelock.Try(f, true); !errors.Is(err, filelock.ErrLocked) {
 			break
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
@@ -116,7 +117,7 @@ func (s *Store) launch(ctx context.Context, dir *os.Root, t *Task, spec Spec) er
 		return unmade(err)
 	}
 	defer lock.Close()
-	if err := cmp.Or(tryLock(lock, true), makePipe(own, controlFile), writeJSON(own, recordFile, t)); err != nil {
+	if err := cmp.Or(filelock.Try(lock, true), makePipe(own, controlFile), writeJSON(own, recordFile, t)); err != nil {
 		return unmade(err)
 	}
 	return supervisor(ctx, lock, order{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/keep/effects"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/reexec"
@@ -145,7 +146,7 @@ func (s *supervision) heedSignals() {
 // watchOwner ends the task with its session's owner.
 func (s *supervision) watchOwner(owner *os.File) {
 	defer owner.Close()
-	if waitLock(owner) == nil {
+	if filelock.Wait(owner, false) == nil {
 		s.cancel(stopSession)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
 
@@ -191,11 +192,11 @@ func (s *Store) hold(ctx context.Context, server string, c *Config) (release fun
 		return nil, storeError(err)
 	}
 	for {
-		err := tryLock(f)
+		err := filelock.Try(f, true)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, filelock.ErrLocked) {
 			select {
 			case <-time.After(lockWait):
 				continue
@@ -207,8 +208,6 @@ func (s *Store) hold(ctx context.Context, server string, c *Config) (release fun
 		return nil, storeError(err)
 	}
 }
-
-var errLocked = errors.New("locked")
 
 func storeError(err error) error {
 	return tool.Errorf(tool.Unavailable, "the login cannot be read or kept: %w", err).

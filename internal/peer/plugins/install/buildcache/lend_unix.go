@@ -4,7 +4,6 @@ package buildcache
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -75,18 +74,4 @@ func openPipes(dir string) (asks, answers *os.File, err error) {
 		files[i] = os.NewFile(uintptr(fd), name)
 	}
 	return files[0], files[1], nil
-}
-
-// lock keeps other go commands of the same build from asking at the same time.
-func lock(f *os.File) error { return flock(f, unix.LOCK_EX) }
-
-func unlock(f *os.File) { _ = flock(f, unix.LOCK_UN) }
-
-// flock leaves the file as it is; f.Fd would take its deadlines away.
-func flock(f *os.File, how int) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return errors.Join(raw.Control(func(fd uintptr) { err = unix.Flock(int(fd), how) }), err)
 }

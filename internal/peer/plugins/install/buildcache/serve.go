@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/cache"
+
+	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
 // pipes are what is asked and answered through: an ActionID, and headSize bytes
@@ -143,10 +145,11 @@ func (s *server) borrow(id cache.ActionID) error {
 }
 
 func (s *server) ask(id cache.ActionID) ([]byte, error) {
-	if err := lock(s.asks); err != nil {
+	// Other go commands of the same build ask through the same pipes.
+	if err := filelock.Wait(s.asks, true); err != nil {
 		return nil, err
 	}
-	defer unlock(s.asks)
+	defer filelock.Unlock(s.asks)
 	if err := s.answers.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
 	}
