@@ -22,8 +22,6 @@ import (
 type Options struct {
 	// MaxBytes bounds a document after decompression; the client's limit.
 	MaxBytes int64
-	// Timeout bounds one fetch; the client's limit.
-	Timeout time.Duration
 	// Key seals what is stored. Without one no stored document is used again,
 	// because it may have come with the repository.
 	Key *seal.Key
@@ -131,7 +129,7 @@ func (f *fetcher) fetch(ctx context.Context, target string, stored *entry) (*net
 	header := http.Header{"Accept": {accept}}
 	conditional := stored.condition(header)
 	return f.client.Fetch(ctx, netguard.Request{
-		URL: target, Header: header, MaxBytes: f.opts.MaxBytes, Timeout: f.opts.Timeout,
+		URL: target, Header: header, MaxBytes: f.opts.MaxBytes,
 		Check: func(r *netguard.Response) error {
 			if conditional && r.StatusCode == http.StatusNotModified {
 				return nil

@@ -13,7 +13,6 @@
 // tells the next process. After a loss of power the newest objects may be
 // gone. Every object is checked against its name when it is read, so that
 // undo then says what it cannot bring back and never restores a wrong content.
-// Options.Durable syncs, at the price of about two more syncs for each change.
 //
 // The journal says what a file held before a change and the hash of what it
 // held after it. Undoing goes from the newest change to the oldest, first on

@@ -142,9 +142,6 @@ func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
 		return 0, err
 	}
 	n, err := f.Write(fmt.Appendf(nil, "\n%s\n", data))
-	if err == nil && s.options.Durable {
-		err = f.Sync()
-	}
 	return int64(n), err
 }
 

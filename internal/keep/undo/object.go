@@ -2,7 +2,6 @@ package undo
 
 import (
 	"bytes"
-	"compress/flate"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,17 +10,11 @@ import (
 	"github.com/toolhost/toolhost/internal/files/workspace"
 )
 
-// The first byte of an object says how the rest is written.
-const (
-	plainObject = 'p'
-	flateObject = 'z'
-)
+// plainObject is the first byte of an object, which says how the rest is written.
+const plainObject = 'p'
 
 // maxSmall is the size in bytes up to which content goes into the journal.
 const maxSmall = 32 << 10
-
-// minDeflate is the size in bytes from which content is worth compressing.
-const minDeflate = 8 << 10
 
 // errLost says that an object is not there, or not what its name says.
 var errLost = errors.New("the content is no longer kept")
@@ -53,7 +46,7 @@ func (v *vault) shelf(hash string, create bool) (*os.Root, error) {
 // else.
 func (s *Store) put(v *vault, l *line, data []byte) (added int64, err error) {
 	if len(data) <= maxSmall {
-		l.Data = s.encode(data)
+		l.Data = encode(data)
 		return 0, nil
 	}
 	hash := l.Hash
@@ -65,8 +58,8 @@ func (s *Store) put(v *vault, l *line, data []byte) (added int64, err error) {
 	if sound(dir, hash[2:]) {
 		return 0, nil
 	}
-	object := s.encode(data)
-	return int64(len(object)), replaceFile(dir, hash[2:], object, s.options.Durable)
+	object := encode(data)
+	return int64(len(object)), replaceFile(dir, hash[2:], object, false)
 }
 
 // sound reports that there is an object; an empty one was lost with the power.
@@ -75,42 +68,7 @@ func sound(dir *os.Root, name string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
-func (s *Store) encode(data []byte) []byte {
-	if s.options.Compress && len(data) >= minDeflate {
-		if packed := s.deflate(data); packed != nil {
-			return packed
-		}
-	}
-	return append([]byte{plainObject}, data...)
-}
-
-// deflate gives nil when compressing gains little.
-func (s *Store) deflate(data []byte) []byte {
-	var b bytes.Buffer
-	b.WriteByte(flateObject)
-	w, _ := s.deflates.Get().(*flate.Writer)
-	if w == nil {
-		w, _ = flate.NewWriter(&b, flate.BestSpeed)
-	} else {
-		w.Reset(&b)
-	}
-	defer s.deflates.Put(w)
-	// A piece from the middle tells whether the rest is worth the time.
-	const sample = 32 << 10
-	if len(data) > 4*sample {
-		middle := data[len(data)/2:][:sample]
-		if _, err := w.Write(middle); err != nil || w.Close() != nil || b.Len() > sample*9/10 {
-			return nil
-		}
-		b.Reset()
-		b.WriteByte(flateObject)
-		w.Reset(&b)
-	}
-	if _, err := w.Write(data); err != nil || w.Close() != nil || b.Len() > len(data)*9/10 {
-		return nil
-	}
-	return b.Bytes()
-}
+func encode(data []byte) []byte { return append([]byte{plainObject}, data...) }
 
 // has reports whether the object is there.
 func (v *vault) has(hash string) bool {
@@ -170,8 +128,8 @@ func decode(f io.Reader) ([]byte, error) {
 	if _, err := io.ReadFull(f, method[:]); err != nil {
 		return nil, err
 	}
-	if method[0] == flateObject {
-		f = flate.NewReader(f)
+	if method[0] != plainObject {
+		return nil, errLost
 	}
 	data, err := io.ReadAll(io.LimitReader(f, workspace.DefaultReadLimit+1))
 	if err == nil && len(data) > workspace.DefaultReadLimit {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,11 +31,6 @@ type Options struct {
 	// Larger ones can be changed and the change cannot be undone. No more than
 	// workspace.DefaultReadLimit is ever kept.
 	MaxFile int64
-	// Compress packs contents of 8 KiB and more, which takes less room and
-	// makes changes of such files markedly slower.
-	Compress bool
-	// Durable syncs what is kept to the disk before the change happens.
-	Durable bool
 	// BestEffort lets a change happen, with a warning in the log, when the old
 	// content cannot be kept because the store cannot be written. Otherwise
 	// the change is refused. See Optional.
@@ -63,11 +57,10 @@ func Optional() bool { return os.Getenv(OptionalEnv) == "optional" }
 // goroutine, and any number of processes may use the same store. Nothing is
 // made or opened before the first use, and nothing stays open.
 type Store struct {
-	dir      string // "" keeps nothing
-	why      error  // that nothing is kept
-	options  Options
-	pending  atomic.Int64 // bytes that may be added before the next pruning
-	deflates sync.Pool
+	dir     string // "" keeps nothing
+	why     error  // that nothing is kept
+	options Options
+	pending atomic.Int64 // bytes that may be added before the next pruning
 }
 
 // DirName is the name of the store's directory among what the host keeps of a

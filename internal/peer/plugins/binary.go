@@ -50,9 +50,6 @@ func (p *plugin) openBinary() (*binary, error) {
 }
 
 func (p *plugin) hostBinary() (*binary, error) {
-	if path := p.manager.options.HostBinary; path != "" {
-		return &binary{path: path}, nil
-	}
 	if err := reexec.Check(); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -127,11 +126,9 @@ func validName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
-// learn notes what a started plugin offers, keeps it for next time, and tells
-// when it differs from what was listed.
+// learn notes what a started plugin offers, and keeps it for next time.
 func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 	p.Lock()
-	old := p.description
 	p.description = d
 	if b != nil {
 		p.sha256 = b.sha256
@@ -141,9 +138,5 @@ func (p *plugin) learn(d *pluginclient.Description, b *binary) {
 		if err := p.manager.cache.store(&p.spec, b, d); err != nil {
 			p.manager.logger.Warn("the plugin's tools were not cached", "plugin", p.spec.Name, "error", err)
 		}
-	}
-	if change := p.manager.options.OnChange; change != nil && old != nil &&
-		!bytes.Equal(tool.MustMarshal(old.Tools), tool.MustMarshal(d.Tools)) {
-		go change(p.spec.Name)
 	}
 }

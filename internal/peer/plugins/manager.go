@@ -77,10 +77,6 @@ type Options struct {
 	Workspace sdk.Workspace
 	// HostVersion is told to the plugins.
 	HostVersion string
-	// HostBinary is the program that runs a shipped plugin when it is given
-	// the arguments "internal", "plugin" and the plugin's name. Empty means
-	// the program that is running.
-	HostBinary string
 	// Shipped finds a plugin that is part of the host binary. Nil means none.
 	Shipped func(name string) (sdk.Plugin, bool)
 	// Prepare changes the command of a plugin before it starts, such as to
@@ -112,9 +108,6 @@ type Options struct {
 	// marks as writeOnly, before they are used, so that the host can keep them
 	// out of what it shows. Nil is not called.
 	Sensitive func(values []string)
-	// OnChange is called with the name of a plugin that turns out to have other
-	// tools than those that were listed from the cache. Nil is not called.
-	OnChange func(name string)
 }
 
 // Spec declares one plugin.

@@ -28,10 +28,7 @@ const (
 )
 
 // handshakeLine is what a plugin says on standard output when it is ready.
-type handshakeLine struct {
-	version int
-	text    string
-}
+type handshakeLine struct{ version int }
 
 // parseHandshake recognizes CORE|PROTOCOL|NETWORK|ADDRESS[|TYPE...].
 func parseHandshake(line string) *handshakeLine {
@@ -46,7 +43,7 @@ func parseHandshake(line string) *handshakeLine {
 	if err != nil {
 		return nil
 	}
-	return &handshakeLine{version: version, text: line}
+	return &handshakeLine{version}
 }
 
 // output takes what a plugin prints: to the log, and its last lines for

@@ -232,7 +232,7 @@ func (p *plugin) state() State {
 
 func (p *plugin) path() string {
 	if p.spec.Shipped {
-		return p.manager.options.HostBinary
+		return ""
 	}
 	return p.spec.Path
 }

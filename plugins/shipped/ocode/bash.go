@@ -89,7 +89,7 @@ func runBash(ctx context.Context, deps Deps, call *tool.Call, p bashParams) (*ou
 	}
 	o := &outcome{metadata: facts{"working_dir": dir}}
 	c := proc.Command{
-		Argv: append(kit.Shell(deps.Workspace.Root(), deps.Shell, "bash", "sh"), kit.ShellArgument(p.Command)),
+		Argv: append(kit.Shell(deps.Workspace.Root(), "", "bash", "sh"), kit.ShellArgument(p.Command)),
 		Dir:  dir, Env: proc.Environ(env),
 		Timeout: time.Duration(p.Timeout) * time.Second, Cap: deps.OutputCap, Prepare: o.Confining(deps.Prepare),
 	}

@@ -21,9 +21,6 @@ type Deps struct {
 	Workspace *workspace.Workspace
 	// Granted are the permissions that the operator gives. Nil is all.
 	Granted []tool.Permission
-	// Shell is the program that runs commands, an absolute path outside the
-	// workspace; /bin/bash, else /bin/sh.
-	Shell string
 	// OutputCap is how many bytes of each stream of a command are shown;
 	// proc.DefaultCap.
 	OutputCap int

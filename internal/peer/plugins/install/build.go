@@ -43,7 +43,7 @@ func (in *Installer) build(ctx context.Context, source, dir string, skipTests bo
 			return nil, err
 		}
 	}
-	return &content{dir: dir, built: true}, nil
+	return &content{dir: dir}, nil
 }
 
 // goCommand runs the go command in dir, without the network: modules come from

@@ -26,7 +26,6 @@ type content struct {
 	fileName  string
 	signature []byte // nil for none
 	version   string // as the layout says; "" when it says none
-	built     bool   // from source, here
 }
 
 // isURL reports whether a source is fetched.

@@ -112,8 +112,6 @@ type Coverage struct {
 type Options struct {
 	// Prepare confines the run. Nil does not.
 	Prepare func(*exec.Cmd) error
-	// Env is added to the environment of the run.
-	Env map[string]string
 	// Timeout bounds a run. Zero means DefaultTimeout.
 	Timeout time.Duration
 }
@@ -222,7 +220,7 @@ func (j *job) makeScratch(scratch string) error {
 func (j *job) run(a adapter, argv []string, spill string) (*Report, error) {
 	command := proc.Command{
 		Argv: argv, Dir: filepath.Join(j.workspace.Root(), filepath.FromSlash(j.dir)),
-		Env:     proc.Environ(j.environment()),
+		Env:     proc.Environ(map[string]string{"FORCE_COLOR": "0", "CI": "1"}),
 		Timeout: j.options.Timeout, Cap: outputCap, Prepare: j.options.Prepare, OnLine: j.onLine,
 		SpillDir: spill, SpillName: filepath.Base(j.scratch),
 	}
@@ -248,14 +246,6 @@ func (j *job) run(a adapter, argv []string, spill string) (*Report, error) {
 		r.warn("%s found no tests", j.Framework)
 	}
 	return r, nil
-}
-
-func (j *job) environment() map[string]string {
-	env := map[string]string{"FORCE_COLOR": "0", "CI": "1"}
-	for name, value := range j.options.Env {
-		env[name] = value
-	}
-	return env
 }
 
 func (j *job) keepOutput(ended *proc.Result) {
