@@ -40,17 +40,7 @@ func (r *runCommand) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, err
 
 // Plan implements tool.Planner.
 func (k *taskTool) Plan(ctx context.Context, call *tool.Call) (*tool.Plan, error) {
-	var params struct {
-		Args string `json:"args"`
-	}
-	if err := call.Decode(&params); err != nil {
-		return nil, err
-	}
-	words, err := k.taskfile.words(ctx, params.Args)
-	if err != nil {
-		return nil, err
-	}
-	names, err := checkTaskArgs(words)
+	words, names, err := k.read(ctx, call)
 	if err != nil {
 		return nil, err
 	}

@@ -16,17 +16,7 @@ func (k *taskTool) Definition() *tool.Definition {
 }
 
 func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, error) {
-	var params struct {
-		Args string `json:"args"`
-	}
-	if err := call.Decode(&params); err != nil {
-		return nil, err
-	}
-	words, err := k.taskfile.words(ctx, params.Args)
-	if err != nil {
-		return nil, err
-	}
-	names, err := checkTaskArgs(words)
+	words, names, err := k.read(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +25,21 @@ func (k *taskTool) Call(ctx context.Context, call *tool.Call) (*tool.Result, err
 		return nil, err
 	}
 	return k.result(strings.Join(names, " "), done)
+}
+
+// read gives the words of the call, and the names of tasks among them.
+func (k *taskTool) read(ctx context.Context, call *tool.Call) (words, names []string, err error) {
+	var params struct {
+		Args string `json:"args"`
+	}
+	if err := call.Decode(&params); err != nil {
+		return nil, nil, err
+	}
+	if words, err = k.taskfile.words(ctx, params.Args); err != nil {
+		return nil, nil, err
+	}
+	names, err = checkTaskArgs(words)
+	return words, names, err
 }
 
 // result is stdout, with stderr under a heading if there is any.
