@@ -20,7 +20,6 @@ type block struct {
 	attrs  hcl.Attributes
 	blocks hcl.Blocks
 	at     hcl.Range // its header
-	end    hcl.Range // where a missing attribute would go
 }
 
 // schema lists what a block may hold: attributes, and blocks with the names of
@@ -41,8 +40,7 @@ func schema(attrs string, blocks ...string) *hcl.BodySchema {
 func (r *reader) open(b *hcl.Block, form string) block {
 	content := r.content(b.Body, form, "the block "+b.Type)
 	r.noteAttrs(b, content.Attributes)
-	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange,
-		end: content.MissingItemRange}
+	return block{reader: r, attrs: content.Attributes, blocks: content.Blocks, at: b.DefRange}
 }
 
 func (b block) has(name string) bool { return b.attrs[name] != nil }

@@ -31,10 +31,7 @@ type guard struct {
 }
 
 // frame is an open bracket; loop is true when it began with "for".
-type frame struct {
-	kind hclsyntax.TokenType
-	loop bool
-}
+type frame struct{ loop bool }
 
 // checkTokens refuses tokens whose parsing or evaluation could exhaust the
 // machine. It gives nil when they are fine.
@@ -89,7 +86,7 @@ func deepens(t hclsyntax.TokenType) bool {
 }
 
 func (g *guard) push(t *hclsyntax.Token) {
-	if g.open = append(g.open, frame{kind: t.Type}); len(g.open) > maxDepth {
+	if g.open = append(g.open, frame{}); len(g.open) > maxDepth {
 		g.refuse(t, "Nested too deeply", "Brackets and templates may be nested at most %d deep.", maxDepth)
 	}
 	if t.Type == hclsyntax.TokenTemplateInterp {

@@ -63,8 +63,6 @@ type Standing struct {
 	// Effects are what of it has no effect.
 	Declared *config.Config
 	Effects  []config.Effect
-	// Former is the approval that goes on to restrict, nil for none.
-	Former *trust.Approval
 	// Kept is true where a running server goes on with what was approved.
 	Kept bool
 	// Watch are the files whose change may change the standing.
@@ -202,7 +200,6 @@ func (s *search) withoutEnvironment(path string, cfg *config.Config) *config.Con
 
 // former takes in what the user has approved once, as far as it restricts.
 func (s *search) former(key string, approval trust.Approval, there bool) {
-	s.standing.Former = &approval
 	if approval.Content == nil {
 		return // an older toolhost kept only the hash
 	}

@@ -382,36 +382,6 @@ func TestAllowedDirectory(t *testing.T) {
 	assert.True(t, filepath.IsAbs(m.Lines[0].Path))
 }
 
-func TestGlob(t *testing.T) {
-	ws := open(t, map[string]string{"a.go": "", "b/c.go": "", "b/d.md": "", "x/e.go": "", ".gitignore": "x/\n",
-		".h/f.go": "", "[b]/g.go": "", ".git/h.go": ""})
-	s := search.New(ws, search.Options{})
-	for _, c := range []struct {
-		q    search.GlobQuery
-		want string
-	}{
-		{search.GlobQuery{Pattern: "**/*.go"}, "[b]/g.go a.go b/c.go"},
-		{search.GlobQuery{Pattern: "**/*.go", NoIgnore: true, Hidden: true}, ".h/f.go [b]/g.go a.go b/c.go x/e.go"},
-		{search.GlobQuery{Pattern: "*"}, "[b] a.go b"},
-		{search.GlobQuery{Pattern: "*", FilesOnly: true}, "a.go"},
-		{search.GlobQuery{Pattern: "*", Dir: "b"}, "b/c.go b/d.md"},
-		{search.GlobQuery{Pattern: "*", Dir: "[b]/"}, "[b]/g.go"},
-		{search.GlobQuery{Pattern: "nothing*"}, ""},
-	} {
-		p, err := s.Glob(t.Context(), c.q)
-		require.NoError(t, err)
-		assert.Equal(t, c.want, strings.Join(p.Paths, " "), "%+v", c.q)
-		assert.Equal(t, len(p.Paths), p.Total)
-	}
-	p, err := s.Glob(t.Context(), search.GlobQuery{Pattern: "**/*.go", Max: 1, Offset: 1})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a.go"}, p.Paths)
-	assert.Equal(t, 3, p.Total)
-	assert.True(t, p.Truncated)
-	_, err = s.Glob(t.Context(), search.GlobQuery{Pattern: "[a"})
-	assert.Equal(t, tool.InvalidArgument, tool.CodeOf(err))
-}
-
 func TestPatternBeyondRE2(t *testing.T) {
 	for pattern, reason := range map[string]string{
 		`foo(?=bar)`: "(?= is not supported", `foo(?!bar)`: "(?! is not supported",

@@ -161,16 +161,6 @@ func (w *Workspace) recordReplaced(from, to *place) error {
 	return w.record(Delete, to, after{})
 }
 
-// Abs is the absolute path of what Rel gives: lexical, without following
-// symlinks. Errors are those of Rel.
-func (w *Workspace) Abs(path string) (string, error) {
-	t, rel, err := w.lexical(path)
-	if err != nil {
-		return "", err
-	}
-	return t.join(rel), nil
-}
-
 // sameContent reports whether info is of the same state of the same file.
 func sameContent(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()

@@ -39,8 +39,6 @@ type WalkOptions struct {
 	// MaxEntries bounds how many entries are looked at; more is the error
 	// too_large. Zero means DefaultMaxEntries.
 	MaxEntries int
-	// FollowFileLinks makes Entry.Info describe the target of a symlink.
-	FollowFileLinks bool
 	// OnSkip is told about directories that are passed over because they cannot
 	// be read or, with code too_large, because of MaxDepth when that is zero.
 	// Nil means nobody.
@@ -59,8 +57,6 @@ type Entry struct {
 	Symlink bool
 	// Type is the kind of file, of a symlink itself.
 	Type fs.FileMode
-	// Info looks the details up, of a symlink itself unless FollowFileLinks.
-	Info func() (fs.FileInfo, error)
 
 	rel string // in the tree
 }
@@ -224,15 +220,7 @@ func (v *visitor) hides(name, rel string, mode fs.FileMode, ignores *ignoreList)
 }
 
 func (v *visitor) entry(rel string, mode fs.FileMode) Entry {
-	name := v.tree.path(rel)
-	look := v.w.Lstat
-	if v.opts.FollowFileLinks {
-		look = v.w.Stat
-	}
-	return Entry{
-		Path: name, rel: rel, Type: mode, Dir: mode.IsDir(), Symlink: mode&fs.ModeSymlink != 0,
-		Info: func() (fs.FileInfo, error) { return look(v.tree.join(rel)) },
-	}
+	return Entry{Path: v.tree.path(rel), rel: rel, Type: mode, Dir: mode.IsDir(), Symlink: mode&fs.ModeSymlink != 0}
 }
 
 // enter walks a directory in dir. A symlink put in its place meanwhile is not

@@ -57,17 +57,7 @@ func TestWalk(t *testing.T) {
 
 	ctx := context.Background()
 	var got []string
-	require.NoError(t, w.Walk(ctx, ".", workspace.WalkOptions{FollowFileLinks: true}, func(e workspace.Entry) error {
-		info, err := e.Info()
-		switch {
-		case e.Path == "out":
-			requireCode(t, tool.PathOutsideWorkspace, err)
-		case e.Path == "filelink":
-			require.NoError(t, err)
-			assert.True(t, info.Mode().IsRegular())
-		default:
-			require.NoError(t, err)
-		}
+	require.NoError(t, w.Walk(ctx, ".", workspace.WalkOptions{}, func(e workspace.Entry) error {
 		got = append(got, e.Path)
 		switch e.Path {
 		case "d":

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
@@ -124,39 +121,4 @@ func (r *Recorder) remove(session string) error {
 	}
 	defer runs.Close()
 	return failure("remove", session, runs.RemoveAll(session))
-}
-
-// WriteArtifact writes a file into session's run directory, making its parent
-// directories, and says where it lies. The name is a slash path such as
-// "diffs/step_0007.patch"; an existing file is replaced.
-func (r *Recorder) WriteArtifact(session, name string, data []byte) (tool.Artifact, error) {
-	run, err := r.run(session)
-	if err != nil {
-		return tool.Artifact{}, err
-	}
-	if !fs.ValidPath(name) || name == "." {
-		return tool.Artifact{}, tool.Errorf(tool.InvalidArgument, "%q is no name for an artifact", name).
-			Suggest("Give a slash-separated path below the run directory.")
-	}
-	if err := run.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return tool.Artifact{}, failure("write to", run.dir, err)
-	}
-	file, err := plainfile.OpenIn(run.root, name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return tool.Artifact{}, failure("write to", run.dir, err)
-	}
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return tool.Artifact{}, failure("write to", run.dir, err)
-	}
-	return tool.Artifact{Name: path.Base(name), Path: r.artifactPath(session, name), Bytes: int64(len(data))}, nil
-}
-
-// artifactPath names an artifact as results do: relative to the workspace, or
-// absolute where the operator named the directory.
-func (r *Recorder) artifactPath(session, name string) string {
-	if r.options.Single {
-		return filepath.Join(r.ArtifactDir(session), filepath.FromSlash(name))
-	}
-	return path.Join(r.runPath(session), name)
 }

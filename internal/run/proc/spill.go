@@ -14,7 +14,6 @@ type spill struct {
 	file    *os.File
 	written int64
 	err     error
-	full    bool
 }
 
 // open makes the file, in place of any other of its name.
@@ -54,7 +53,7 @@ func (s *spill) write(p []byte) {
 		return
 	}
 	if room := s.limit - s.written; int64(len(p)) > room {
-		p, s.full = p[:max(0, room)], true
+		p = p[:max(0, room)]
 	}
 	n, err := s.file.Write(p)
 	s.written += int64(n)

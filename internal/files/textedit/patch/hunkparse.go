@@ -44,7 +44,7 @@ func (h *Hunk) header(line string) (counts [2]int, ok bool) {
 	}
 	var okOld, okNew bool
 	h.OldStart, counts[0], okOld = position(old)
-	h.NewStart, counts[1], okNew = position(new)
+	_, counts[1], okNew = position(new)
 	return counts, okOld && okNew
 }
 

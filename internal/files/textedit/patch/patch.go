@@ -49,10 +49,10 @@ type File struct {
 type Hunk struct {
 	// Line is where it begins in the patch, from 1.
 	Line int
-	// OldStart and NewStart are the first lines that it names, from 1; with
-	// no lines, the line before. They are hints.
-	OldStart, NewStart int
-	Lines              []Line
+	// OldStart is the first line that it names of the old file, from 1; with no
+	// lines, the line before. It is a hint.
+	OldStart int
+	Lines    []Line
 }
 
 // Line is one line of a hunk.
