@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -80,7 +81,7 @@ func (a *app) listPending(ctx context.Context, asJSON bool) error {
 	return a.writeTable(func(out *bufio.Writer) {
 		rows := [][4]string{{"ID", "SESSION", "EXPIRES", "CALL"}}
 		for _, p := range waiting {
-			rows = append(rows, [4]string{show.Line(p.ID), show.Line(firstOf(p.Session, "any")),
+			rows = append(rows, [4]string{show.Line(p.ID), show.Line(cmp.Or(p.Session, "any")),
 				p.Expires.Local().Format(time.TimeOnly), show.Call(p.Tool, p.Params)})
 		}
 		writeRows(out, rows)
@@ -102,7 +103,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(firstOf(pending.Session, "any")),
+	fmt.Fprintf(a.err, "Session: %s\nWaits until: %s\n", show.Line(cmp.Or(pending.Session, "any")),
 		pending.Expires.Local().Format(time.DateTime))
 	if err := a.showApproval(ctx, outcome, p.KeepQuestion); err != nil {
 		return err

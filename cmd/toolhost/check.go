@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func (c *checker) programs() {
 	}
 	for _, a := range c.cfg.Agents {
 		if len(a.Command) > 0 {
-			c.program(c.cfg.At("agent."+firstOf(a.Role, "default")+".command[0]", a.Pos), a.Command[0], root, "command")
+			c.program(c.cfg.At("agent."+cmp.Or(a.Role, "default")+".command[0]", a.Pos), a.Command[0], root, "command")
 		}
 	}
 }
@@ -126,7 +127,7 @@ func (c *checker) grants() {
 		c.granted("mcp."+c.cfg.Servers[i].Name, c.cfg.Servers[i].Pos, c.cfg.Servers[i].Access)
 	}
 	for _, a := range c.cfg.Agents {
-		c.granted("agent."+firstOf(a.Role, "default"), a.Pos, a.Access)
+		c.granted("agent."+cmp.Or(a.Role, "default"), a.Pos, a.Access)
 	}
 }
 
@@ -162,7 +163,7 @@ func (c *checker) file(at string, content *argv.Content) {
 	if _, err := c.project.Workspace.Stat(name); err != nil {
 		e := tool.AsError(err)
 		c.warn(at, "File cannot be read", "there is nothing to show: "+e.Message,
-			firstOf(e.Suggestion, "Create it, or name another."))
+			cmp.Or(e.Suggestion, "Create it, or name another."))
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -148,7 +149,7 @@ func callsToUndo(ctx context.Context, p *project.Project) (names []string) {
 	calls, _ := p.Undo.Calls(ctx, undo.Filter{})
 	for _, call := range calls {
 		if call.UndoneBy == "" && len(call.Files) > 0 {
-			names = append(names, call.Call+"\t"+show.Line(firstOf(call.Tool, "-")+" "+strings.Join(call.Files, ", ")))
+			names = append(names, call.Call+"\t"+show.Line(cmp.Or(call.Tool, "-")+" "+strings.Join(call.Files, ", ")))
 		}
 	}
 	return names

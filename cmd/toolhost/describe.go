@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -140,7 +141,7 @@ func (a *app) describeParameters(raw json.RawMessage) {
 	fmt.Fprintln(a.out, "\nParameters:")
 	for _, name := range sortedNames(schema.Properties) {
 		property := schema.Properties[name]
-		facts := []string{firstOf(typeText(property.Type), "any")}
+		facts := []string{cmp.Or(typeText(property.Type), "any")}
 		if items := typeText(property.Items.Type); items != "" {
 			facts[0] += " of " + items
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (a *app) examine(ctx context.Context) []finding {
 			detail = "agent.hcl has the mistakes that were shown"
 		}
 		p = nil
-		next := firstOf(tool.AsError(err).Suggestion, "Run toolhost validate.")
+		next := cmp.Or(tool.AsError(err).Suggestion, "Run toolhost validate.")
 		findings = append(findings, finding{Check: "configuration", Detail: detail, Next: next})
 	} else {
 		defer p.Close()
@@ -128,7 +129,7 @@ func (a *app) examine(ctx context.Context) []finding {
 				finding{Check: "Taskfile", Detail: show.Text(indented(err.Message)), Next: err.Suggestion})
 		}
 	}
-	findings = append(findings, refusalFindings(ctx, firstOf(avoid, a.likelyRoot()))...)
+	findings = append(findings, refusalFindings(ctx, cmp.Or(avoid, a.likelyRoot()))...)
 	findings = append(findings, a.sandboxFindings(ctx, p)...)
 	for _, program := range optionalPrograms {
 		findings = append(findings, lookFor(program.name, program.purpose, avoid))
@@ -141,7 +142,7 @@ func (a *app) configurationFinding(cfg *config.Config) finding {
 	if text, next := a.standing.Load().Explain(); text != "" {
 		return finding{Check: "configuration", Warning: true, Detail: text, Next: next}
 	}
-	return finding{Check: "configuration", OK: true, Detail: firstOf(cfg.Path, "none; the defaults hold")}
+	return finding{Check: "configuration", OK: true, Detail: cmp.Or(cfg.Path, "none; the defaults hold")}
 }
 
 // namedFindings tells what agent.hcl names and is not there.

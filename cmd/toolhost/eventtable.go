@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func endedBy(e record.Event, running map[string]record.Call) *record.Call {
 			call = record.Call{Session: e.Session, Tool: facts.Tool, Began: e.Time}
 		}
 		delete(running, key)
-		call.Status, call.Files = firstOf(facts.Error, facts.Status), len(facts.Files)
+		call.Status, call.Files = cmp.Or(facts.Error, facts.Status), len(facts.Files)
 		call.Took = time.Duration(facts.Duration * float64(time.Second))
 		if facts.DryRun && facts.Error == "" {
 			call.Status = record.StatusDryRun

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -124,7 +125,7 @@ func (a *app) askField(ctx context.Context, f formField, required bool, whole js
 }
 
 func (f *formField) prompt() string {
-	prompt := firstOf(f.Title, f.Description, f.name)
+	prompt := cmp.Or(f.Title, f.Description, f.name)
 	if choices := f.choices(); len(choices) > 0 {
 		texts := make([]string, len(choices))
 		for i, c := range choices {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +41,7 @@ const elsewhere = "Make room and the directory writable, or name another with --
 func (a *app) initialize(force bool) error {
 	path := a.flags.config
 	if path == "" {
-		path = filepath.Join(firstOf(a.flags.workspace, "."), config.FileName)
+		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil && !force {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -59,7 +60,7 @@ func manPage(c *cobra.Command) string {
 		page.line(rest)
 	}
 	page.section("Description")
-	page.text(firstOf(c.Long, c.Short+"."))
+	page.text(cmp.Or(c.Long, c.Short+"."))
 	page.commands(c)
 	page.options("Options", c.NonInheritedFlags())
 	page.options("Options of every command", c.InheritedFlags())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,7 +86,7 @@ func (a *app) listServers(states []mcpState) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tLOGIN\tWHERE")
 	for _, s := range states {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), show.Line(firstOf(s.URL, strings.Join(s.Command, " "))))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, s.login(), show.Line(cmp.Or(s.URL, strings.Join(s.Command, " "))))
 	}
 	return w.Flush()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -258,7 +259,7 @@ func (a *app) printPlan(o *host.Outcome) {
 		fmt.Fprintln(a.out)
 		a.printDiff(o.Plan.Preview)
 	}
-	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, show.Line(firstOf(o.Decision.Rule, "no rule")))
+	fmt.Fprintf(a.out, "Decision: %s (%s)\n", o.Decision.Action, show.Line(cmp.Or(o.Decision.Rule, "no rule")))
 	fmt.Fprintln(a.out, "Nothing was changed.")
 }
 
@@ -280,15 +281,6 @@ func (a *app) printDiff(diff string) {
 		}
 		fmt.Fprint(a.out, line)
 	}
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 func shortDuration(d time.Duration) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,8 +103,8 @@ func (a *app) listPlugins(states []pluginState) error {
 		if s.State == plugins.Running {
 			state = fmt.Sprintf("running (%d)", s.PID)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, firstOf(s.Version, "?"), s.Tools, state,
-			firstOf(s.Lock, "-"), from)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, cmp.Or(s.Version, "?"), s.Tools, state,
+			cmp.Or(s.Lock, "-"), from)
 	}
 	if err := w.Flush(); err != nil {
 		return err

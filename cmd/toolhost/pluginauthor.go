@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -130,6 +131,6 @@ func (a *app) showReport(r *conformance.Report, asJSON bool) error {
 		return err
 	}
 	_, err := fmt.Fprintf(a.out, "%s %s, protocol %d: %d passed, %d failed, %d skipped\n",
-		firstOf(r.Plugin, "?"), r.Version, r.Protocol, r.Passed, r.Failed, r.Skipped)
+		cmp.Or(r.Plugin, "?"), r.Version, r.Protocol, r.Passed, r.Failed, r.Skipped)
 	return err
 }

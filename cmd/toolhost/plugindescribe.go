@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,8 +90,8 @@ func asked(defs []*tool.Definition) []tool.Permission {
 
 func (a *app) showPlugin(d described) {
 	fmt.Fprintf(a.out, "%s %s\n", a.painter.bold(d.Name), d.Version)
-	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(d.Asked), "nothing"))
-	fmt.Fprintf(a.out, "  granted:  %s\n", firstOf(joinPermissions(d.Granted), "nothing"))
+	fmt.Fprintf(a.out, "  asks for: %s\n", cmp.Or(joinPermissions(d.Asked), "nothing"))
+	fmt.Fprintf(a.out, "  granted:  %s\n", cmp.Or(joinPermissions(d.Granted), "nothing"))
 	var sandbox []string
 	if d.Network {
 		sandbox = append(sandbox, "network")
@@ -110,7 +111,7 @@ func (a *app) showPlugin(d described) {
 			refused = "; " + a.painter.yellow("refused")
 		}
 		fmt.Fprintf(a.out, "\n  %s (%s; needs %s%s)\n    %s\n", a.painter.bold(def.Name), def.Risk,
-			firstOf(joinPermissions(def.Permissions), "nothing"), refused, show.Text(indented(def.Description)))
+			cmp.Or(joinPermissions(def.Permissions), "nothing"), refused, show.Text(indented(def.Description)))
 	}
 	if len(d.ConfigSchema) > 0 {
 		fmt.Fprintf(a.out, "\nConfiguration:\n  %s\n", jsontext.Compact(d.ConfigSchema))

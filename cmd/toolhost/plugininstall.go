@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -143,7 +144,7 @@ func (a *app) showInstalled(found *install.Installed) {
 	d := found.Description
 	fmt.Fprintf(a.out, "Installed %s %s (%s).\n", a.painter.bold(show.Line(found.Name)), show.Line(found.Version),
 		show.Line(found.Signature.String()))
-	fmt.Fprintf(a.out, "  asks for: %s\n", firstOf(joinPermissions(asked(d.Tools)), "nothing"))
+	fmt.Fprintf(a.out, "  asks for: %s\n", cmp.Or(joinPermissions(asked(d.Tools)), "nothing"))
 	if len(d.Services) > 0 {
 		fmt.Fprintf(a.out, "  services: %s\n", show.Line(strings.Join(d.Services, ", ")))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -313,7 +314,7 @@ func (a *app) ownConfig() (*config.Config, string, error) {
 		return nil, "", err
 	}
 	if path == "" {
-		return new(config.Config), filepath.Join(firstOf(a.flags.workspace, "."), config.FileName), nil
+		return new(config.Config), filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName), nil
 	}
 	cfg, err := a.readConfigFile(path)
 	return cfg, path, err

@@ -126,7 +126,7 @@ func listRules(out io.Writer, rules []policy.Rule) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tACTION\tTOOL\tMATCHES\tUNTIL")
 	for _, rule := range rules {
-		named, matches := firstOf(rule.Tool, "*"), firstOf(rule.Params, rule.Command, "every call")
+		named, matches := cmp.Or(rule.Tool, "*"), cmp.Or(rule.Params, rule.Command, "every call")
 		if rule.Toolset != nil && *rule.Toolset != "" {
 			named += " of " + *rule.Toolset
 		}

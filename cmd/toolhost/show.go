@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +143,7 @@ func (s *shown) tell(say func(label, text string)) {
 	say("agent.hcl", fact("config"))
 	var decision struct{ Action, Rule, Reason string }
 	if json.Unmarshal(s.Facts["decision"], &decision) == nil && decision.Action != "" {
-		say("Decision", strings.Join(strings.Fields(decision.Action+" by "+firstOf(fact("decided_by"), "rule")+" "+
+		say("Decision", strings.Join(strings.Fields(decision.Action+" by "+cmp.Or(fact("decided_by"), "rule")+" "+
 			inQuotes(decision.Rule)+" "+decision.Reason), " "))
 		say("Answer", fact("answer"))
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -182,7 +183,7 @@ func (a *app) changeText(store *trust.Store, key string, content []byte) string 
 // revoke takes back the approval of a file, also of one that is gone.
 func (a *app) revoke(path string) error {
 	if path == "" {
-		path = filepath.Join(firstOf(a.flags.workspace, "."), config.FileName)
+		path = filepath.Join(cmp.Or(a.flags.workspace, "."), config.FileName)
 	}
 	dir, err := trust.Dir()
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -113,7 +114,7 @@ func listCalls(out io.Writer, calls []undo.CallInfo) {
 			name += " (undone)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(name), show.Line(call.Session),
-			show.Line(firstOf(call.Tool, "-")),
+			show.Line(cmp.Or(call.Tool, "-")),
 			call.Time.Local().Format("2006-01-02 15:04:05"), show.Line(changedBy(&call)))
 	}
 	_ = w.Flush()
@@ -149,7 +150,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 		return writeIndented(a.out, whole)
 	}
 	verb, calls := flags.undone(done)
-	files := firstOf(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
+	files := cmp.Or(show.Line(strings.Join(done.Files, ", ")), "the files are already as they were")
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	say("%s %s: %s", verb, calls, files)
 	if done.Preview != "" {
@@ -176,7 +177,7 @@ func (a *app) showUndo(whole any, done *undo.Outcome, flags undoFlags) error {
 func (a *app) showDiff(d *undo.Difference) {
 	say := func(format string, args ...any) { fmt.Fprintln(a.out, noted(a.out, fmt.Sprintf(format, args...), 2)) }
 	say("%s changed: %s", show.Line(strings.Join(d.Calls, ", ")),
-		firstOf(show.Line(strings.Join(d.Files, ", ")), "nothing that still differs"))
+		cmp.Or(show.Line(strings.Join(d.Files, ", ")), "nothing that still differs"))
 	if d.Diff != "" {
 		a.printDiff(d.Diff)
 	}

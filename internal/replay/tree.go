@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -269,7 +270,7 @@ func Copy(ctx context.Context, from, to string, hidden func(path string) bool) e
 	err = filepath.WalkDir(from, func(full string, entry fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(from, full)
 		target := filepath.Join(to, name)
-		if err := firstOf(ctx.Err(), err); err != nil || name == "." {
+		if err := cmp.Or(ctx.Err(), err); err != nil || name == "." {
 			return err
 		}
 		if full == to { // the temporary files are in the workspace
@@ -297,7 +298,7 @@ func Copy(ctx context.Context, from, to string, hidden func(path string) bool) e
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
 			link, err := os.Readlink(full)
-			return firstOf(err, os.Symlink(link, target))
+			return cmp.Or(err, os.Symlink(link, target))
 		case entry.Type().IsRegular():
 			return copyFile(root, name, target, info)
 		}
@@ -322,19 +323,10 @@ func copyFile(from *os.Root, name, to string, info fs.FileInfo) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return firstOf(err, out.Close(), like(to, info))
+	return cmp.Or(err, out.Close(), like(to, info))
 }
 
 // like gives what was copied the mode and the time of what it was copied from.
 func like(path string, info fs.FileInfo) error {
-	return firstOf(os.Chmod(path, info.Mode().Perm()), os.Chtimes(path, time.Time{}, info.ModTime()))
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(os.Chmod(path, info.Mode().Perm()), os.Chtimes(path, time.Time{}, info.ModTime()))
 }

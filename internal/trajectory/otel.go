@@ -1,6 +1,7 @@
 package trajectory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -116,7 +117,7 @@ func spanOf(s Session, c *Call) *otlpSpan {
 	}
 	errorType := ""
 	if c.failed() {
-		errorType = firstOf(c.Error, c.Status)
+		errorType = cmp.Or(c.Error, c.Status)
 		span.Status = &otlpStatus{Code: statusError, Message: errorType}
 	}
 	var decision struct{ Action, Rule string }
@@ -133,7 +134,7 @@ func spanOf(s Session, c *Call) *otlpSpan {
 		"jsonrpc.request.id", c.RPC, "mcp.protocol.version", c.Revision, "network.transport", c.Transport)
 	if s.Content {
 		if span.Status != nil {
-			span.Status.Message = firstOf(c.Message, errorType)
+			span.Status.Message = cmp.Or(c.Message, errorType)
 		}
 		span.Attributes = append(span.Attributes, attributes("gen_ai.tool.call.arguments", string(c.Params))...)
 		if !c.failed() { // the conventions have it where a call was successful
@@ -172,11 +173,4 @@ func nano(t time.Time) string {
 		return "0"
 	}
 	return strconv.FormatInt(t.UnixNano(), 10)
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -1,8 +1,6 @@
 package webfetch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -36,7 +34,7 @@ func stemOf(rawURL string) (string, error) {
 	}
 	name := strings.ToLower(u.Host + "/" + strings.Trim(u.Path, "/"))
 	name = strings.Map(plain, name)
-	return cacheDir + "/" + name[:min(len(name), maxName)] + "_" + hashOf([]byte(rawURL))[:8], nil
+	return cacheDir + "/" + name[:min(len(name), maxName)] + "_" + workspace.Hash([]byte(rawURL))[:8], nil
 }
 
 // plain replaces every character but a few that are good in file names.
@@ -45,11 +43,6 @@ func plain(r rune) rune {
 		return r
 	}
 	return '_'
-}
-
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // entry says what is known of a stored document.
@@ -110,7 +103,7 @@ func (c *cache) load() *entry {
 		return nil
 	}
 	text, _, err := c.ws.ReadFile(e.Path, int64(e.Bytes)+1)
-	if err != nil || hashOf(text) != e.Hash {
+	if err != nil || workspace.Hash(text) != e.Hash {
 		return nil
 	}
 	return &e

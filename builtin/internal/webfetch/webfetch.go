@@ -191,7 +191,7 @@ func (f *fetcher) store(cache *cache, response *netguard.Response) (*tool.Result
 	}
 	text := []byte(response.Text())
 	e := newEntry(response, shown, f.opts.Now())
-	e.Path, e.Bytes, e.Hash, e.URL = cache.stem+ext, len(text), hashOf(text), cache.url
+	e.Path, e.Bytes, e.Hash, e.URL = cache.stem+ext, len(text), workspace.Hash(text), cache.url
 	if _, err := cache.ws.WriteFile(e.Path, text, workspace.WriteOptions{Parents: true}); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/files/filelock"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 )
@@ -141,16 +142,7 @@ func (s *Store) save(l *Login, c *Config) error {
 		s.memory[key(l.Server, c)] = *l
 		return nil
 	}
-	temp, err := os.CreateTemp(s.dir, ".new-*") // mode 0600
-	if err != nil {
-		return storeError(err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(append(tool.MustMarshal(l), '\n'))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), s.File(l.Server, *c))
-	}
-	if err != nil {
+	if err := atomicfile.Write(s.File(l.Server, *c), append(tool.MustMarshal(l), '\n'), 0o600); err != nil {
 		return storeError(err)
 	}
 	return nil
