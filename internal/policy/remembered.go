@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Exactly gives the rule that "always" stores: it allows this very call in that
@@ -23,17 +22,12 @@ import (
 func Exactly(toolset, toolName string, params json.RawMessage) Rule {
 	text := CanonicalJSON(params)
 	return Rule{
-		Name:    fmt.Sprintf("always %s %s", toolName, digest(toolset + "\x00" + toolName + "\x00" + text)[:8]),
+		Name:    fmt.Sprintf("always %s %s", toolName, show.Digest(toolset + "\x00" + toolName + "\x00" + text)[:8]),
 		Tool:    toolName,
 		Toolset: &toolset,
 		Params:  "^" + regexp.QuoteMeta(text) + "$",
 		Action:  Allow,
 	}
-}
-
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
 }
 
 // Remembered is the store of the rules that the user has added for a
@@ -62,7 +56,7 @@ func OpenRemembered(dir, workspace string, trees ...string) (*Remembered, error)
 	if err := userdir.Outside("remembered rules", dir, append([]string{workspace}, trees...)...); err != nil {
 		return nil, err
 	}
-	return &Remembered{dir: filepath.Join(dir, digest(workspace)[:16]), workspace: workspace}, nil
+	return &Remembered{dir: filepath.Join(dir, show.Digest(workspace)[:16]), workspace: workspace}, nil
 }
 
 // stored is a rule as it lies in its file.
@@ -167,7 +161,7 @@ func (r *Remembered) Add(rule Rule) error {
 }
 
 func (r *Remembered) file(name string) string {
-	return filepath.Join(r.dir, digest(name)[:24]+".json")
+	return filepath.Join(r.dir, show.Digest(name)[:24]+".json")
 }
 
 // Remove deletes the rule of that name.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/run/pid"
 )
 
 // Refusal is a change that a running server did not take over.
@@ -68,7 +69,7 @@ func Refusals(ctx context.Context, root string) (all []Refusal) {
 	for _, key := range keys {
 		var r Refusal
 		value, ok, err := kept.Get(ctx, key)
-		if err != nil || !ok || json.Unmarshal(value, &r) != nil || !running(r.PID) {
+		if err != nil || !ok || json.Unmarshal(value, &r) != nil || !pid.Alive(r.PID) {
 			_ = kept.Delete(ctx, key) // it has ended without a word
 			continue
 		}

@@ -19,29 +19,13 @@ func missingParent(p *place) error {
 // Remove removes a file or a symlink, not its target. Errors: not_found,
 // is_directory, permission_denied for a protected file,
 // path_outside_workspace.
-func (w *Workspace) Remove(path string) error {
-	h, err := w.hold(path, Remove)
-	if err != nil {
-		return err
-	}
-	defer h.close()
-	switch {
-	case h.missing():
-		return notFound(path)
-	case h.info.IsDir():
-		return isDirectory(path)
-	case h.slashed():
-		return slashedFile(path)
-	}
-	if err := w.record(Delete, h.place, after{}); err != nil {
-		return err
-	}
-	return w.fail("remove", path, h.dir.Remove(h.name))
-}
+func (w *Workspace) Remove(path string) error { return w.remove(path, false) }
 
 // RemoveDir removes an empty directory. Errors: not_found, not_a_directory,
 // conflict when it is not empty, permission_denied, path_outside_workspace.
-func (w *Workspace) RemoveDir(path string) error {
+func (w *Workspace) RemoveDir(path string) error { return w.remove(path, true) }
+
+func (w *Workspace) remove(path string, dir bool) error {
 	h, err := w.hold(path, Remove)
 	if err != nil {
 		return err
@@ -50,8 +34,12 @@ func (w *Workspace) RemoveDir(path string) error {
 	switch {
 	case h.missing():
 		return notFound(path)
-	case !h.info.IsDir():
+	case dir && !h.info.IsDir():
 		return notDirectory(path)
+	case !dir && h.info.IsDir():
+		return isDirectory(path)
+	case !dir && h.slashed():
+		return slashedFile(path)
 	}
 	if err := w.record(Delete, h.place, after{}); err != nil {
 		return err

@@ -70,9 +70,3 @@ func renameAt(from *place, to *place, replace bool) error {
 	}
 	return renameNoReplace(int(a.Fd()), from.name, int(b.Fd()), to)
 }
-
-// alive reports whether a process of that number exists.
-func alive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || err == syscall.EPERM
-}

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 
-	"golang.org/x/sys/windows"
-
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -52,17 +50,6 @@ func renameAt(from *place, to *place, replace bool) error {
 		}
 	}
 	return from.tree.root.Rename(from.rel, to.rel)
-}
-
-// alive reports whether a process of that number exists.
-func alive(pid int) bool {
-	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
-	if err != nil {
-		return errors.Is(err, windows.ERROR_ACCESS_DENIED)
-	}
-	defer windows.CloseHandle(h)
-	var code uint32
-	return windows.GetExitCodeProcess(h, &code) == nil && code == 259 // still active
 }
 
 // exchange is for systems that can make two files change names.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/internal/files/plainfile"
+	"github.com/toolhost/toolhost/internal/run/pid"
 )
 
 const (
@@ -237,7 +238,7 @@ func (w *Workspace) sweep(dir *os.Root, shared bool, limit int) (removed int, er
 }
 
 func stale(dir *os.Root, name string, shared bool) bool {
-	pid, ok := tempPid(name)
+	maker, ok := tempPid(name)
 	if !ok {
 		return false
 	}
@@ -245,5 +246,5 @@ func stale(dir *os.Root, name string, shared bool) bool {
 	if err != nil || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
 		return false // a symlink that was about to be removed has such a name, too
 	}
-	return shared || !alive(pid) && time.Since(info.ModTime()) > tempAge
+	return shared || !pid.Alive(maker) && time.Since(info.ModTime()) > tempAge
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/files/filelock"
+	"github.com/toolhost/toolhost/internal/run/pid"
 )
 
 // historyFormat is raised when History changes its meaning.
@@ -182,7 +183,7 @@ func (f *historyFile) read() *History {
 		return new(History)
 	}
 	h.Live = slices.DeleteFunc(h.Live,
-		func(l LiveProcess) bool { return !processAlive(l.Host) || !processAlive(l.PID) })
+		func(l LiveProcess) bool { return !pid.Alive(l.Host) || !pid.Alive(l.PID) })
 	return h
 }
 

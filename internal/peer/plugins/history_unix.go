@@ -3,15 +3,10 @@
 package plugins
 
 import (
-	"errors"
 	"os"
 	"runtime"
 	"syscall"
 )
-
-func processAlive(pid int) bool {
-	return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-}
 
 // peakMemory is the most memory that an ended process had resident, in bytes.
 func peakMemory(state *os.ProcessState) int64 {

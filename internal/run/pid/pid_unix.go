@@ -1,14 +1,14 @@
 //go:build unix
 
-package project
+package pid
 
 import (
 	"errors"
 	"syscall"
 )
 
-// running reports whether there is a process of that id.
-func running(pid int) bool {
+// Alive reports whether a process of that number exists.
+func Alive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return pid > 0 && (err == nil || errors.Is(err, syscall.EPERM))
 }
