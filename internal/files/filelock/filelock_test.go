@@ -1,6 +1,7 @@
 package filelock_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,4 +41,25 @@ func TestLock(t *testing.T) {
 			filelock.Unlock(first)
 		})
 	}
+}
+
+func TestAwait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := os.Create(path)
+	require.NoError(t, err)
+	defer first.Close()
+	second, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer second.Close()
+	require.NoError(t, filelock.Try(first, false))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, filelock.Await(ended, second, false), "it can be had at once")
+	filelock.Unlock(second)
+	require.ErrorIs(t, filelock.Await(ended, second, true), context.Canceled)
+	got := make(chan error)
+	go func() { got <- filelock.Await(t.Context(), second, true) }()
+	filelock.Unlock(first)
+	require.NoError(t, <-got)
+	assert.ErrorIs(t, filelock.Try(first, true), filelock.ErrLocked)
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/filelock"
@@ -64,7 +63,7 @@ func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bo
 	if err != nil {
 		return nil, false, w.lockError(abs, err)
 	}
-	unlock, err := flockWait(ctx, dir, abs)
+	unlock, err := flock(ctx, dir, abs)
 	if errors.Is(err, filelock.ErrNone) {
 		return leave, false, nil
 	}
@@ -75,21 +74,17 @@ func (w *Workspace) lockDir(dir *os.Root, abs string) (release func(), shared bo
 	return func() { unlock(); leave() }, true, nil
 }
 
-// flockWait asks again and again, as a blocking call could not be given up.
-func flockWait(ctx context.Context, dir *os.Root, abs string) (unlock func(), err error) {
-	pause := 200 * time.Microsecond
-	for {
-		unlock, err := tryLock(dir, abs)
-		if !errors.Is(err, filelock.ErrLocked) {
-			return unlock, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, 10*time.Millisecond)
+// flock takes the lock that processes share.
+func flock(ctx context.Context, dir *os.Root, abs string) (unlock func(), err error) {
+	f, err := lockFile(dir, abs)
+	if err != nil {
+		return nil, err
 	}
+	if err := filelock.Await(ctx, f, true); err != nil {
+		f.Close()
+		return nil, lockFailure(err)
+	}
+	return func() { f.Close() }, nil
 }
 
 func (w *Workspace) lockError(abs string, err error) error {

@@ -11,19 +11,13 @@ import (
 	"github.com/toolhost/toolhost/internal/files/filelock"
 )
 
-// tryLock takes the lock that processes share: that of the directory itself.
-func tryLock(dir *os.Root, _ string) (unlock func(), err error) {
-	f, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	err = filelock.Try(f, true)
-	if err == nil {
-		return func() { f.Close() }, nil
-	}
-	f.Close()
+// lockFile is what is locked: the directory itself.
+func lockFile(dir *os.Root, _ string) (*os.File, error) { return dir.Open(".") }
+
+// lockFailure knows what file systems say that cannot lock directories.
+func lockFailure(err error) error {
 	if errors.Is(err, unix.EBADF) || errors.Is(err, unix.EINVAL) {
-		return nil, filelock.ErrNone // of directories
+		return filelock.ErrNone
 	}
-	return nil, err
+	return err
 }

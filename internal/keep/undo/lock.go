@@ -42,23 +42,16 @@ func (v *vault) lock(ctx context.Context, name string, exclusive bool, wait time
 
 // await locks an open file. sure is false where there are no locks.
 func await(ctx context.Context, f *os.File, exclusive bool, wait time.Duration) (sure bool, err error) {
-	err = filelock.Try(f, exclusive)
-	for pause, deadline := 100*time.Microsecond, time.Now().Add(wait); err != nil; pause = min(2*pause,
-		10*time.Millisecond) {
-		switch {
-		case errors.Is(err, filelock.ErrNone):
-			return false, nil
-		case !errors.Is(err, filelock.ErrLocked) || time.Now().After(deadline):
-			return false, lockError(err)
-		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(pause):
-		}
-		err = filelock.Try(f, exclusive)
+	patient, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err = filelock.Await(patient, f, exclusive)
+	switch {
+	case errors.Is(err, filelock.ErrNone):
+		return false, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		err = filelock.ErrLocked
 	}
-	return true, nil
+	return err == nil, lockError(err)
 }
 
 func lockError(err error) error {

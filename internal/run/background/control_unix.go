@@ -171,18 +171,7 @@ func lockStore(ctx context.Context, dir *os.Root) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		if err = filelock.Try(f, true); !errors.Is(err, filelock.ErrLocked) {
-			break
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	if err != nil {
+	if err := filelock.Await(ctx, f, true); err != nil {
 		f.Close()
 		return nil, err
 	}

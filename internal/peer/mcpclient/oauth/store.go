@@ -162,9 +162,6 @@ func (s *Store) remove(server string, c *Config) error {
 	return nil
 }
 
-// lockWait is how often a lock that another process holds is asked for again.
-const lockWait = 20 * time.Millisecond
-
 // hold takes the lock of the login at a server, which all processes share: a
 // refresh token may be good for one use only. It waits until ctx ends.
 func (s *Store) hold(ctx context.Context, server string, c *Config) (release func(), err error) {
@@ -183,22 +180,14 @@ func (s *Store) hold(ctx context.Context, server string, c *Config) (release fun
 	if err != nil {
 		return nil, storeError(err)
 	}
-	for {
-		err := filelock.Try(f, true)
-		if err == nil {
-			return func() { _ = f.Close() }, nil
-		}
-		if errors.Is(err, filelock.ErrLocked) {
-			select {
-			case <-time.After(lockWait):
-				continue
-			case <-ctx.Done():
-				err = errors.New("another process holds on to it")
-			}
-		}
+	if err := filelock.Await(ctx, f, true); err != nil {
 		_ = f.Close()
+		if ctx.Err() != nil {
+			err = errors.New("another process holds on to it")
+		}
 		return nil, storeError(err)
 	}
+	return func() { _ = f.Close() }, nil
 }
 
 func storeError(err error) error {
