@@ -20,9 +20,11 @@ func TestHugeResults(t *testing.T) {
 	u.write("agent.hcl", "")
 	u.child("./internal/keep/record", "TestMakeHugeResults", "TOOLHOST_MAKE_ROOT="+u.dir, fmt.Sprint("TOOLHOST_MAKE_HUGE=", texts))
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
-		until(`document.querySelector("nav")`), frames)
+		until(`document.querySelector("nav")`), frames, counted)
+	before := 0.0
 	open := func(name string) {
 		t.Helper()
+		before = worked(t, ctx)
 		do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), until(`document.querySelector(".line")`),
 			chromedp.Evaluate[chromedp.Void](`window.slow = 0`), openCall(name),
 			until(fmt.Sprintf(`document.querySelector("h1")?.innerText.startsWith(%q) && [...document.querySelectorAll("h2")].some(h => h.innerText == "Result")`, name)))
@@ -35,7 +37,7 @@ func TestHugeResults(t *testing.T) {
 		if got := value[int](t, ctx, `document.querySelectorAll("*").length`); got > 3000 {
 			t.Errorf("%s: the page has %d elements", name, got)
 		}
-		t.Logf("%s: slowest frame %.0f ms, heap %.0f MB", name, value[float64](t, ctx, `window.slow`),
+		t.Logf("%s: work of all that was opened %.0f ms, slowest frame %.0f ms, heap %.0f MB", name, worked(t, ctx)-before, value[float64](t, ctx, `window.slow`),
 			value[float64](t, ctx, `performance.memory.usedJSHeapSize / 1e6`))
 	}
 	status := func(text string) chromedp.Action[chromedp.Void] {

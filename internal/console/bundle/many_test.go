@@ -13,6 +13,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 )
 
@@ -50,8 +51,32 @@ var paints = chromedp.Func(func(ctx context.Context, target *chromedp.Target) er
 	return err
 })
 
-// costs are times of the timeline, in milliseconds.
-type costs struct{ paint, lines, scroll, filter, filterFrame float64 }
+// counted has the browser count the time of the processor that a page's own thread
+// takes, whatever else runs on the machine.
+var counted = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	_, err := cdp.Call(ctx, target, performance.Enable,
+		performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	return err
+})
+
+// worked gives it, in milliseconds.
+func worked(t *testing.T, ctx context.Context) (ms float64) {
+	t.Helper()
+	do(t, ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		got, err := cdp.Call(ctx, target, performance.GetMetrics, cdp.Empty{})
+		for _, metric := range got.Metrics {
+			if metric.Name == "TaskDuration" {
+				ms = 1000 * metric.Value
+			}
+		}
+		return err
+	}))
+	return ms
+}
+
+// costs are times of the timeline, in milliseconds: of the clock, of the slowest
+// frame, and of the processor for a step, which no frame in it can exceed.
+type costs struct{ paint, lines, scroll, scrollStep, filter, filterFrame, filterStep float64 }
 
 // timelineCosts measures the timeline of so many calls.
 func timelineCosts(t *testing.T, calls int) (c costs) {
@@ -60,24 +85,28 @@ func timelineCosts(t *testing.T, calls int) (c costs) {
 		fmt.Sprint("TOOLHOST_MAKE_CALLS=", calls))
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), paints, chromedp.Navigate(u.console()),
 		until(`document.querySelector("nav")`), chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`),
-		until(`document.querySelector(".line")`), chromedp.Reload(), until(`window.lined`), frames)
+		until(`document.querySelector(".line")`), chromedp.Reload(), until(`window.lined`), frames, counted)
 	c.paint = value[float64](t, ctx, `performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1`)
 	c.lines = value[float64](t, ctx, `window.lined`)
 	do(t, ctx, chromedp.Sleep(500*time.Millisecond), chromedp.Evaluate[chromedp.Void](`window.slow = 0`))
 	for range 60 {
+		before := worked(t, ctx)
 		do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector(".rows").scrollTop += 2000`),
 			chromedp.Sleep(50*time.Millisecond))
+		c.scrollStep = max(c.scrollStep, worked(t, ctx)-before)
 	}
 	c.scroll = value[float64](t, ctx, `window.slow`)
 	if shown := value[string](t, ctx, `document.querySelector(".filter .count").innerText`); calls > 1000 && !strings.Contains(shown, "+") {
 		t.Errorf("scrolling has come to %s of %d", shown, calls)
 	}
+	before := worked(t, ctx)
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`window.slow = 0; window.filtered = 0; { const began = performance.now(), b = [...document.querySelectorAll(".filter label")]
 		.find(l => l.innerText.startsWith("Status")).querySelector("select"); b.value = "denied"; b.dispatchEvent(new Event("change", { bubbles: true }));
 		const look = () => { const all = [...document.querySelectorAll(".line .status")];
 			if (all.length >= `+strconv.Itoa(min(5, calls/1000))+` && all.every((s) => s.innerText === "denied")) window.filtered = performance.now() - began;
 			else setTimeout(look, 5); }; look(); }`),
 		until(`window.filtered`))
+	c.filterStep = worked(t, ctx) - before
 	c.filter, c.filterFrame = value[float64](t, ctx, `window.filtered`), value[float64](t, ctx, `window.slow`)
 	return c
 }
@@ -96,8 +125,10 @@ func TestTimelineOfManyCalls(t *testing.T) {
 		few, all float64
 	}{
 		{"first paint", few.paint, many.paint}, {"first calls drawn", few.lines, many.lines},
-		{"slowest frame of scrolling", few.scroll, many.scroll}, {"filtered by status", few.filter, many.filter},
+		{"slowest frame of scrolling", few.scroll, many.scroll}, {"work of a scroll, at most", few.scrollStep, many.scrollStep},
+		{"filtered by status", few.filter, many.filter},
 		{"slowest frame of filtering", few.filterFrame, many.filterFrame},
+		{"work of filtering", few.filterStep, many.filterStep},
 	} {
 		t.Logf("%-28s %14.0f %14.0f %8.2f", line.name, line.few, line.all, line.all/line.few)
 	}

@@ -73,7 +73,7 @@ func (l *ledger) store(segment int64, p *packed) (int64, error) {
 	name := filepath.Join(dir, p.blob.Hash+".gz")
 	if there, err := os.ReadFile(name); err == nil {
 		p.blob.File = digest(there)
-		if content, err := unpack(there); err == nil && digest(content) == p.blob.Hash {
+		if content, err := unpack(there, p.blob.Bytes); err == nil && digest(content) == p.blob.Hash {
 			return 0, nil
 		}
 	}
@@ -92,12 +92,13 @@ func (l *ledger) store(segment int64, p *packed) (int64, error) {
 	return int64(len(p.data)), nil
 }
 
-func unpack(data []byte) ([]byte, error) {
+// unpack gives a content of that size, and of a larger one no more.
+func unpack(data []byte, size int64) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(r, 4*mostContent))
+	content, err := io.ReadAll(io.LimitReader(r, size+1))
 	return content, errors.Join(err, r.Close())
 }
 
@@ -119,7 +120,7 @@ func (l *ledger) load(segment int64, e *entry) (json.RawMessage, error) {
 	if digest(data) != e.Blob.File {
 		return nil, errChanged
 	}
-	content, err := unpack(data)
+	content, err := unpack(data, e.Blob.Bytes)
 	if err != nil || digest(content) != e.Blob.Hash {
 		return nil, errChanged
 	}

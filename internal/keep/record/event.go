@@ -126,7 +126,7 @@ func (r *Recorder) copy(e *entry, large *packed) error {
 	}
 	whole := e.Content
 	if large != nil && e.Holds == shown {
-		if data, err := unpack(large.data); err == nil {
+		if data, err := unpack(large.data, large.blob.Bytes); err == nil {
 			whole = json.RawMessage(data)
 		}
 	}
