@@ -67,7 +67,11 @@ func (p *place) command(args ...string) *exec.Cmd {
 
 func (p *place) start(args ...string) *process {
 	p.t.Helper()
-	cmd := p.command(args...)
+	return p.run(p.command(args...))
+}
+
+func (p *place) run(cmd *exec.Cmd) *process {
+	p.t.Helper()
 	pipe, err := cmd.StderrPipe()
 	require.NoError(p.t, err)
 	require.NoError(p.t, cmd.Start())

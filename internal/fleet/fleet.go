@@ -180,8 +180,11 @@ type Envelope struct {
 	// Stateless is a request of a revision without sessions.
 	Stateless bool `json:"stateless,omitempty"`
 	// Opening is the request that opens the MCP session.
-	Opening bool   `json:"opening,omitempty"`
-	Body    []byte `json:"body,omitempty"`
+	Opening bool `json:"opening,omitempty"`
+	// Known says that the gateway takes the worker to have the session, from before:
+	// of Record there is the epoch alone. A worker that does not have it refuses.
+	Known bool   `json:"known,omitempty"`
+	Body  []byte `json:"body,omitempty"`
 }
 
 // Control is what a person has a worker do.
@@ -210,6 +213,7 @@ const (
 	RefusedBusy   = "busy"   // no slot is free, and the queue is full
 	RefusedMoving = "moving" // the worker is letting go of the session
 	RefusedStale  = "stale"  // the worker knows a later epoch
+	RefusedGone   = "gone"   // the worker does not have the session that was said to be known
 	RefusedFailed = "failed" // the workspace could not be made; Data says why
 	// RefusedUnknown answers a resume: the request did not arrive.
 	RefusedUnknown = "unknown"

@@ -239,9 +239,7 @@ func TestCompletion(t *testing.T) {
 func TestWatchedResources(t *testing.T) {
 	h, dir := offering(t, host.Options{})
 	w := serveWeb(t, h, mcpserve.HTTPOptions{})
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go w.server.WatchResources(ctx, 5*time.Millisecond)
+	look := w.server.ResourceChanges(t.Context())
 	var updates atomic.Int32
 	session := w.connect("2025-11-25",
 		&mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
@@ -253,6 +251,7 @@ func TestWatchedResources(t *testing.T) {
 	assert.Error(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://unknown"}))
 	require.Eventually(t, func() bool { // once more, until the stream for notifications is open
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "note.md"), []byte(time.Now().String()), 0o644))
+		look()
 		return updates.Load() > 0
 	}, time.Minute, 20*time.Millisecond)
 }

@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -101,18 +102,14 @@ func (s *Server) subscribe(_ context.Context, request *mcp.SubscribeRequest) err
 
 func (s *Server) unsubscribe(context.Context, *mcp.UnsubscribeRequest) error { return nil }
 
-// WatchResources tells subscribers when the file of a watched resource has
-// changed, until ctx ends. It looks once in every interval.
-func (s *Server) WatchResources(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+// ResourceChanges gives a function that tells subscribers when the file of a
+// watched resource has changed since the time before. It looks once at each call.
+func (s *Server) ResourceChanges(ctx context.Context) func() {
+	var mu sync.Mutex
 	last := s.watched()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
 		now := s.watched()
 		for uri, stamp := range now {
 			if before, known := last[uri]; known && before != stamp {

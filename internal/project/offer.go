@@ -31,6 +31,9 @@ type Serving struct {
 	// SessionID and Middleware are those of mcpserve.Options. They may be nil.
 	SessionID  func() string
 	Middleware mcp.Middleware
+	// Unwatched leaves it to the caller to call [Offer.Look]: looking at the files of
+	// thousands of servers in one process all the time takes all of a processor.
+	Unwatched bool
 }
 
 // Offer is a toolset that is served.
@@ -43,6 +46,7 @@ type Offer struct {
 	opening   *Opening
 	firstList time.Duration
 	stands    *standing
+	looks     []func()
 }
 
 // Offer opens the project for its toolset and follows its changes until ctx
@@ -73,12 +77,27 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 		offer.connectServers(ctx)
 	}()
 	go p.KeepTidy(ctx)
-	watch(ctx, p.ConfigFiles, func() { offer.reload(ctx) })
-	watch(ctx, p.TaskFiles, func() { offer.tasksChanged(ctx) })
 	go p.FollowServers(ctx, server.Refresh)
-	go watch(ctx, p.LoginFiles, func() { offer.connectServers(ctx) })
-	go server.WatchResources(ctx, WatchInterval)
+	offer.looks = []func(){
+		newLook(p.ConfigFiles, func() { offer.reload(ctx) }).again,
+		newLook(p.TaskFiles, func() { offer.tasksChanged(ctx) }).again,
+		newLook(p.LoginFiles, func() { go offer.connectServers(ctx) }).again,
+		server.ResourceChanges(ctx),
+	}
+	if !serving.Unwatched {
+		for _, again := range offer.looks {
+			go every(ctx, again)
+		}
+	}
 	return offer, nil
+}
+
+// Look takes over what has changed in the files of the project since the last
+// look, and tells the clients.
+func (o *Offer) Look() {
+	for _, again := range o.looks {
+		again()
+	}
 }
 
 // connectServers starts the MCP servers whose tools are not known yet, and logs

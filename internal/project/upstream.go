@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/config"
@@ -114,10 +115,10 @@ func (p *Project) usableLogins(cfg *config.Config) *oauth.Store {
 // LoginFiles are the files whose change means a login or its end.
 func (p *Project) LoginFiles() (files []string) {
 	cfg := p.Config()
-	store := p.usableLogins(cfg)
+	store := sync.OnceValue(func() *oauth.Store { return p.usableLogins(cfg) })
 	for _, s := range cfg.Servers {
-		if s.URL != "" && store != nil {
-			files = append(files, store.File(s.URL, oauthConfig(s.OAuth)))
+		if s.URL != "" && store() != nil {
+			files = append(files, store().File(s.URL, oauthConfig(s.OAuth)))
 		}
 	}
 	return files

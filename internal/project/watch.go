@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -15,27 +16,44 @@ type stamp struct {
 	modified time.Time
 }
 
-// watch calls changed, from another goroutine, after any of the files has
-// changed, come or gone since this call, until ctx ends. The files are few, so
-// they are looked at rather than subscribed to: that works on every file system
-// and survives every way of saving.
-func watch(ctx context.Context, files func() []string, changed func()) {
-	last := stamps(files())
-	go func() {
-		ticker := time.NewTicker(WatchInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			if now := stamps(files()); !same(last, now) {
-				last = now
-				changed()
-			}
+// look looks at files for changes. The files are few, so they are looked at
+// rather than subscribed to: that works on every file system and survives every
+// way of saving.
+type look struct {
+	files   func() []string
+	changed func()
+
+	mu   sync.Mutex
+	last map[string]stamp
+}
+
+func newLook(files func() []string, changed func()) *look {
+	return &look{files: files, changed: changed, last: stamps(files())}
+}
+
+// again calls changed where any of the files has changed, come or gone since
+// the time before.
+func (l *look) again() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := stamps(l.files()); !same(l.last, now) {
+		l.last = now
+		l.changed()
+	}
+}
+
+// every calls again once in every WatchInterval until ctx ends.
+func every(ctx context.Context, again func()) {
+	ticker := time.NewTicker(WatchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			again()
 		}
-	}()
+	}
 }
 
 func stamps(files []string) map[string]stamp {

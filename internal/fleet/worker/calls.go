@@ -326,7 +326,7 @@ func (s *session) beforeRun(ctx context.Context, repeatable bool) error {
 	if c.claimed {
 		return nil
 	}
-	if err := s.worker.sure(ctx); err != nil {
+	if err := s.beSure(ctx); err != nil {
 		return tool.Errorf(tool.Unavailable, "%s was not run: %w", c.tool, err).Suggest("Call again.")
 	}
 	if err := c.claim(ctx); err != nil {

@@ -105,6 +105,7 @@ func (ex *exchange) run() {
 		return
 	}
 	defer s.leaveAs(ex.env.Method)
+	s.wake()
 	if ex.env.Header.Get(fleet.CallHeader) != "" {
 		release, ok := w.slot(ex.ctx)
 		if !ok {

@@ -43,6 +43,11 @@ type session struct {
 	closing   bool
 	told      bool // that the workspace was restored
 
+	looking sync.Mutex   // held while files are looked at
+	looked  atomic.Int64 // when that was the last time, since the worker began
+	lost    atomic.Bool  // another worker has it
+	sure    atomic.Int64 // the doubts of the worker that are settled for this session
+	asked   atomic.Int64 // when the gateways last said that it is the worker's
 	quiet   sync.RWMutex // held for reading while a call runs
 	changed atomic.Int64 // counts calls that may have changed something
 	packed  int64        // changed at the newest pack
@@ -53,6 +58,10 @@ type session struct {
 func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, why, text string) {
 	w.mu.Lock()
 	s := w.sessions[env.Session]
+	if env.Known && (s == nil || env.Record.Epoch != s.epoch()) {
+		w.mu.Unlock()
+		return nil, fleet.RefusedGone, ""
+	}
 	if s != nil && env.Record.Epoch > s.epoch() {
 		delete(w.sessions, env.Session)
 		go s.close()
@@ -65,14 +74,16 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 	case s == nil && w.draining:
 		w.mu.Unlock()
 		return nil, fleet.RefusedMoving, ""
-	case s == nil && len(w.sessions) >= w.options.Sessions:
+	case s == nil && w.isFull():
 		w.mu.Unlock()
 		return nil, fleet.RefusedBusy, ""
 	case s == nil:
 		s = &session{worker: w, key: env.Session, name: env.Name, record: env.Record, ready: make(chan struct{}),
 			idleSince: time.Now()}
 		s.life, s.end = context.WithCancel(w.life)
+		s.asked.Store(int64(time.Since(w.began)))
 		w.sessions[env.Session] = s
+		w.room.since++
 		go s.open(env)
 	}
 	entered := s.enter(env.Method != http.MethodGet)
@@ -160,11 +171,12 @@ func (s *session) host(context.Context) error {
 		Telemetry: func(string) *telemetry.Relay { return nil },
 	}
 	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
-		TaskAfter: w.options.TaskAfter}
+		TaskAfter: w.options.TaskAfter, Unwatched: true}
 	var err error
 	if s.offer, err = opening.Offer(s.life, serving); err != nil {
 		return err
 	}
+	s.looked.Store(int64(time.Since(w.began)))
 	s.handler = mcpserve.NewHTTP(s.offer.Server,
 		mcpserve.HTTPOptions{SessionIdle: 30 * 24 * time.Hour, Logger: w.logger})
 	return nil
@@ -263,6 +275,8 @@ func (w *Worker) release(ctx context.Context, s *session) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+	w.letting <- struct{}{}
+	defer func() { <-w.letting }()
 	err := s.packAll(ctx)
 	if err == nil {
 		_, err = w.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -56,6 +55,7 @@ type Worker struct {
 	parts     map[string]*assembly
 	draining  bool
 	cordoned  bool
+	room      room
 
 	calls   flights
 	slots   chan struct{}
@@ -64,7 +64,9 @@ type Worker struct {
 	ticked  atomic.Int64 // when the worker last knew that it is alive, since began
 	began   time.Time
 	doubts  atomic.Int64 // counts what may have cost the worker its sessions
-	asked   atomic.Int64 // the doubts that an answer of the gateways has settled
+	asked   atomic.Int64 // the doubts that are settled for all sessions
+	asking  sync.Mutex
+	letting chan struct{} // bounds the sessions that are packed and let go at one time
 	life    context.Context
 	end     context.CancelFunc
 	drained chan struct{}
@@ -76,7 +78,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
-		drained: make(chan struct{}),
+		drained: make(chan struct{}), letting: make(chan struct{}, mostLetting),
 	}
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -98,6 +100,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 	}
 	w.tick()
 	go w.beats()
+	go w.looks()
 	return w, nil
 }
 
@@ -142,112 +145,34 @@ func (w *Worker) tick() {
 	}
 }
 
-func (w *Worker) inDoubt() bool { return w.asked.Load() < w.doubts.Load() }
-
 // beats tells the fleet that the worker is alive, and what it is.
 func (w *Worker) beats() {
 	ticker := time.NewTicker(fleet.Heartbeat)
 	defer ticker.Stop()
-	asked := time.Now()
-	for {
-		w.beat()
+	for n := 0; ; n++ {
+		w.beat(n%countEvery == 0)
 		select {
 		case <-w.life.Done():
 			return
 		case <-ticker.C:
 		}
 		w.tick()
-		if w.inDoubt() || time.Since(asked) > 2*fleet.Lease {
-			asked = time.Now()
-			go w.ask()
-		}
+		go w.ask()
 		w.forget()
 	}
 }
 
-func (w *Worker) beat() {
+func (w *Worker) beat(count bool) {
 	w.mu.Lock()
+	if count {
+		w.count()
+	}
 	beat := fleet.Beat{Version: w.options.Version, Labels: w.options.Labels, Slots: w.options.Slots,
 		Running: int(w.running.Load()), Queued: int(w.queued.Load()), Sessions: len(w.sessions),
-		Draining: w.draining, Cordoned: w.cordoned || len(w.sessions) >= w.options.Sessions}
+		Draining: w.draining, Cordoned: w.cordoned || w.isFull()}
 	w.mu.Unlock()
 	data, _ := json.Marshal(beat)
 	_ = w.nc.Publish(w.name.BeatSubject(), data)
-}
-
-// askWithin bounds a question to the gateways.
-const askWithin = 3 * time.Second
-
-// request asks the gateways.
-func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
-	data, err := json.Marshal(ask)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := w.nc.Request(w.name.AskSubject(), data, askWithin)
-	if err != nil {
-		return nil, err
-	}
-	reply := new(fleet.Reply)
-	if err := json.Unmarshal(answer.Data, reply); err != nil {
-		return nil, err
-	}
-	if reply.Error != "" {
-		return reply, errors.New(reply.Error)
-	}
-	return reply, nil
-}
-
-// ask asks which sessions are still the worker's, and drops the others.
-func (w *Worker) ask() {
-	doubts := w.doubts.Load() // what comes up meanwhile is not answered
-	owned := make(map[string]uint64)
-	w.mu.Lock()
-	for key, s := range w.sessions {
-		owned[key] = s.epoch()
-	}
-	w.mu.Unlock()
-	reply, err := w.request(fleet.Ask{Owned: owned})
-	if err != nil {
-		return
-	}
-	still := make(map[string]bool)
-	for _, key := range reply.Owned {
-		still[key] = true
-	}
-	for key, epoch := range owned {
-		if !still[key] {
-			w.dropLost(key, epoch)
-		}
-	}
-	for {
-		before := w.asked.Load()
-		if before >= doubts || w.asked.CompareAndSwap(before, doubts) {
-			return
-		}
-	}
-}
-
-func (w *Worker) dropLost(key string, epoch uint64) {
-	w.logger.Warn("a session was given to another worker", "session", key)
-	w.drop(key, epoch)
-}
-
-// sure waits until the worker knows that its sessions are its own.
-func (w *Worker) sure(ctx context.Context) error {
-	w.tick()
-	deadline := time.Now().Add(askWithin)
-	for w.inDoubt() {
-		if time.Now().After(deadline) {
-			return errors.New("the worker does not know whether the session is still its own")
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-	return nil
 }
 
 // take handles a message. It must not wait.
@@ -357,6 +282,9 @@ func (w *Worker) begin(env *fleet.Envelope) {
 // its end.
 const keptAfter = time.Minute
 
+// mostLetting bounds the sessions that are packed and let go at one time.
+const mostLetting = 128
+
 // forget drops answers that nobody will ask for, and sessions that nobody uses.
 func (w *Worker) forget() {
 	now := time.Now()
@@ -373,7 +301,7 @@ func (w *Worker) forget() {
 		}
 	}
 	for _, s := range w.sessions {
-		if s.idleFor(now) > w.options.Idle {
+		if len(idle)+len(w.letting) < mostLetting && s.idleFor(now) > w.options.Idle {
 			idle = append(idle, s)
 		}
 	}
@@ -404,7 +332,7 @@ func (w *Worker) control(c fleet.Control) {
 	case c.Action == "pack" && s != nil:
 		s.pack(w.life)
 	}
-	w.beat()
+	w.beat(false)
 }
 
 // Drain lets go of all sessions: calls end, workspaces are packed. No further
@@ -417,7 +345,7 @@ func (w *Worker) Drain(ctx context.Context) {
 		all = append(all, s)
 	}
 	w.mu.Unlock()
-	w.beat()
+	w.beat(false)
 	var letting sync.WaitGroup
 	for _, s := range all {
 		letting.Go(func() { w.release(ctx, s) })
