@@ -31,6 +31,7 @@ type exchange struct {
 // What can go wrong with an exchange.
 var (
 	errLost   = errors.New("the worker is lost")
+	errGone   = errors.New("the worker does not have the session any more")
 	errMoving = errors.New("the session moves")
 	errHangUp = errors.New("the client is gone")
 	errLate   = errors.New("the call has taken too long")
@@ -145,6 +146,9 @@ func (ex *exchange) follow(ctx context.Context, out *answer) error {
 }
 
 func refused(f fleet.Frame) error {
+	if f.Refused == fleet.RefusedGone {
+		return errGone
+	}
 	if f.Refused == fleet.RefusedMoving || f.Refused == fleet.RefusedStale {
 		return errMoving
 	}

@@ -43,6 +43,7 @@ type Gateway struct {
 	life    context.Context
 	end     context.CancelFunc
 	metrics metrics
+	recent  recent
 	echo    atomic.Bool // the hub has given back the last tick
 
 	mu        sync.Mutex
@@ -347,6 +348,18 @@ func (g *Gateway) write(ctx context.Context, key string, record *fleet.Record, r
 		return g.store.Sessions.Create(ctx, key, data)
 	}
 	return g.store.Sessions.Update(ctx, key, data, revision)
+}
+
+// known gives the record of a session that was read just now, and its worker; nil
+// where the store has to be asked.
+func (g *Gateway) known(key string) (*fleet.Record, *peer) {
+	record := g.recent.get(key)
+	if record == nil || record.Worker == "" {
+		return nil, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return record, g.workers[record.Worker]
 }
 
 // home gives the record of a session with a worker that is alive. Where the one

@@ -139,6 +139,7 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 		return err
 	}
 	if q.Method == http.MethodDelete {
+		g.recent.forget(q.key)
 		_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
 	}
 	return nil
@@ -171,7 +172,12 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 		return tool.Errorf(tool.InvalidArgument, "the request names no session").
 			Suggest("Send initialize first, and its answer's Mcp-Session-Id with every further request.")
 	}
-	r, _, err := g.read(ctx, q.key)
+	r, err := g.recent.get(q.key), error(nil)
+	if r == nil {
+		if r, _, err = g.read(ctx, q.key); err == nil {
+			g.recent.put(q.key, r)
+		}
+	}
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound) && q.stateless:
 		return g.open(ctx, q, nil)
@@ -209,8 +215,14 @@ const moveWithin = 60 * time.Second
 // or lets go of the session.
 func (g *Gateway) through(ctx context.Context, q *request) error {
 	deadline := time.Now().Add(moveWithin)
-	for {
-		r, p, err := g.home(ctx, q.key)
+	r, p := g.known(q.key)
+	known := p != nil
+	for ; ; known = false {
+		var err error
+		if !known {
+			g.recent.forget(q.key)
+			r, p, err = g.home(ctx, q.key)
+		}
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return errNoSession
 		}
@@ -221,8 +233,12 @@ func (g *Gateway) through(ctx context.Context, q *request) error {
 			return err
 		}
 		env := g.envelope(q, r, p)
+		if env.Known = known; known {
+			env.Record = fleet.Record{Epoch: r.Epoch}
+		}
 		err = g.exchange(ctx, p, env, q.out)
 		switch {
+		case errors.Is(err, errGone) && known: // nothing was run
 		case errors.Is(err, errMoving) && time.Now().Before(deadline):
 			select {
 			case <-ctx.Done():
