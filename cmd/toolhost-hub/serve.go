@@ -17,6 +17,8 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet/worker"
 	"github.com/toolhost/toolhost/internal/mcpserve"
 	"github.com/toolhost/toolhost/internal/mcpserve/listen"
+	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 // serveFlags are those of serve with --hub or --workers.
@@ -94,13 +96,15 @@ func (a *app) serve(ctx context.Context, flags serveFlags) error {
 		return err
 	}
 	defer end()
-	g, err := gateway.Start(ctx,
-		gateway.Options{Link: link, Config: config, Replicas: flags.replicas, CallLimit: flags.limit, Logger: a.logger})
+	relay := project.StartTelemetry(ctx, a.work, a.logger)
+	defer relay.Close(context.WithoutCancel(ctx))
+	g, err := gateway.Start(ctx, gateway.Options{Link: link, Config: config, Replicas: flags.replicas,
+		CallLimit: flags.limit, Telemetry: relay, Logger: a.logger})
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	stop, err := a.startWorkers(ctx, link, &flags)
+	stop, err := a.startWorkers(ctx, link, relay, &flags)
 	if err != nil {
 		return err
 	}
@@ -157,7 +161,8 @@ func (a *app) reach(_ context.Context, flags *serveFlags) (fleet.Link, func(), e
 }
 
 // startWorkers starts the workers that are to run here.
-func (a *app) startWorkers(ctx context.Context, link fleet.Link, flags *serveFlags) (stop func(), err error) {
+func (a *app) startWorkers(ctx context.Context, link fleet.Link, relay *telemetry.Relay, flags *serveFlags) (stop func(),
+	err error) {
 	if flags.workers == 0 {
 		return func() {}, nil
 	}
@@ -173,7 +178,7 @@ func (a *app) startWorkers(ctx context.Context, link fleet.Link, flags *serveFla
 		}
 		ending.Wait()
 	}
-	o.Logger, o.Key, o.Link = a.logger, hub.RoleWorker, link
+	o.Logger, o.Key, o.Link, o.Telemetry = a.logger, hub.RoleWorker, link, relay
 	o.Link.KeyFile = filepath.Join(flags.store, "keys", hub.RoleWorker+"."+hub.RoleWorker+".nk")
 	for range flags.workers {
 		w, err := worker.Start(ctx, o)

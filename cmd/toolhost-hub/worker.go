@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet/worker"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // workerFlags say what a worker is.
@@ -113,7 +114,8 @@ func (a *app) worker(ctx context.Context, link linkFlags, flags workerFlags) err
 	if o.Link, o.Key, err = link.link(hub.RoleWorker); err != nil {
 		return err
 	}
-	o.Logger = a.logger
+	o.Logger, o.Telemetry = a.logger, project.StartTelemetry(ctx, "", a.logger)
+	defer o.Telemetry.Close(context.WithoutCancel(ctx))
 	w, err := worker.Start(ctx, o)
 	if err != nil {
 		return err

@@ -18,6 +18,10 @@ const rpcID = "Toolhost-Jsonrpc-Id"
 // viaPipe is a header of requests that came over stdio.
 const viaPipe = "Toolhost-Via-Pipe"
 
+// TraceHeader is the header of a request whose call a gateway hands on, with the
+// traceparent of what the gateway does for it.
+const TraceHeader = "Toolhost-Traceparent"
+
 // headID has a request over HTTP tell its id.
 func headID(r *http.Request) {
 	var message struct {
@@ -47,6 +51,7 @@ func traced(ctx context.Context, request *mcp.CallToolRequest) context.Context {
 	}
 	if request.Extra != nil {
 		o.RequestID = request.Extra.Header.Get(rpcID)
+		o.TraceParent = cmp.Or(request.Extra.Header.Get(TraceHeader), o.TraceParent)
 		if _, pipe := request.Extra.Header[viaPipe]; pipe {
 			o.Transport = "pipe"
 		}

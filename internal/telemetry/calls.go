@@ -2,8 +2,11 @@ package telemetry
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
@@ -40,6 +43,33 @@ func (r *Relay) Tracer(clean func(json.RawMessage) json.RawMessage) func(context
 			r.tell(Line{ID: id, End: end})
 		}
 	}
+}
+
+// PartForward is what a gateway does for a call that a worker makes.
+const PartForward = "forward"
+
+// Forward reports that a call is handed on. It gives the traceparent for whoever
+// takes it, and done, which reports the end with the code of the error, if any.
+func (r *Relay) Forward(o host.Origin, tool string) (traceparent string, done func(code string)) {
+	if r == nil {
+		return "", func(string) {}
+	}
+	traceparent = childOf(o.TraceParent)
+	id := r.tell(Line{Begin: &Begin{Part: PartForward, Span: traceparent, TraceParent: o.TraceParent,
+		TraceState: o.TraceState, Baggage: o.Baggage, Method: o.Method, Tool: tool}})
+	return traceparent, func(code string) { r.tell(Line{ID: id, End: &End{Code: code}}) }
+}
+
+// childOf names a new span in the trace that a traceparent names, or in a new
+// trace.
+func childOf(parent string) string {
+	var random [24]byte
+	_, _ = rand.Read(random[:])
+	trace, flags := hex.EncodeToString(random[:16]), "01"
+	if parts := strings.Split(parent, "-"); len(parts) == 4 && len(parts[1]) == 32 && len(parts[3]) == 2 {
+		trace, flags = parts[1], parts[3]
+	}
+	return "00-" + trace + "-" + hex.EncodeToString(random[16:]) + "-" + flags
 }
 
 func begun(o host.Origin, call *tool.Call) *Begin {

@@ -19,7 +19,10 @@ type Line struct {
 // Begin is the beginning of a part of a call.
 type Begin struct {
 	// Part is host.TraceCall and so on. The other fields are for the call.
-	Part        string `json:"part"`
+	Part string `json:"part"`
+	// Span is the traceparent that names this part itself, where others have to
+	// know it. Empty lets the program make a name.
+	Span        string `json:"span,omitempty"`
 	TraceParent string `json:"traceparent,omitempty"`
 	TraceState  string `json:"tracestate,omitempty"`
 	Baggage     string `json:"baggage,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 // Options say whom a gateway serves.
@@ -30,6 +31,8 @@ type Options struct {
 	// CallLimit bounds how long a call may take, with all its waiting. Zero is an
 	// hour.
 	CallLimit time.Duration
+	// Telemetry is told of calls. It may be nil.
+	Telemetry *telemetry.Relay
 	Logger    *slog.Logger
 }
 

@@ -69,6 +69,7 @@ type request struct {
 	name      string // of the MCP session
 	key       string // of the session in the fleet
 	call      string // the CallHeader, "" for none
+	trace     string // the traceparent for the worker, "" for none
 	out       *answer
 }
 
@@ -111,10 +112,33 @@ func (g *Gateway) Serve(w http.ResponseWriter, r *http.Request, body []byte) {
 		ctx, cancel = context.WithTimeoutCause(ctx, g.options.CallLimit, errLate)
 		defer cancel()
 	}
-	if err := g.serve(ctx, q); err != nil && (!errors.Is(err, errHangUp) || q.late(ctx)) {
+	done := g.traced(q)
+	err := g.serve(ctx, q)
+	if done(errorCode(err)); err != nil && (!errors.Is(err, errHangUp) || q.late(ctx)) {
 		g.refuse(ctx, q, err)
 	}
 	g.metrics.observe(q.message.calls(), time.Since(began))
+}
+
+// traced reports a call, and its end.
+func (g *Gateway) traced(q *request) (done func(code string)) {
+	if q.call == "" {
+		return func(string) {}
+	}
+	meta := func(name string) (text string) {
+		_ = json.Unmarshal(q.message.Params.Meta[name], &text)
+		return text
+	}
+	q.trace, done = g.options.Telemetry.Forward(host.Origin{TraceParent: meta("traceparent"),
+		TraceState: meta("tracestate"), Baggage: meta("baggage"), Method: q.message.Method}, q.message.Params.Name)
+	return done
+}
+
+func errorCode(err error) string {
+	if err == nil {
+		return ""
+	}
+	return string(tool.AsError(err).Code)
 }
 
 // callName is a call's name: the client's own, the same however often it calls,
@@ -277,6 +301,9 @@ func (g *Gateway) envelope(q *request, r *fleet.Record, p *peer) *fleet.Envelope
 	if q.call != "" {
 		header.Set(fleet.CallHeader, q.call)
 		header.Set(fleet.DispatchHeader, id)
+	}
+	if q.trace != "" {
+		header.Set(mcpserve.TraceHeader, q.trace)
 	}
 	uri := "/mcp"
 	if name := q.URL.Query().Get("session"); name != "" {

@@ -168,7 +168,7 @@ func (s *session) host(context.Context) error {
 		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
 		Toolset: from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
 		Standing: new(atomic.Pointer[agentfile.Standing]), BeforeRun: s.beforeRun,
-		Telemetry: func(string) *telemetry.Relay { return nil },
+		Telemetry: func(string) *telemetry.Relay { return w.options.Telemetry },
 	}
 	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
 		TaskAfter: w.options.TaskAfter, Unwatched: true}

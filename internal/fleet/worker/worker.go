@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 // Options say what a worker is.
@@ -37,6 +38,8 @@ type Options struct {
 	PackAfter time.Duration
 	// TaskAfter is when a call becomes a task, see mcpserve.Options.
 	TaskAfter time.Duration
+	// Telemetry is told of calls. It may be nil.
+	Telemetry *telemetry.Relay
 	Version   string
 	Logger    *slog.Logger
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/baggage"
@@ -41,7 +42,13 @@ func (s *sender) begin(line telemetry.Line) {
 		ctx = baggage.ContextWithBaggage(s.parent, baggage.FromContext(remote))
 	}
 	options := []trace.SpanStartOption{trace.WithTimestamp(line.At)}
-	if b.Tool != "" {
+	switch {
+	case b.Part == telemetry.PartForward:
+		ctx = named(ctx, b.Span)
+		name = strings.TrimSpace("gateway " + telemetry.SpanName(b.Method, b.Tool))
+		options = append(options, trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(given("gen_ai.tool.name", b.Tool, "mcp.method.name", b.Method)...))
+	case b.Tool != "":
 		name = telemetry.SpanName(b.Method, b.Tool)
 		options = append(options, trace.WithAttributes(callAttributes(b)...), trace.WithAttributes(s.carried(ctx)...))
 		if b.Method != "" {
@@ -98,6 +105,10 @@ func (s *sender) end(line telemetry.Line) {
 	delete(s.methods, line.ID)
 	defer span.End(trace.WithTimestamp(line.At))
 	if e.Outcome == "" {
+		if e.Code != "" {
+			span.SetStatus(codes.Error, e.Code)
+			span.SetAttributes(attribute.String("error.type", e.Code))
+		}
 		return
 	}
 	attrs := []attribute.KeyValue{attribute.String("toolhost.source", e.Source),

@@ -101,7 +101,8 @@ func newSender(ctx context.Context, options Options) (*sender, error) {
 		return nil, errors.Join(err, spans.Shutdown(ctx))
 	}
 	s := &sender{
-		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans)),
+		traces: sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(spans),
+			sdktrace.WithIDGenerator(names{})),
 		readings: sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
 			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(numbers))),
 		complain: options.Complain,
