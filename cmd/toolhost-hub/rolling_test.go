@@ -1,0 +1,142 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
+)
+
+// balancer gives the gateway that is in front, as a service of Kubernetes does of
+// those that are ready.
+type balancer struct {
+	mu    sync.Mutex
+	front *backend
+}
+
+type backend struct {
+	process *process
+	url     string
+	passing sync.WaitGroup
+}
+
+// enter gives the gateway for a request. Say Done of passing when it is answered.
+func (b *balancer) enter() *backend {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.front.passing.Add(1)
+	return b.front
+}
+
+// replace puts a gateway in front and gives the one before.
+func (b *balancer) replace(with *backend) *backend {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.front
+	b.front = with
+	return before
+}
+
+func ask(url string) (status int, text string) {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, err.Error()
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	data, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(data)
+}
+
+// ready starts a gateway and waits until it knows that many workers.
+func (f *theFleet) ready(workers int) *backend {
+	f.t.Helper()
+	p := f.start("serve", "--http", "127.0.0.1:0", "--no-token", "--hub", f.hubURL, "--key", f.key("gateway"),
+		"--config", filepath.Join(f.home, "agent.hcl"))
+	at, err := url.Parse(p.find(`serves MCP at (\S+)`))
+	require.NoError(f.t, err)
+	at.Path = ""
+	b := &backend{process: p, url: at.String()}
+	b.knows(workers)
+	return b
+}
+
+// knows waits until the gateway knows that many workers.
+func (b *backend) knows(workers int) {
+	b.process.t.Helper()
+	require.Eventually(b.process.t, func() bool {
+		status, _ := ask(b.url + "/readyz")
+		_, text := ask(b.url + "/metrics")
+		return status == http.StatusOK && strings.Contains(text, fmt.Sprintf("toolhost_fleet_workers %d\n", workers))
+	}, waits, 20*time.Millisecond)
+}
+
+// Workers and gateways are replaced one after the other, as an update of a
+// Deployment does, while clients call: no call fails, none runs twice, and nothing
+// that a call changed is lost.
+func TestRollingUpdate(t *testing.T) {
+	testneed.LongOnly(t, "it starts a dozen programs")
+	f := newFleet(t, 2)
+	balance := &balancer{front: f.ready(2)}
+	var over atomic.Bool
+	var calls atomic.Int64
+	var clients sync.WaitGroup
+	for i := range 6 {
+		name := openSession(t, balance.front.url+"/mcp")
+		clients.Go(func() {
+			var want strings.Builder
+			for n := 0; !over.Load() && !t.Failed(); n++ {
+				fmt.Fprintf(&want, "c%d-%d\\n", i, n)
+				at := balance.enter()
+				said := post(t, at.url+"/mcp", name, noteMessage(fmt.Sprintf("c%d-%d", i, n)))
+				at.passing.Done()
+				if !assert.Contains(t, said, `"text":"`+strings.TrimSuffix(want.String(), `\n`)) ||
+					!assert.NotContains(t, said, `"isError":true`) {
+					return
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	more := func() {
+		from := calls.Load()
+		require.Eventually(t, func() bool { return t.Failed() || calls.Load() > from+10 }, waits, 10*time.Millisecond)
+	}
+	for n := range 2 {
+		more()
+		next := f.worker()
+		next.find("takes sessions")
+		balance.front.knows(3)
+		old := f.workers[n]
+		require.NoError(t, old.cmd.Process.Signal(syscall.SIGTERM))
+		<-old.ended
+		balance.front.knows(2)
+		more()
+		before := balance.replace(f.ready(2))
+		before.passing.Wait()
+		require.NoError(t, before.process.cmd.Process.Signal(syscall.SIGTERM))
+		<-before.process.ended
+	}
+	more()
+	over.Store(true)
+	clients.Wait()
+	t.Logf("%d calls", calls.Load())
+}
