@@ -188,7 +188,8 @@ func (e example) at(ref string) (found any) {
 
 // texts are such as schemas ask for by a pattern or a format.
 var texts = []string{"text", "1", "10", "2026-01-02", "2026-01-02T15:04:05Z", "https://example.com/a", "a@example.com",
-	"123e4567-e89b-12d3-a456-426614174000", "#a1b2c3", "1:2", "1-2", "0123456789abcdef0123456789abcdef"}
+	"123e4567-e89b-42d3-a456-426614174000", "a.png", "example.com", "2026-01-02to2026-01-03",
+	"#a1b2c3", "1:2", "1-2", "0123456789abcdef0123456789abcdef"}
 
 func (e example) text(s map[string]any) string {
 	text := "text"
