@@ -16,8 +16,10 @@ func newSide(data []byte) *side {
 	if last := len(lines) - 1; len(lines[last]) == 0 {
 		lines = lines[:last]
 	}
-	return &side{lines: lines, changed: make([]bool, len(lines)+1)}
+	return sideOf(lines)
 }
+
+func sideOf(lines [][]byte) *side { return &side{lines: lines, changed: make([]bool, len(lines)+1)} }
 
 // comparison is the difference of two texts.
 type comparison struct{ old, new *side }
@@ -34,7 +36,11 @@ const (
 
 // compare finds the lines to remove and to add.
 func compare(old, new []byte, where placement) comparison {
-	c := comparison{newSide(old), newSide(new)}
+	return compareSides(newSide(old), newSide(new), where)
+}
+
+func compareSides(old, new *side, where placement) comparison {
+	c := comparison{old, new}
 	c.mark()
 	compact(c.old, c.new, where)
 	compact(c.new, c.old, where)
