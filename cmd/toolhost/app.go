@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/agentfile"
+	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/plugins/shipped"
@@ -39,7 +40,8 @@ type app struct {
 	anew      bool                // whether plugins are started whatever failures are remembered of them
 	reported  *config.Diagnostics // where report puts mistakes instead of showing them; nil to show them
 
-	serving bool // it is a server that runs
+	forked  *fork.Fork // what --fork names, once it has been entered
+	serving bool       // it is a server that runs
 	args    []string
 }
 
@@ -49,6 +51,7 @@ type globalFlags struct {
 	workspace string
 	toolset   string
 	artifacts string
+	fork      string
 	vars      []string
 	trust     bool
 	logLevel  string
@@ -103,7 +106,10 @@ func (a *app) root() *cobra.Command {
 		Version:       version(),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			a.serving = c.Name() == "serve"
-			return a.setUp()
+			if err := a.setUp(); err != nil {
+				return err
+			}
+			return a.enterFork(c)
 		},
 	}
 	root.SetIn(a.in)
@@ -136,7 +142,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	}{
 		{"Tools", []*cobra.Command{a.listCommand(), a.describeCommand(), a.callCommand(), a.schemaCommand(),
 			a.docsCommand()}},
-		{"Agents", []*cobra.Command{a.serveCommand(), a.installCommand(), a.uninstallCommand()}},
+		{"Agents", []*cobra.Command{a.serveCommand(), a.forkCommand(), a.installCommand(), a.uninstallCommand()}},
 		{"The project's agent.hcl",
 			[]*cobra.Command{a.initCommand(), a.validateCommand(), a.fmtCommand(), a.trustCommand()}},
 		{"Decisions", []*cobra.Command{a.consoleCommand(), a.approveCommand(), a.explainCommand(), a.rulesCommand()}},

@@ -54,6 +54,7 @@ It works on a terminal only; --deny works anywhere.`, approval.Spoken(approval.G
 	c.Flags().BoolVar(&deny, "deny", false, "deny the call")
 	c.Flags().StringVar(&reason, "reason", "", "with --deny: what the agent is told")
 	a.completeFrom(c, "", waitingCalls)
+	a.forkFlag(c)
 	return c
 }
 

@@ -60,6 +60,7 @@ Exit codes: 0 success, 1 the tool failed, 2 wrong use, 3 denied, 124 timeout,
 	f.StringVar(&flags.id, "request-id", "", "a name for this call in the record")
 	a.toolsetFlag(c)
 	a.artifactsFlag(c)
+	a.forkFlag(c)
 	return c
 }
 

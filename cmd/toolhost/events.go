@@ -57,6 +57,7 @@ shows all of one call.`,
 	f.BoolVar(&o.follow, "follow", false, "go on with what comes")
 	f.IntVar(&o.Last, "last", 0, "only so many: the last calls in a table, else the last events; 0 shows all")
 	a.artifactsFlag(c)
+	a.forkFlag(c)
 	completeFlag(c, "format", "auto", "table", "json")
 	completeFlag(c, "status", record.StatusSuccess, "error", record.StatusRunning, record.StatusLost, "denied")
 	a.completeSessions(c)

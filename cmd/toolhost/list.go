@@ -52,6 +52,7 @@ func (a *app) listCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, for programs")
 	a.toolsetFlag(c)
+	a.forkFlag(c)
 	return c
 }
 

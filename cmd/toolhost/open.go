@@ -21,7 +21,7 @@ import (
 func (a *app) opening(ctx context.Context) (*project.Opening, error) {
 	place, err := a.place()
 	return &project.Opening{
-		Place: place, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
+		Place: place, Forked: a.forked, Toolset: a.flags.toolset, Artifacts: a.flags.artifacts, Version: version(),
 		Patience: a.patience, Anew: a.anew, Logger: a.logger, LogSecrets: a.secrets, Standing: a.standing,
 		Report: a.report, Note: a.noteStanding,
 		Telemetry: func(root string) *telemetry.Relay {
@@ -39,8 +39,8 @@ func (a *app) place() (project.Place, error) {
 	if err == nil {
 		_, err = a.configPath()
 	}
-	return project.Place{Workspace: a.flags.workspace, Search: a.search, CopyOf: a.copyOf, File: a.flags.config,
-		Trust: a.flags.trust, Vars: vars}, err
+	return project.Place{Workspace: a.flags.workspace, Search: a.search, CopyOf: a.copyOf, Fork: a.flags.fork,
+		File: a.flags.config, Trust: a.flags.trust, Vars: vars}, err
 }
 
 // inProject is what a command does with its project, which is closed after it.

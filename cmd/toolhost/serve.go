@@ -54,6 +54,7 @@ one of the first two; a unix socket needs none, it is for its owner.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), flags) },
 	}
 	a.artifactsFlag(c)
+	a.forkFlag(c)
 	c.Flags().StringSliceVar(&flags.toolsets, "toolset", nil, toolsetHelp()+"; with --http more than one")
 	a.completeToolset(c)
 	c.Flags().BoolVar(&flags.search, "search-tools", false,

@@ -57,6 +57,7 @@ name, the last one is shown.`,
 	f.BoolVar(&o.json, "json", false, "print JSON, for programs")
 	a.artifactsFlag(c)
 	a.completeFrom(c, "", recentCalls)
+	a.forkFlag(c)
 	a.completeSessions(c)
 	return c
 }

@@ -31,6 +31,7 @@ func (a *app) selecting(c *cobra.Command, s *selectFlags) {
 	f.BoolVar(&s.json, "json", false, "print JSON, for programs")
 	a.completeFrom(c, "", callsToUndo)
 	a.completeSessions(c)
+	a.forkFlag(c)
 }
 
 // read checks what was given.

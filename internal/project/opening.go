@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/installation"
+	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/internal/trust"
@@ -26,6 +27,7 @@ type Opening struct {
 	Toolset, Artifacts, Version string
 	Patience                    time.Duration
 	Anew                        bool
+	Forked                      *fork.Fork
 	Logger                      *slog.Logger
 	BeforeRun                   func(ctx context.Context, repeatable bool) error
 	// LogSecrets are kept out of the log. It may be nil.
@@ -124,7 +126,7 @@ func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken
 		Config: cfg, Reread: held.again, ConfigFiles: held.files, Report: o.report, Broken: broken,
 		Absent:    func(name string) string { return absent(o.Standing.Load(), name) },
 		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience, Anew: o.Anew,
-		Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
+		Fork: o.Forked, Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
 		Flags: o.flags(), HowToApprove: o.howToApprove, BeforeRun: o.BeforeRun,
 	})
 }

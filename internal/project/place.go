@@ -27,6 +27,8 @@ type Place struct {
 	// Search is where the search begins in place of Workspace, which is a copy of
 	// the workspace at CopyOf. What counts there counts in the copy.
 	Search, CopyOf string
+	// Fork is the name of the fork of the workspace that is meant, "" for none.
+	Fork string
 	// File is the agent.hcl to use. A file that is named counts as approved.
 	File string
 	// Trust has a file that is found count as approved, for one run.
@@ -155,6 +157,9 @@ func (p Place) flags() (flags []string) {
 		if absolute, err := filepath.Abs(flag.path); flag.path != "" && err == nil {
 			flags = append(flags, flag.name, absolute)
 		}
+	}
+	if p.Fork != "" {
+		flags = append(flags, "--fork", p.Fork)
 	}
 	return flags
 }

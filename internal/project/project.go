@@ -25,6 +25,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/approval"
 	"github.com/toolhost/toolhost/internal/keep/effects"
+	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/redact"
 	"github.com/toolhost/toolhost/internal/keep/state"
@@ -82,6 +83,8 @@ type Options struct {
 	// Telemetry starts sending traces and metrics, once the root of the
 	// workspace is known. It returns nil where nobody wants them.
 	Telemetry func(root string) *telemetry.Relay
+	// Fork is the fork of the workspace that this program runs in; nil for none.
+	Fork *fork.Fork
 	// Flags are those of toolhost that choose this project, for whoever looks at
 	// its pending calls.
 	Flags []string

@@ -49,6 +49,7 @@ func (p *Project) ignoreState() {
 // callContext says in the context of a call whose call it is, for undo and for
 // the record.
 func (p *Project) callContext(ctx context.Context, call *tool.Call) context.Context {
+	p.sweepFork(ctx)
 	p.session.Store(&call.Session)
 	p.ignoreState() // of the calls before this one
 	p.sessionBegun(call.Session)
@@ -89,6 +90,7 @@ func (p *Project) effects(ctx context.Context) (ended func() (files []string, no
 	return func() ([]string, string) {
 		leave()
 		report := call.End()
+		p.sweepFork(ctx)
 		return report.Files, report.Note()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/peer/plugins/install/buildcache"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/reexec"
@@ -13,6 +14,7 @@ import (
 //
 //	toolhost internal plugin NAME      a shipped plugin, for the plugin manager
 //	toolhost internal go-cache DIR     the cache of a go command that runs confined
+//	toolhost internal fork ...         the way of a session into its fork
 //
 // and the supervisors of background tasks, which end the process. They are no
 // part of the interface. ok is false for any other start.
@@ -26,6 +28,8 @@ func Anew(args []string) (code int, ok bool) {
 	switch args[1] {
 	case "plugin":
 		err = serveShipped(args[2])
+	case "fork":
+		err = fork.Stage(args[2:])
 	case "go-cache":
 		err = buildcache.Serve(os.Stdin, os.Stdout, os.Getenv("GOCACHE"), args[2])
 	default:

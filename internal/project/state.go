@@ -30,6 +30,9 @@ func (p *Project) findState(root string) {
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
+	if p.options.Fork != nil {
+		dir, p.stateless = p.options.Fork.State(), nil
+	}
 	p.stateDir = dir
 	if dir != "" {
 		p.tellFormer(root)

@@ -41,6 +41,13 @@ type Change struct {
 // source reads the content of a file or the target of a link.
 type source func() ([]byte, error)
 
+// Planned is a change that was worked out elsewhere: what was there and what is to
+// be, how both are read, and what the workspace holds at the moment.
+func Planned(path string, was, is undo.State, old, new func() ([]byte, error),
+	now func() (undo.State, error)) Change {
+	return Change{Path: path, Before: was, After: is, old: old, new: new, now: now}
+}
+
 // Changes are all of a view, sorted by path.
 type Changes struct {
 	List []Change

@@ -1,0 +1,143 @@
+package project
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/fork"
+	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
+)
+
+// forkable refuses forks where there are none: without a state directory, and at
+// levels of the sandbox at which programs could get behind the fork.
+func (p *Project) forkable() error {
+	if p.stateDir == "" {
+		return tool.Errorf(tool.Unavailable, "there is no place for forks of the workspace: %s", p.stateless.Message).
+			Suggest("%s", p.stateless.Suggestion)
+	}
+	level := p.SandboxLevel()
+	report := sandbox.Detect(context.Background())
+	switch {
+	case level == sandbox.Full && report.Full.Works, (level == "" || level == sandbox.Auto) && report.Full.Works:
+		return nil
+	case !report.Full.Works:
+		return fork.NotHere("the sandbox level full does not work: " + report.Full.Reason)
+	}
+	return fork.NotHere(fmt.Sprintf("the sandbox level is %s", level))
+}
+
+// MakeFork makes a fork of the workspace.
+func (p *Project) MakeFork(name string) error {
+	if err := fork.CheckName(name); err != nil {
+		return err
+	}
+	if err := p.forkable(); err != nil {
+		return err
+	}
+	return fork.Create(p.stateDir, p.Workspace.Root(), name)
+}
+
+// Forks are those of the workspace.
+func (p *Project) Forks() ([]fork.Info, error) { return fork.List(p.stateDir) }
+
+// EnterFork runs this program anew, with these arguments, in a fork.
+func (p *Project) EnterFork(ctx context.Context, name string, args []string) (code int, err error) {
+	if err := p.forkable(); err != nil {
+		return 0, err
+	}
+	f, err := fork.Hold(p.stateDir, name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.Enter(ctx, p.Workspace.Root(), args)
+}
+
+// OpenFork takes a fork, to look at it or merge it.
+func (p *Project) OpenFork(name string) (*fork.Fork, error) {
+	if err := p.forkable(); err != nil {
+		return nil, err
+	}
+	return fork.Open(p.stateDir, name, p.Workspace.Root())
+}
+
+// DropFork removes a fork.
+func (p *Project) DropFork(name string) error {
+	f, err := fork.Hold(p.stateDir, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Drop()
+}
+
+// forkSession is the session in whose name forks are merged.
+const forkSession = "cli"
+
+// MergeFork puts what a fork has changed into the workspace, as one call that can be
+// undone. call is "" where nothing had to be changed.
+func (p *Project) MergeFork(ctx context.Context, f *fork.Fork, m *fork.Merge) (call string, left []string, err error) {
+	if err := p.held(); err != nil {
+		return "", nil, err
+	}
+	if err := m.Begin(); err != nil {
+		return "", nil, err
+	}
+	if len(m.Changes.List) > 0 {
+		call = "merge-" + rand.Text()[:8]
+		own := undo.Call{Session: forkSession, ID: call, Tool: "fork merge"}
+		if left, err = p.commitFork(undo.WithCall(ctx, own), m); err != nil {
+			return "", nil, err
+		}
+	}
+	p.noteMerge(ctx, f.Name, call, m)
+	return call, left, m.End()
+}
+
+// commitFork puts the changes of a merge into the workspace, all or none.
+func (p *Project) commitFork(ctx context.Context, m *fork.Merge) ([]string, error) {
+	ws, err := p.unprotected(workspace.Block)
+	if err != nil {
+		return nil, err
+	}
+	defer ws.Close()
+	left, done, err := m.Changes.Commit(ctx, ws.Restoring())
+	if err != nil && done {
+		err = (&projectView{p: p}).takeBack(ctx, ws, err)
+	}
+	return left, err
+}
+
+// noteMerge records a merge.
+func (p *Project) noteMerge(ctx context.Context, name, call string, m *fork.Merge) {
+	conflicts := make([]string, 0, len(m.Conflicts))
+	for _, c := range m.Conflicts {
+		conflicts = append(conflicts, c.Path)
+	}
+	files := slices.Clone(m.Changes.Names())
+	err := p.Recorder.Event(ctx, forkSession, "fork_merged", map[string]any{"request_id": call, "fork": name,
+		"files_affected": files[:min(len(files), 1000)], "conflicts": conflicts[:min(len(conflicts), 1000)]})
+	if err != nil {
+		p.options.Logger.WarnContext(ctx, "the merge of a fork was not recorded", "fork", name, "error", err)
+	}
+}
+
+// sweepFork has the fork that this program runs in note what the workspace holds by
+// the paths that it has changed.
+func (p *Project) sweepFork(ctx context.Context) {
+	if p.options.Fork == nil {
+		return
+	}
+	if _, err := p.options.Fork.Sweep(false); err != nil {
+		p.options.Logger.WarnContext(ctx, "what the workspace held is not known of all that the fork has changed",
+			"fork", p.options.Fork.Name, "error", err)
+	}
+}
+
+// NamedFork is a fork whose sessions' state is to be looked at.
+func (p *Project) NamedFork(name string) (*fork.Fork, error) { return fork.Named(p.stateDir, name) }
