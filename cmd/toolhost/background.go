@@ -41,6 +41,7 @@ func (a *app) psCommand() *cobra.Command {
 	c.Flags().BoolVar(&all, "all", false, "also those that have ended")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	c.Flags().StringVar(&session, "session", "", "only those of this session")
+	a.forkFlag(c)
 	a.completeSessions(c)
 	return c
 }
@@ -85,5 +86,6 @@ func (a *app) killCommand() *cobra.Command {
 		}),
 	}
 	a.completeFrom(c, "", runningTasks)
+	a.forkFlag(c)
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/telemetry"
 )
 
 func (a *app) forkCommand() *cobra.Command {
@@ -257,7 +258,7 @@ func (a *app) forkFlag(c *cobra.Command) {
 
 // lookOnly are commands that look at what a fork's sessions keep, also while one
 // works in it.
-var lookOnly = []string{"approve", "events", "show"}
+var lookOnly = []string{"approve", "events", "kill", "ps", "show"}
 
 // enterFork has the program go on in the fork that --fork names.
 func (a *app) enterFork(c *cobra.Command) error {
@@ -281,18 +282,26 @@ func (a *app) enterFork(c *cobra.Command) error {
 		return err
 	}
 	opening.Note = nil // it comes in the fork
+	opening.Telemetry = func(string) *telemetry.Relay { return nil }
 	p, err := opening.Open(ctx)
 	if err != nil {
 		return a.asUsage(err)
 	}
-	defer p.Close()
-	if slices.Contains(lookOnly, c.Name()) {
+	var f *fork.Fork
+	look, root := slices.Contains(lookOnly, c.Name()), p.Workspace.Root()
+	if look {
 		a.forked, err = p.NamedFork(name)
+	} else {
+		f, err = p.HoldFork(name)
+	}
+	p.Close()
+	if err != nil || look {
 		return unknownName(true, err)
 	}
-	code, err := p.EnterFork(ctx, name, a.args)
+	defer f.Close()
+	code, err := f.Enter(ctx, root, a.args)
 	if err != nil {
-		return unknownName(true, err)
+		return err
 	}
 	return &exitError{code: code}
 }

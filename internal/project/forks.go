@@ -45,17 +45,12 @@ func (p *Project) MakeFork(name string) error {
 // Forks are those of the workspace.
 func (p *Project) Forks() ([]fork.Info, error) { return fork.List(p.stateDir) }
 
-// EnterFork runs this program anew, with these arguments, in a fork.
-func (p *Project) EnterFork(ctx context.Context, name string, args []string) (code int, err error) {
+// HoldFork takes a fork to work in it.
+func (p *Project) HoldFork(name string) (*fork.Fork, error) {
 	if err := p.forkable(); err != nil {
-		return 0, err
+		return nil, err
 	}
-	f, err := fork.Hold(p.stateDir, name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	return f.Enter(ctx, p.Workspace.Root(), args)
+	return fork.Hold(p.stateDir, name)
 }
 
 // OpenFork takes a fork, to look at it or merge it.
@@ -95,7 +90,9 @@ func (p *Project) MergeFork(ctx context.Context, f *fork.Fork, m *fork.Merge) (c
 			return "", nil, err
 		}
 	}
-	p.noteMerge(ctx, f.Name, call, m)
+	if !m.Empty() {
+		p.noteMerge(ctx, f.Name, call, m)
+	}
 	return call, left, m.End()
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/peer/plugins/install/buildcache"
 	"github.com/toolhost/toolhost/internal/run/background"
@@ -37,6 +38,9 @@ func Anew(args []string) (code int, ok bool) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "toolhost:", err)
+		if next := tool.AsError(err).Suggestion; args[1] == "fork" && next != "" {
+			fmt.Fprintln(os.Stderr, " ", next)
+		}
 		return 2, true
 	}
 	return 0, true

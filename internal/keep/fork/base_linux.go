@@ -129,8 +129,10 @@ func (f *Fork) Sweep(tick bool) (found int, err error) {
 		return 0, tool.Errorf(tool.Unavailable, "what has changed in the fork %s cannot be read: %w", f.Name, err).
 			Suggest("Nothing was changed in the workspace. Try again.")
 	}
-	if err := f.append(append(s.lines, line{Swept: &now})...); err != nil {
-		return 0, unmade(f.Name, err)
+	if tick || len(s.lines) > 0 { // an earlier time does no harm
+		if err := f.append(append(s.lines, line{Swept: &now})...); err != nil {
+			return 0, unmade(f.Name, err)
+		}
 	}
 	f.swept = now
 	return len(s.lines), nil

@@ -4,21 +4,73 @@ package fork
 
 import (
 	"context"
-	"os"
+	"errors"
 	"runtime"
 
 	"github.com/toolhost/toolhost/internal/keep/review"
-	"github.com/toolhost/toolhost/internal/keep/undo"
 )
 
 // Fork is a fork that is held. There are none here.
 type Fork struct{ Info }
 
-// Create fails here.
-func Create(string, string, string) error { return NotHere("this is " + runtime.GOOS) }
+// Merge is what a merge of a fork would do.
+type Merge struct {
+	Changes   *review.Changes
+	Conflicts []Conflict
+	Left      []Left
+}
 
-// List gives none here.
+func none() error { return NotHere("this is " + runtime.GOOS) }
+
+// Create fails.
+func Create(_, _, _ string) error { return none() }
+
+// List gives none.
 func List(string) ([]Info, error) { return nil, nil }
 
-// Open fails here.
-func Open(string, string, string) (*Fork, error) { return nil, NotHere("this is " + runtime.GOOS) }
+// Hold fails.
+func Hold(_, _ string) (*Fork, error) { return nil, none() }
+
+// Open fails.
+func Open(_, _, _ string) (*Fork, error) { return nil, none() }
+
+// Named fails.
+func Named(_, _ string) (*Fork, error) { return nil, none() }
+
+// Inside gives none.
+func Inside() (*Fork, string) { return nil, "" }
+
+// Stage fails.
+func Stage([]string) error {
+	return errors.New("there are no forks of the workspace on " + runtime.GOOS)
+}
+
+// Enter fails.
+func (f *Fork) Enter(context.Context, string, []string) (int, error) { return 0, none() }
+
+// State is nowhere.
+func (f *Fork) State() string { return "" }
+
+// Sweep does nothing.
+func (f *Fork) Sweep(bool) (int, error) { return 0, nil }
+
+// Diff fails.
+func (f *Fork) Diff(context.Context) (*review.Changes, error) { return nil, none() }
+
+// Plan fails.
+func (f *Fork) Plan(context.Context) (*Merge, error) { return nil, none() }
+
+// Drop fails.
+func (f *Fork) Drop() error { return none() }
+
+// Close does nothing.
+func (f *Fork) Close() {}
+
+// Empty reports that there is nothing to do.
+func (m *Merge) Empty() bool { return true }
+
+// Begin fails.
+func (m *Merge) Begin() error { return none() }
+
+// End fails.
+func (m *Merge) End() error { return none() }

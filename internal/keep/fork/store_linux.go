@@ -1,14 +1,12 @@
 package fork
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -132,7 +130,6 @@ func List(state string) ([]Info, error) {
 		}
 		list = append(list, info)
 	}
-	slices.SortFunc(list, func(a, b Info) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
+)
+
+// forkable is a workspace of which forks can be made, and toolhost in it.
+func forkable(t *testing.T, files texts) (dir string, toolhost func(args ...string) *exec.Cmd) {
+	t.Helper()
+	needsViews(t)
+	dir, env := t.TempDir(), environment(t.TempDir())
+	plant(t, dir, files)
+	toolhost = func(args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(binaries, "toolhost"), args...)
+		cmd.Dir, cmd.Env = dir, env
+		return cmd
+	}
+	out, err := toolhost("fork", "try").CombinedOutput()
+	if err == nil {
+		out, err = toolhost("--workspace", dir, "list", "--fork", "try").CombinedOutput()
+	}
+	if err != nil && strings.Contains(string(out), "there are no forks of the workspace here") {
+		testneed.Missing(t, string(out))
+	}
+	require.NoError(t, err, string(out))
+	said(t, toolhost("fork", "drop", "try"))
+	return dir, toolhost
+}
+
+// said is what a command prints that succeeds.
+func said(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", cmd.Args, out)
+	return string(out)
+}
+
+const forkTools = `tool "replace" {
+  description = "Replaces a line."
+  param "line" { type = string }
+  param "with" { type = string }
+  command { argv = ["sed", "-i", "s/^${param.line}$/${param.with}/", "a.txt"] }
+}
+`
+
+// Three clients work in three forks at once and see nothing of each other. Merged
+// one after the other, the workspace holds what git merge-file makes of them.
+func TestThreeForks(t *testing.T) {
+	git := testneed.Program(t, "git")
+	var base strings.Builder
+	for i := range 40 {
+		base.WriteString("line " + string(rune('A'+i%26)) + strings.Repeat("x", i/26) + "\n")
+	}
+	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": base.String()})
+	names := []string{"one", "two", "three"}
+	changes := map[string][][2]string{
+		"one":   {{"line C", "first"}, {"line H", "changed by one"}},
+		"two":   {{"line T", "second"}},
+		"three": {{"line C", "third"}, {"line Ix", "changed by three"}},
+	}
+	versions := make(map[string]string)
+	sessions := make(map[string]*mcp.ClientSession)
+	for _, name := range names {
+		said(t, toolhost("fork", name))
+		client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil)
+		session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: toolhost("serve", "--fork", name)}, nil)
+		require.NoError(t, err)
+		sessions[name] = session
+		text := base.String()
+		for _, c := range changes[name] {
+			text = strings.Replace(text, c[0]+"\n", c[1]+"\n", 1)
+		}
+		versions[name] = text
+	}
+	call := func(name, tool string, args map[string]any) string {
+		r, err := sessions[name].CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if !assert.NoError(t, err) || !assert.False(t, r.IsError, "%v", r.Content) {
+			return ""
+		}
+		return r.Content[0].(*mcp.TextContent).Text
+	}
+	var working sync.WaitGroup
+	for _, name := range names {
+		working.Go(func() {
+			list := changes[name]
+			call(name, "replace", map[string]any{"line": list[0][0], "with": list[0][1]})
+			for _, c := range list[1:] {
+				call(name, "edit_file", map[string]any{"path": "a.txt", "old_str": c[0] + "\n", "new_str": c[1] + "\n"})
+			}
+			call(name, "write_file", map[string]any{"path": name + ".txt", "content": name})
+		})
+	}
+	working.Wait()
+	for _, name := range names {
+		seen := call(name, "read_file", map[string]any{"path": "a.txt"})
+		for _, other := range names {
+			for _, c := range changes[other] {
+				assert.Equal(t, other == name, strings.Contains(seen, c[1]), "%s in %s", c[1], name)
+			}
+		}
+	}
+	assert.Equal(t, base.String(), content(t, dir, "a.txt"), "before any merge")
+	out, err := toolhost("fork", "merge", "one").CombinedOutput()
+	assert.Error(t, err, "a session works in it")
+	assert.Contains(t, string(out), "in use")
+
+	want := base.String()
+	for _, name := range names {
+		require.NoError(t, sessions[name].Close())
+		merged, code := mergedByGit(t, git, want, base.String(), versions[name], name)
+		want = merged
+		out, err := toolhost("fork", "merge", name).CombinedOutput()
+		assert.Equal(t, code > 0, err != nil, string(out))
+		assert.Equal(t, name == "three", code > 0, "a conflict in the third")
+		assert.Equal(t, want, content(t, dir, "a.txt"), "%s: %s", name, out)
+		assert.Equal(t, name, content(t, dir, name+".txt"))
+	}
+	assert.Contains(t, want, "<<<<<<< workspace\nfirst\n=======\nthird\n>>>>>>> fork three\n")
+	assert.Contains(t, said(t, toolhost("fork", "merge", "three")), "nothing to merge", "a conflict is handed over once")
+
+	said(t, toolhost("undo"))
+	assert.NotContains(t, content(t, dir, "a.txt"), "third", "the third merge was one call")
+	assert.Contains(t, content(t, dir, "a.txt"), "second")
+}
+
+// mergedByGit is what git merge-file makes of three versions.
+func mergedByGit(t *testing.T, git, ours, base, theirs, name string) (text string, conflicts int) {
+	t.Helper()
+	dir := t.TempDir()
+	plant(t, dir, texts{"ours": ours, "base": base, "theirs": theirs})
+	cmd := exec.Command(git, "merge-file", "-p", "-q", "-L", "workspace", "-L", "base", "-L", "fork "+name, "ours", "base",
+		"theirs")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+	out, err := cmd.Output()
+	if err != nil {
+		require.Positive(t, cmd.ProcessState.ExitCode(), "%v", err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// A session in a fork ends with the program that started it, also when that is
+// killed: the fork is free then.
+func TestAForkEndsWithItsParent(t *testing.T) {
+	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools})
+	said(t, toolhost("fork", "one"))
+	cmd := toolhost("serve", "--fork", "one")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer stdin.Close()
+	require.NoError(t, cmd.Start())
+	inUse := func() bool {
+		var list []struct {
+			InUse bool `json:"in_use"`
+		}
+		out, err := toolhost("fork", "list", "--json").Output()
+		return err == nil && json.Unmarshal(out, &list) == nil && len(list) == 1 && list[0].InUse
+	}
+	require.Eventually(t, inUse, deadline, 20*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.Eventually(t, func() bool { return !inUse() }, deadline, 20*time.Millisecond)
+	assert.FileExists(t, filepath.Join(dir, "agent.hcl"))
+	said(t, toolhost("fork", "drop", "one"))
+}
+
+// What a fork has changed it keeps as it is; of the rest it shows the workspace.
+func TestAForkShowsTheWorkspace(t *testing.T) {
+	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n", "b.txt": "b\n"})
+	said(t, toolhost("fork", "one"))
+	said(t, toolhost("call", "--fork", "one", "replace", "line=a", "with=fork"))
+	plant(t, dir, texts{"a.txt": "others\n", "b.txt": "others\n", "c.txt": "others\n"})
+	read := func(name string) string {
+		return said(t, toolhost("call", "--fork", "one", "read_file", "path="+name))
+	}
+	assert.Contains(t, read("a.txt"), "fork")
+	assert.Contains(t, read("b.txt"), "others")
+	assert.Contains(t, read("c.txt"), "others")
+	diff := said(t, toolhost("fork", "diff", "one"))
+	assert.Contains(t, diff, "-a\n+fork\n")
+	assert.NotContains(t, diff, "others")
+}
