@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -205,12 +206,12 @@ func (a *app) showMerge(done *merged, m *fork.Merge) {
 	case m.Empty():
 		say("There is nothing to merge from the fork %s.", done.Fork)
 	case done.DryRun:
-		say("Merging the fork %s would change: %s", done.Fork, firstOf(names, "nothing"))
+		say("Merging the fork %s would change: %s", done.Fork, cmp.Or(names, "nothing"))
 		if diff := m.Changes.Diff(); diff != "" {
 			a.printDiff(diff)
 		}
 	default:
-		say("Merged the fork %s: %s", done.Fork, firstOf(names, "nothing had to be changed"))
+		say("Merged the fork %s: %s", done.Fork, cmp.Or(names, "nothing had to be changed"))
 	}
 	for _, c := range done.Conflicts {
 		text := "Conflict: " + show.Line(c.Path) + ": " + show.Line(c.Why)

@@ -20,7 +20,8 @@ const forkedLines = "policy {\n  dangerous = \"allow\"\n}\n" + reviewedLine
 
 func TestForksAreApart(t *testing.T) {
 	t.Parallel()
-	a := reviewArena(t, forkedLines, map[string]string{"kept.txt": "kept\n", ".git/config": "[core]\n"})
+	a := reviewArena(t, forkedLines, map[string]string{"kept.txt": "kept\n", ".git/config": "[core]\n",
+		".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/kept": "", ".git/objects/kept": ""})
 	a.whole[".git/config"] = []string{"[core]\n"}
 	for _, name := range []string{"a", "b"} {
 		out, err := a.run(nil, "fork", name)

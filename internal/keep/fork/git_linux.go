@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // repository is the .git directory that a path lies in, "" for none.
@@ -35,6 +37,10 @@ func (m *Merge) repositories(names []string) (dealt map[string]bool) {
 		if git == "" {
 			continue
 		}
+		if strings.HasPrefix(name+"/", git+"/objects/info/") || m.fork.placeholder(name) {
+			dealt[name] = true
+			continue
+		}
 		if strings.HasPrefix(name, git+"/objects/") {
 			dealt[name] = !m.object(name)
 			continue
@@ -61,6 +67,16 @@ func (m *Merge) repositories(names []string) (dealt map[string]bool) {
 		}
 	}
 	return dealt
+}
+
+// placeholder reports an empty file in a repository that was not there before: the
+// sandbox makes it to hold a name fast by which git would do something.
+func (f *Fork) placeholder(name string) bool {
+	if repository(name) == "" || f.known[name].Exists {
+		return false
+	}
+	stat, there, err := f.upper.lstat(name)
+	return err == nil && there && stat.Mode&unix.S_IFMT == unix.S_IFREG && stat.Size == 0
 }
 
 // object reports that an object of a repository is to come.

@@ -565,7 +565,7 @@ func (f *Fork) Diff(ctx context.Context) (*review.Changes, error) {
 			}
 		}
 		switch {
-		case shows || is.Same(was):
+		case shows || is.Same(was) || f.placeholder(name):
 		case is.Mode&unkept != 0:
 			found.Unkept = append(found.Unkept, name)
 		default:

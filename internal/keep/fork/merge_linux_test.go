@@ -281,6 +281,11 @@ func TestMerge(t *testing.T) {
 			map[string]string{".git": "dir", ".git/refs": "dir", ".git/refs/heads": "dir", ".git/refs/heads/x": "3\n",
 				".git/index": "k", ".git/objects": "dir", ".git/objects/aa": "dir", ".git/objects/aa/bb": "o"}, nil,
 			[]string{".git"}},
+		{"names that the sandbox holds fast", map[string]string{".git/index": "i"}, func(b *bench) {
+			b.forked(".git/config.worktree", "")
+			b.forked(".git/objects/info/alternates", "/elsewhere\n")
+			b.forked(".git/index", "j")
+		}, nil, map[string]string{".git": "dir", ".git/index": "i"}, nil, nil},
 		{"git status", map[string]string{".git/index": "i"}, func(b *bench) { b.forked(".git/index", "j") },
 			nil, map[string]string{".git": "dir", ".git/index": "i"}, nil, nil},
 	} {
