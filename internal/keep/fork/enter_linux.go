@@ -37,6 +37,11 @@ const (
 	lasting = 200
 )
 
+// mounting are the capabilities, over what the user owns, with which the overlay is
+// mounted: it changes its layers with those of whoever has mounted it.
+var mounting = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_READ_SEARCH, unix.CAP_FOWNER,
+	unix.CAP_FSETID, unix.CAP_SYS_ADMIN, unix.CAP_MKNOD}
+
 // Enter runs this program anew in the fork, with its own streams, and gives its
 // exit code. The workspace at root is the fork there, for the program and all that
 // it starts. The fork stays held as long as any of that runs.
@@ -72,7 +77,7 @@ func (f *Fork) Enter(ctx context.Context, root string, args []string) (code int,
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+			AmbientCaps: mounting,
 			Pdeathsig:   syscall.SIGTERM,
 		},
 	}
