@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -71,7 +73,7 @@ func (f *theFleet) ready(workers int) *backend {
 	f.t.Helper()
 	p := f.start("serve", "--http", "127.0.0.1:0", "--no-token", "--hub", f.hubURL, "--key", f.key("gateway"),
 		"--config", filepath.Join(f.home, "agent.hcl"))
-	at, err := url.Parse(p.find(`serves MCP at (\S+)`))
+	at, err := neturl.Parse(p.find(`serves MCP at (\S+)`))
 	require.NoError(f.t, err)
 	at.Path = ""
 	b := &backend{process: p, url: at.String()}
@@ -89,13 +91,53 @@ func (b *backend) knows(workers int) {
 	}, waits, 20*time.Millisecond)
 }
 
+// chosen has clients send to the gateway that is in front.
+func (b *balancer) chosen(*testing.T) (url func() (string, func())) {
+	return func() (string, func()) {
+		at := b.enter()
+		return at.url, at.passing.Done
+	}
+}
+
+// proxied has clients send to a proxy that does. The server of Go closes the body
+// of a request when the answer begins, and a proxy that reads it then once more, to
+// see its end, breaks off the answer (golang/go#40747): not with EnableFullDuplex.
+func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := b.enter()
+		defer at.passing.Done()
+		to, err := neturl.Parse(at.url)
+		if err == nil {
+			err = http.NewResponseController(w).EnableFullDuplex()
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		(&httputil.ReverseProxy{Rewrite: func(out *httputil.ProxyRequest) { out.SetURL(to) }}).ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return func() (string, func()) { return server.URL, func() {} }
+}
+
 // Workers and gateways are replaced one after the other, as an update of a
 // Deployment does, while clients call: no call fails, none runs twice, and nothing
-// that a call changed is lost.
+// that a call changed is lost. Clients reach the gateways by themselves, or through
+// a proxy.
 func TestRollingUpdate(t *testing.T) {
 	testneed.LongOnly(t, "it starts a dozen programs")
+	for name, through := range map[string]func(*balancer, *testing.T) func() (string, func()){
+		"clients choose": (*balancer).chosen, "proxy": (*balancer).proxied,
+	} {
+		t.Run(name, func(t *testing.T) { rollingUpdate(t, through) })
+	}
+}
+
+func rollingUpdate(t *testing.T, through func(*balancer, *testing.T) func() (string, func())) {
 	f := newFleet(t, 2)
 	balance := &balancer{front: f.ready(2)}
+	front := through(balance, t)
 	var over atomic.Bool
 	var calls atomic.Int64
 	var clients sync.WaitGroup
@@ -105,9 +147,9 @@ func TestRollingUpdate(t *testing.T) {
 			var want strings.Builder
 			for n := 0; !over.Load() && !t.Failed(); n++ {
 				fmt.Fprintf(&want, "c%d-%d\\n", i, n)
-				at := balance.enter()
-				said := post(t, at.url+"/mcp", name, noteMessage(fmt.Sprintf("c%d-%d", i, n)))
-				at.passing.Done()
+				at, done := front()
+				said := post(t, at+"/mcp", name, noteMessage(fmt.Sprintf("c%d-%d", i, n)))
+				done()
 				if !assert.Contains(t, said, `"text":"`+strings.TrimSuffix(want.String(), `\n`)) ||
 					!assert.NotContains(t, said, `"isError":true`) {
 					return
