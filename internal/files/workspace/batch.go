@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 )
@@ -65,7 +66,7 @@ func (w *Workspace) Batch(ctx context.Context, changes []Change) (err error) {
 		return err
 	}
 	defer all.close()
-	b := &batch{w: view, byPath: make(map[string]*batchStep)}
+	b := &batch{w: view, byPath: make(map[string]*batchStep), patience: saveTime}
 	if err := b.plan(changes, all.places); err != nil {
 		return err
 	}
@@ -94,7 +95,13 @@ type batch struct {
 	w      *Workspace
 	steps  []*batchStep
 	byPath map[string]*batchStep
+	// patience is how long other programs that are saving are waited for still.
+	patience time.Duration
 }
+
+// saveTime is how long a batch waits for programs that have a file open to write
+// into it: editors that save are done by then, who never closes it is not waited for.
+const saveTime = time.Second
 
 // batchStep is what is to become of one path.
 type batchStep struct {

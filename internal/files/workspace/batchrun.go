@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -47,7 +48,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 			if s.put != put {
 				continue
 			}
-			if err := s.apply(); err != nil {
+			if err := s.apply(&b.patience); err != nil {
 				return b.w.fail("write", s.given, err)
 			}
 		}
@@ -164,7 +165,7 @@ func (s *batchStep) draft() (*draft, error) {
 }
 
 // apply puts the step in place, unless somebody else was quicker.
-func (s *batchStep) apply() error {
+func (s *batchStep) apply(patience *time.Duration) error {
 	if s.missing() {
 		err := renameAt(s.beside(s.temp), s.place, false)
 		if errors.Is(err, fs.ErrExist) {
@@ -177,13 +178,13 @@ func (s *batchStep) apply() error {
 		return changing(s.given)
 	}
 	if s.put {
-		return s.swap()
+		return s.swap(patience)
 	}
 	backup := tempName()
 	if err := s.applied(renameAt(s.place, s.beside(backup), true), backup); err != nil {
 		return err
 	}
-	return s.unraced()
+	return s.unraced(patience)
 }
 
 // applied notes how a step went that, when there is no error, has left what was
@@ -196,8 +197,17 @@ func (s *batchStep) applied(err error, backup string) error {
 }
 
 // unraced refuses what was there when it is not what was looked at: another program
-// may have saved the file at the last moment.
-func (s *batchStep) unraced() error {
+// may have saved the file at the last moment. One that has opened the file writes
+// into what was there, whatever name that has by now, so it is waited for.
+func (s *batchStep) unraced(patience *time.Duration) error {
+	if s.info.Mode().IsRegular() {
+		if f, err := s.dir.Open(s.backup); err == nil {
+			began := time.Now()
+			awaitWriters(f, *patience)
+			*patience -= time.Since(began)
+			f.Close()
+		}
+	}
 	was, err := s.dir.Lstat(s.backup)
 	if err != nil || !sameContent(was, s.info) || !s.expected(s.backup) {
 		return changing(s.given)
@@ -223,13 +233,13 @@ func (s *batchStep) expected(name string) bool {
 
 // swap exchanges the old file and the new one. Where the system cannot, the old
 // one gets a second name before the new one takes its place.
-func (s *batchStep) swap() (err error) {
+func (s *batchStep) swap(patience *time.Duration) (err error) {
 	if s.mine, err = s.dir.Lstat(s.temp); err != nil {
 		return err
 	}
 	if s.w.exchange(s.place, s.temp) == nil {
 		_ = s.applied(nil, s.temp)
-		return s.unraced()
+		return s.unraced(patience)
 	}
 	if err := s.keep(); err != nil {
 		return err
@@ -283,7 +293,7 @@ func (s *batchStep) swapBack() {
 		}
 		return
 	}
-	if now, err := s.dir.Lstat(s.backup); err == nil && !os.SameFile(now, s.mine) {
+	if now, err := s.dir.Lstat(s.backup); err == nil && !sameContent(now, s.mine) {
 		_ = s.w.exchange(s.place, s.backup)
 	}
 }
