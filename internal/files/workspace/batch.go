@@ -99,9 +99,15 @@ type batch struct {
 	patience time.Duration
 }
 
-// saveTime is how long a batch waits for programs that have a file open to write
-// into it: editors that save are done by then, who never closes it is not waited for.
-const saveTime = time.Second
+const (
+	// saveTime is how long a batch waits for programs that have a file open to write
+	// into it: editors that save are done by then, who never closes it is not waited
+	// for.
+	saveTime = time.Second
+	// quietTime is how long a file has not been written that nobody is saving, where
+	// the system does not tell who has it open.
+	quietTime = 20 * time.Millisecond
+)
 
 // batchStep is what is to become of one path.
 type batchStep struct {

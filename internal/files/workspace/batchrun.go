@@ -215,6 +215,22 @@ func (s *batchStep) unraced(patience *time.Duration) error {
 	return nil
 }
 
+// awaitWriters waits until no program is about to write into the file, for at most
+// the given time. Where the system does not tell, the file has to have been left
+// alone for a while.
+func awaitWriters(f *os.File, atMost time.Duration) {
+	for end := time.Now().Add(atMost); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		writing, known := beingWritten(f)
+		if !known {
+			info, err := f.Stat()
+			writing = err == nil && time.Since(info.ModTime()).Abs() < quietTime
+		}
+		if !writing {
+			return
+		}
+	}
+}
+
 // expected reports that the file of that name has the content that the caller
 // said. A write of the same length within a tick of the clock shows nowhere else.
 func (s *batchStep) expected(name string) bool {

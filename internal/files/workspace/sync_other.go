@@ -5,7 +5,6 @@ package workspace
 import (
 	"errors"
 	"os"
-	"time"
 )
 
 // startWriting is for systems that can be told to begin with a file.
@@ -14,5 +13,5 @@ func startWriting(*os.File) {}
 // syncTogether is for systems that can sync several files at once.
 func syncTogether([]*os.File) error { return errors.ErrUnsupported }
 
-// awaitWriters is for systems that tell whether others have a file open.
-func awaitWriters(*os.File, time.Duration) {}
+// beingWritten is for systems that tell whether others have a file open.
+func beingWritten(*os.File) (writing, known bool) { return false, false }

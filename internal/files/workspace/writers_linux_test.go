@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // saver is another program that opens a file to save it at the last moment, and
@@ -49,6 +50,7 @@ func (s saver) BeforeChange(context.Context, workspace.Before) error {
 // TestBatchWaitsForASave has somebody open a file before it is replaced or removed,
 // and write into it after: what was saved is there in the end.
 func TestBatchWaitsForASave(t *testing.T) {
+	testneed.Leases(t)
 	for name, change := range map[string]workspace.Change{
 		"replaced": {Kind: workspace.Replace, Path: "a", Data: []byte("new")},
 		"removed":  {Kind: workspace.Delete, Path: "a"},

@@ -33,6 +33,7 @@ var saves = []func(path, text string) error{
 // TestUndoRacesWithAnEditor has somebody save a file while its change is undone,
 // also with --ours: what was saved is in the file, or undo has kept it.
 func TestUndoRacesWithAnEditor(t *testing.T) {
+	testneed.Leases(t)
 	races := 60
 	if testneed.Long() {
 		races = 2000

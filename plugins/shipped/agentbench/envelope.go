@@ -133,10 +133,11 @@ func fail(c kit.Call, _ *outcome, err error) *tool.Result {
 func seal(c kit.Call, out *outcome) *tool.Result { return sealAt(c, out, time.Now()) }
 
 func sealAt(c kit.Call, out *outcome, ended time.Time) *tool.Result {
+	took := max(0, ended.Sub(c.Started)) // by a clock that nobody sets, unlike the other two
 	e := envelope{
 		RequestID: c.RequestID, Tool: c.Name(), Status: "success",
-		StartedAt: c.Started.UTC().Format(timeFormat), EndedAt: ended.UTC().Format(timeFormat),
-		DurationSec: max(0, ended.Sub(c.Started).Seconds()),
+		StartedAt: c.Started.UTC().Format(timeFormat), EndedAt: c.Started.Add(took).UTC().Format(timeFormat),
+		DurationSec: took.Seconds(),
 		Data:        out.data, ExitCode: out.exitCode, StdoutPath: out.stdout, StderrPath: out.stderr,
 	}
 	if out.failed != nil {
