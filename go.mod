@@ -10,6 +10,7 @@ require (
 	github.com/boyter/scc/v3 v3.5.0
 	github.com/dlclark/regexp2/v2 v2.7.1
 	github.com/go-enry/go-enry/v2 v2.9.6
+	github.com/go-jose/go-jose/v4 v4.1.4
 	github.com/go-task/task/v3 v3.53.1
 	github.com/google/jsonschema-go v0.4.3
 	github.com/hashicorp/go-hclog v1.6.3
@@ -115,7 +116,6 @@ require (
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/go-enry/go-oniguruma v1.2.1 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-task/slim-sprig/v3 v3.0.0 // indirect

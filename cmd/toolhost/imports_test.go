@@ -95,6 +95,7 @@ var (
 	libSQLite   = external("modernc.org/sqlite")
 	libOTel     = external("go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters")
 	libNATS     = external("github.com/nats-io")
+	libJOSE     = external("github.com/go-jose")
 	libCobra    = external("github.com/spf13/cobra")
 	theHost     = exactly("host")
 	theManager  = exactly("internal/peer/plugins")
@@ -130,6 +131,8 @@ func TestImports(t *testing.T) {
 			except(ours, within("cmd/toolhost-otel", "cmd/toolhost-task", "internal/telemetry/otlp")), libOTel},
 		{"only toolhost-hub links NATS",
 			except(ours, within("cmd/toolhost-hub", "internal/fleet")), libNATS},
+		{"only toolhost-hub checks access tokens",
+			except(ours, within("cmd/toolhost-hub", "cmd/toolhost-task", "internal/fleet")), libJOSE},
 		{"only toolhost-task links go-task", except(ours, exactly("cmd/toolhost-task")), libGoTask},
 		{"only toolhost-architect links go-enry and scc",
 			except(ours, within("cmd/toolhost-architect", "plugins/shipped/ocode/architect/analysis")), libAnalysis},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/toolhost/toolhost/internal/keep/record"
 )
@@ -62,6 +63,9 @@ type Elsewhere interface {
 	Admit(w http.ResponseWriter, r *http.Request) *http.Request
 	// Serve answers a request whose body has been read.
 	Serve(w http.ResponseWriter, r *http.Request, body []byte)
+	// Metadata says who gives access tokens for the path /mcp/NAME, or for /mcp (RFC
+	// 9728); nil where nobody does.
+	Metadata(name string) *oauthex.ProtectedResourceMetadata
 	// Ready says why no request can be served now, for /readyz.
 	Ready() error
 	// WriteMetrics writes what was counted, for /metrics.

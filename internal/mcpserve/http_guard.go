@@ -103,11 +103,11 @@ func (g *guard) checkHost(r *http.Request) *refusal {
 		return nil
 	}
 	name := hostName(r.Host)
-	if slices.Contains(g.hosts, name) || isLoopback(name) {
+	if slices.Contains(g.hosts, name) || IsLoopback(name) {
 		return nil
 	}
 	_, err := netip.ParseAddr(name)
-	if err == nil && local != nil && !isLoopback(hostName(local.String())) {
+	if err == nil && local != nil && !IsLoopback(hostName(local.String())) {
 		return nil // an address leads where it says
 	}
 	return refuse(http.StatusForbidden, fmt.Sprintf("the Host %q is not served here", r.Host),
@@ -122,7 +122,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-func isLoopback(name string) bool {
+// IsLoopback reports whether the name of a host is that of this machine.
+func IsLoopback(name string) bool {
 	addr, err := netip.ParseAddr(name)
 	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
@@ -154,7 +155,7 @@ func (g *guard) knowsOrigin(origin string, r *http.Request) bool {
 		return true
 	}
 	_, port, _ := net.SplitHostPort(r.Host)
-	return isLoopback(hostName(u.Host)) && isLoopback(hostName(r.Host)) && u.Port() == port
+	return IsLoopback(hostName(u.Host)) && IsLoopback(hostName(r.Host)) && u.Port() == port
 }
 
 // allowOrigin lets a page send what it asks to send, and read the answer.

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
 // Bounds of a server that listens by itself.
@@ -79,6 +81,9 @@ func (h *HTTP) routes() http.Handler {
 		return err
 	})
 	if elsewhere := h.options.Elsewhere; elsewhere != nil {
+		for _, path := range []string{"", "/mcp", "/mcp/{toolset}"} {
+			mux.HandleFunc(MetadataPath+path, h.metadata)
+		}
 		h.tell(mux, "GET /readyz", func(w io.Writer) error {
 			if err := elsewhere.Ready(); err != nil {
 				return err
@@ -92,6 +97,23 @@ func (h *HTTP) routes() http.Handler {
 		})
 	}
 	return mux
+}
+
+// MetadataPath is where a server says who gives access tokens for it; the path of
+// what they are for follows.
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+func (h *HTTP) metadata(w http.ResponseWriter, r *http.Request) {
+	no := h.guard.checkHost(r)
+	if no == nil {
+		if m := h.options.Elsewhere.Metadata(r.PathValue("toolset")); m != nil {
+			auth.ProtectedResourceMetadataHandler(m).ServeHTTP(w, r)
+			return
+		}
+		no = refuse(http.StatusNotFound, "there is no authorization server for this one",
+			"Ask its operator for a token.")
+	}
+	no.write(w)
 }
 
 // tell serves a text about the server. It needs no token: whoever watches the

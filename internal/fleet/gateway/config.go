@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,9 +13,11 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclsimple"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/fleet/access"
 	"github.com/toolhost/toolhost/internal/mcpserve"
 )
 
@@ -23,6 +26,23 @@ import (
 type Config struct {
 	Workspaces []WorkspaceBlock `hcl:"workspace,block"`
 	Tenants    []*Tenant        `hcl:"tenant,block"`
+	OAuth      *OAuth           `hcl:"oauth,block"`
+
+	checker *access.Checker // nil without OAuth
+}
+
+// OAuth names an authorization server whose access tokens are taken.
+type OAuth struct {
+	// Issuer is the server, as its tokens name it.
+	Issuer string `hcl:"issuer"`
+	// Resource is the URL of the gateways as clients know it, which tokens are for.
+	Resource string `hcl:"resource"`
+	// Audiences are further names of the gateways in tokens.
+	Audiences []string `hcl:"audiences,optional"`
+	// Scopes are those that every token needs.
+	Scopes []string `hcl:"scopes,optional"`
+	// JWKS is the URL of the server's keys; its metadata names it otherwise.
+	JWKS string `hcl:"jwks,optional"`
 }
 
 // WorkspaceBlock names where the workspaces of sessions come from.
@@ -44,6 +64,8 @@ type Tenant struct {
 	// TokenEnv is the environment variable with the token, TokenFile a file with it.
 	TokenEnv  string `hcl:"token_env,optional"`
 	TokenFile string `hcl:"token_file,optional"`
+	// Claims are what the access tokens of the tenant say of themselves.
+	Claims map[string]string `hcl:"claims,optional"`
 	// Expires is when the token ends, as RFC 3339.
 	Expires string `hcl:"expires,optional"`
 	// Workspaces are those that the tenant may use; the first is for sessions that
@@ -84,6 +106,9 @@ func Load(file string) (*Config, error) {
 			return nil, fmt.Errorf("%s: workspace %q: set one of directory, git, pack and empty", file, w.Name)
 		}
 	}
+	if err := c.prepare(); err != nil {
+		return nil, fmt.Errorf("%s: oauth: %w", file, err)
+	}
 	for _, t := range c.Tenants {
 		if err := t.prepare(c); err != nil {
 			return nil, fmt.Errorf("%s: tenant %q: %w", file, t.Name, err)
@@ -107,7 +132,29 @@ func count(set ...bool) (n int) {
 	return n
 }
 
-func (t *Tenant) prepare(c *Config) error {
+func (c *Config) prepare() (err error) {
+	if c.OAuth == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(c.Tenants, func(t *Tenant) bool { return len(t.Claims) > 0 }) {
+		return errors.New(`no tenant takes its tokens: give one what they say of themselves, like claims = { sub = "a" }`)
+	}
+	c.checker, err = access.New(access.Options{Issuer: c.OAuth.Issuer, Resource: c.OAuth.Resource,
+		Audiences: c.OAuth.Audiences, Scopes: c.OAuth.Scopes, Keys: c.OAuth.JWKS})
+	return err
+}
+
+// prepareToken reads the token of the tenant, where it has one of its own.
+func (t *Tenant) prepareToken(c *Config) error {
+	own := t.TokenEnv != "" || t.TokenFile != ""
+	switch {
+	case len(t.Claims) > 0 && own:
+		return errors.New("it has claims and a token of its own; make two tenants of it")
+	case len(t.Claims) > 0 && c.checker == nil:
+		return errors.New("it has claims, but the file has no oauth block that says whose")
+	case len(t.Claims) > 0:
+		return nil
+	}
 	token := os.Getenv(t.TokenEnv)
 	if t.TokenFile != "" {
 		data, err := os.ReadFile(t.TokenFile)
@@ -121,6 +168,13 @@ func (t *Tenant) prepare(c *Config) error {
 			"and make a token with openssl rand -hex 32", mcpserve.MinToken)
 	}
 	t.token = sha256.Sum256([]byte(token))
+	return nil
+}
+
+func (t *Tenant) prepare(c *Config) error {
+	if err := t.prepareToken(c); err != nil {
+		return err
+	}
 	if t.Expires != "" {
 		var err error
 		if t.expires, err = time.Parse(time.RFC3339, t.Expires); err != nil {
@@ -145,27 +199,108 @@ func (c *Config) named(name string) *WorkspaceBlock {
 }
 
 // tenant is who sends a request.
-func (c *Config) tenant(r *http.Request) (*Tenant, *tool.Error) {
+func (c *Config) tenant(r *http.Request) (*Tenant, error) {
 	if c.Tenants[0].open {
 		return c.Tenants[0], nil
 	}
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
+	given = strings.TrimSpace(given)
+	if !strings.EqualFold(scheme, "Bearer") || given == "" {
+		return nil, errNoToken
+	}
+	sum := sha256.Sum256([]byte(given))
 	var found *Tenant
 	for _, t := range c.Tenants {
-		if subtle.ConstantTimeCompare(sum[:], t.token[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+		if len(t.Claims) == 0 && subtle.ConstantTimeCompare(sum[:], t.token[:]) == 1 {
 			found = t
 		}
 	}
-	switch {
-	case found == nil:
-		return nil, tool.Errorf(tool.PermissionDenied, "the request has no valid token").
-			Suggest("Send your token in the header Authorization: Bearer TOKEN.")
-	case !found.expires.IsZero() && time.Now().After(found.expires):
+	if found == nil {
+		var err error
+		if found, err = c.claimed(r, given); err != nil {
+			return nil, err
+		}
+	}
+	if !found.expires.IsZero() && time.Now().After(found.expires) {
 		return nil, tool.Errorf(tool.PermissionDenied, "the token of %s expired at %s", found.Name, found.Expires).
 			Suggest("Ask the operator of the fleet for a new one.")
 	}
 	return found, nil
+}
+
+var errNoToken = tool.Errorf(tool.PermissionDenied, "the request has no valid token").
+	Suggest("Send your token in the header Authorization: Bearer TOKEN.")
+
+var errNoTenant = errors.New("the access token is not that of one tenant")
+
+// claimed is the tenant that an access token is of.
+func (c *Config) claimed(r *http.Request, token string) (*Tenant, error) {
+	if c.checker == nil {
+		return nil, errNoToken
+	}
+	claims, err := c.checker.Check(r.Context(), token, r.PathValue("toolset"))
+	if err != nil {
+		return nil, err
+	}
+	var of []*Tenant
+	for _, t := range c.Tenants {
+		if len(t.Claims) > 0 && t.has(claims) {
+			of = append(of, t)
+		}
+	}
+	switch len(of) {
+	case 1:
+		return of[0], nil
+	case 0:
+		return nil, fmt.Errorf("%w: its claims fit none", errNoTenant)
+	}
+	return nil, fmt.Errorf("%w: its claims fit %s and %s", errNoTenant, of[0].Name, of[1].Name)
+}
+
+func (t *Tenant) has(claims access.Claims) bool {
+	for name, value := range t.Claims {
+		if !claims.Has(name, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// Metadata implements mcpserve.Elsewhere.
+func (g *Gateway) Metadata(path string) *oauthex.ProtectedResourceMetadata {
+	if checker := g.options.Config.checker; checker != nil {
+		return checker.Metadata(path)
+	}
+	return nil
+}
+
+// stranger refuses a request of nobody who is known.
+func (g *Gateway) stranger(w http.ResponseWriter, r *http.Request, err error) {
+	status, e, header := http.StatusUnauthorized, tool.AsError(err), map[string]string{}
+	challenge := `Bearer realm="toolhost"`
+	if checker := g.options.Config.checker; checker != nil {
+		challenge = checker.Challenge(r.PathValue("toolset"), err)
+	}
+	next := "Get an access token where WWW-Authenticate says, or ask the operator of the fleet."
+	switch {
+	case errors.Is(err, access.ErrKeys):
+		status, header["Retry-After"] = http.StatusServiceUnavailable, "10"
+		g.logger.Warn("access tokens cannot be checked", "error", err)
+		e = tool.Errorf(tool.Unavailable, "%w", access.ErrKeys).
+			Suggest("Try again in a moment; the log of the gateway says what is wrong with the issuer's keys.")
+	case errors.Is(err, errNoTenant):
+		status, challenge = http.StatusForbidden, ""
+		g.logger.Info("an access token is refused", "reason", err)
+		e = tool.Errorf(tool.PermissionDenied, "%w", errNoTenant).Suggest("Ask the operator of the fleet.")
+	case errors.Is(err, access.ErrScope):
+		status, e = http.StatusForbidden, tool.Errorf(tool.PermissionDenied, "%w", err).Suggest("%s", next)
+	case errors.Is(err, access.ErrToken):
+		e = tool.Errorf(tool.PermissionDenied, "%w", err).Suggest("%s", next)
+	}
+	if challenge != "" && status != http.StatusServiceUnavailable {
+		header["WWW-Authenticate"] = challenge
+	}
+	mcpserve.Refuse(w, status, e, header)
 }
 
 // asked is the workspace that a client asks for in _meta.

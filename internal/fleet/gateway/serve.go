@@ -84,8 +84,7 @@ type tenantKey struct{}
 func (g *Gateway) Admit(w http.ResponseWriter, r *http.Request) *http.Request {
 	tenant, err := g.options.Config.tenant(r)
 	if err != nil {
-		mcpserve.Refuse(w, http.StatusUnauthorized, err,
-			map[string]string{"WWW-Authenticate": `Bearer realm="toolhost"`})
+		g.stranger(w, r, err)
 		return nil
 	}
 	return r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant))
