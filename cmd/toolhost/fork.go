@@ -257,9 +257,12 @@ func (a *app) forkFlag(c *cobra.Command) {
 	a.completeFrom(c, "fork", forkNames)
 }
 
-// lookOnly are commands that look at what a fork's sessions keep, also while one
-// works in it.
-var lookOnly = []string{"approve", "events", "kill", "ps", "show"}
+// lookOnly are commands that look at what a fork's sessions keep, and lookInside those
+// that look at its files too, also while a session works in it.
+var (
+	lookOnly   = []string{"events", "kill", "ps", "show"}
+	lookInside = []string{"approve", "diff"}
+)
 
 // enterFork has the program go on in the fork that --fork names.
 func (a *app) enterFork(c *cobra.Command) error {
@@ -290,9 +293,12 @@ func (a *app) enterFork(c *cobra.Command) error {
 	}
 	var f *fork.Fork
 	look, root := slices.Contains(lookOnly, c.Name()), p.Workspace.Root()
-	if look {
+	switch {
+	case look:
 		a.forked, err = p.NamedFork(name)
-	} else {
+	case slices.Contains(lookInside, c.Name()):
+		f, err = p.NamedFork(name)
+	default:
 		f, err = p.HoldFork(name)
 	}
 	p.Close()

@@ -27,8 +27,12 @@ func (p *Project) Approvals() (*approval.Store, error) {
 type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
-	return approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
+	call := approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
 		Flags: e.p.options.Flags, Effects: proposal.Effects}
+	if e.p.options.Fork != nil {
+		call.Fork = e.p.options.Fork.Name
+	}
+	return call
 }
 
 // Take implements host.Approvals.

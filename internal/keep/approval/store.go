@@ -45,6 +45,8 @@ type Call struct {
 	// Effects is the digest of what the call has changed in a view of the workspace,
 	// where it was made in one: the approval is for these changes alone.
 	Effects string `json:"effects,omitempty"`
+	// Fork is the fork of the workspace in which the call is made, "" for none.
+	Fork string `json:"fork,omitempty"`
 }
 
 // Digest is the same for calls that are the same.
@@ -53,6 +55,9 @@ func (c Call) Digest() string {
 	parts := []string{c.Toolset, c.Session, c.Tool, policy.CanonicalJSON(c.Params)}
 	if c.Effects != "" {
 		parts = append(parts, c.Effects)
+	}
+	if c.Fork != "" {
+		parts = append(parts, "fork "+c.Fork)
 	}
 	for _, part := range parts {
 		sum.Write([]byte(part))

@@ -114,7 +114,7 @@ const sniffed = 8000
 // else may write to the fork's upper layer meanwhile but the fork's own session.
 // With a tick, what others do from now on is told from what they did before.
 func (f *Fork) Sweep(tick bool) (found int, err error) {
-	if f.lower == nil {
+	if f.lower == nil || f.lock == nil {
 		return 0, nil // it is only looked at
 	}
 	f.mu.Lock()

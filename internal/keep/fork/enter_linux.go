@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,9 @@ import (
 const (
 	stageName = "fork"
 	insideEnv = "TOOLHOST_IN_FORK"
+	// Who works in the fork changes it, who looks at it does not.
+	stageWorks = "works"
+	stageLooks = "looks"
 )
 
 // The descriptors of the stage, and where the program has them: beyond those that
@@ -44,13 +48,16 @@ var mounting = []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_DAC_REA
 
 // Enter runs this program anew in the fork, with its own streams, and gives its
 // exit code. The workspace at root is the fork there, for the program and all that
-// it starts. The fork stays held as long as any of that runs.
+// it starts. The fork stays held as long as any of that runs. One that is not held is
+// only looked at: nothing in it can be changed, whoever works in it meanwhile.
 func (f *Fork) Enter(ctx context.Context, root string, args []string) (code int, err error) {
 	if err := reexec.Check(); err != nil {
 		return 0, err
 	}
-	work := filepath.Join(f.dir, workName)
-	if err := errors.Join(clearOut(work), os.MkdirAll(work, 0o700)); err != nil {
+	work, lock, mode := workIn(f.dir, f.lock == nil), f.lock, stageWorks
+	if lock == nil {
+		mode = stageLooks
+	} else if err := errors.Join(clearOut(work), os.MkdirAll(work, 0o700)); err != nil {
 		return 0, unmade(f.Name, err)
 	}
 	files := make([]*os.File, 0, 4)
@@ -66,13 +73,16 @@ func (f *Fork) Enter(ctx context.Context, root string, args []string) (code int,
 		}
 		files = append(files, file)
 	}
+	if lock == nil {
+		lock = files[0] // in the place of one
+	}
 	cwd, err := os.Getwd()
 	if err != nil {
 		return 0, NotHere("the working directory: " + err.Error())
 	}
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: append([]string{os.Args[0], "internal", stageName, f.dir, root, cwd}, args...),
-		Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: append(files, f.lock),
+		Path: "/proc/self/exe", Args: append([]string{os.Args[0], "internal", stageName, mode, f.dir, root, cwd}, args...),
+		Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: append(slices.Clip(files), lock),
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
@@ -95,6 +105,14 @@ func (f *Fork) Enter(ctx context.Context, root string, args []string) (code int,
 		return ended.ExitCode(), nil
 	}
 	return 0, err
+}
+
+// workIn is where the kernel works for the fork in dir; who only looks needs none.
+func workIn(dir string, looks bool) string {
+	if looks {
+		return filepath.Join(dir, upperName)
+	}
+	return filepath.Join(dir, workName)
 }
 
 // forward has signals that end this program end the one in the fork.
@@ -122,24 +140,28 @@ func forward(ctx context.Context, p *os.Process) (stop func()) {
 // Stage is the start of the program in the fork, of the arguments that Enter gives.
 // It returns where that fails.
 func Stage(args []string) error {
-	if len(args) < 3 {
+	if len(args) < 4 {
 		return errors.New("a stage of a fork is started by toolhost itself")
 	}
-	dir, root, cwd := args[0], args[1], args[2]
+	looks, dir, root, cwd := args[0] == stageLooks, args[1], args[2], args[3]
 	runtime.LockOSThread()
-	for i, place := range []string{root, filepath.Join(dir, upperName), filepath.Join(dir, workName)} {
+	for i, place := range []string{root, filepath.Join(dir, upperName), workIn(dir, looks)} {
 		if err := again(place, stageRoot+i); err != nil {
 			return NotHere(place + ": " + err.Error())
 		}
 	}
-	if err := mount(); err != nil {
+	if err := mount(looks); err != nil {
 		return NotHere(err.Error())
 	}
 	if err := os.Chdir(cwd); err != nil {
 		return fmt.Errorf("the fork has no directory %s, in which toolhost was started: %w", cwd, err)
 	}
 	numbers := []string{dir, root}
-	for _, fd := range []int{stageRoot, stageLock} {
+	kept := []int{stageRoot, stageLock}
+	if looks {
+		kept[1] = stageRoot
+	}
+	for _, fd := range kept {
 		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, lasting)
 		if err != nil {
 			return err
@@ -149,11 +171,12 @@ func Stage(args []string) error {
 	for fd := stageRoot; fd <= stageLock; fd++ {
 		_ = unix.Close(fd)
 	}
+	numbers = append(numbers, args[0])
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
 	env := append(os.Environ(), insideEnv+"="+strings.Join(numbers, "\x1f"))
-	return syscall.Exec("/proc/self/exe", append([]string{os.Args[0]}, args[3:]...), env)
+	return syscall.Exec("/proc/self/exe", append([]string{os.Args[0]}, args[4:]...), env)
 }
 
 // again opens a directory that is held by a descriptor anew, by its path: the kernel
@@ -174,8 +197,9 @@ func again(path string, fd int) error {
 	return unix.Dup3(fresh, fd, unix.O_CLOEXEC)
 }
 
-// mount puts the fork above the workspace, in this mount namespace.
-func mount() error {
+// mount puts the fork above the workspace, in this mount namespace. Who only looks
+// has both as layers that nobody changes.
+func mount(looks bool) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
 	}
@@ -184,9 +208,14 @@ func mount() error {
 		return fmt.Errorf("overlayfs: %w", err)
 	}
 	defer unix.Close(config)
-	for i, option := range []string{"lowerdir", "upperdir", "workdir"} {
-		if err := unix.FsconfigSetString(config, option, "/proc/self/fd/"+strconv.Itoa(stageRoot+i)); err != nil {
-			return fmt.Errorf("overlayfs: %s: %w", option, err)
+	layer := func(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
+	layers := [][2]string{{"lowerdir", layer(stageRoot)}, {"upperdir", layer(stageUpper)}, {"workdir", layer(stageWork)}}
+	if looks {
+		layers = [][2]string{{"lowerdir", layer(stageUpper) + ":" + layer(stageRoot)}}
+	}
+	for _, option := range layers {
+		if err := unix.FsconfigSetString(config, option[0], option[1]); err != nil {
+			return fmt.Errorf("overlayfs: %s: %w", option[0], err)
 		}
 	}
 	if err := unix.FsconfigSetFlag(config, "userxattr"); err != nil {
@@ -209,7 +238,7 @@ var inside = sync.OnceValues(func() (*Fork, string) {
 	told := os.Getenv(insideEnv)
 	_ = os.Unsetenv(insideEnv)
 	parts := strings.Split(told, "\x1f")
-	if len(parts) != 4 {
+	if len(parts) != 5 {
 		return nil, ""
 	}
 	root, err := strconv.Atoi(parts[2])
@@ -219,7 +248,12 @@ var inside = sync.OnceValues(func() (*Fork, string) {
 		return nil, ""
 	}
 	unix.CloseOnExec(root)
-	f := &Fork{Info: Info{Name: filepath.Base(parts[0])}, dir: parts[0], lock: os.NewFile(uintptr(lock), lockName)}
+	f := &Fork{Info: Info{Name: filepath.Base(parts[0])}, dir: parts[0]}
+	if parts[4] == stageLooks {
+		_ = unix.Close(lock)
+	} else {
+		f.lock = os.NewFile(uintptr(lock), lockName) // what this program starts holds it too
+	}
 	if err := f.look(&tree{dir: os.NewFile(uintptr(root), parts[1])}); err != nil {
 		return nil, ""
 	}

@@ -6,6 +6,8 @@
 package fork
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -44,6 +46,17 @@ func CheckName(name string) error {
 			Suggest("Use 1 to 64 letters, digits, '-', '_' and '.', and begin with a letter or a digit.")
 	}
 	return nil
+}
+
+// Names are those of the forks of a workspace, whatever becomes of them meanwhile.
+func Names(state string) (names []string) {
+	entries, _ := os.ReadDir(filepath.Join(state, DirName))
+	for _, entry := range entries {
+		if entry.IsDir() && CheckName(entry.Name()) == nil {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
 }
 
 // NotHere is the error where there are no forks.

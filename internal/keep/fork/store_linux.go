@@ -31,7 +31,7 @@ const (
 )
 
 // Fork is a fork that is held: nobody else works in it, merges or drops it. Close
-// it.
+// it. One that is [Named] is not held, and can only be looked at.
 type Fork struct {
 	Info
 	dir  string
