@@ -243,7 +243,8 @@ func (c *call) judge(ctx context.Context) error {
 
 // proposal is the call as judges see it.
 func (c *call) proposal(ctx context.Context) (*Proposal, error) {
-	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params}
+	p := &Proposal{Tool: c.entry.Name, Source: c.entry.Source, Definition: c.entry.Definition(), Params: c.tool.Params,
+		Client: c.request.Client}
 	if c.reviewed != nil {
 		p.Effects = c.reviewed.changes.Digest
 	}

@@ -33,6 +33,8 @@ type Proposal struct {
 	// Effects is the digest of what the call has changed in a view, where it was made
 	// in one: a person's word is for these changes alone.
 	Effects string
+	// Client is what the client that makes the call is named, by its own word.
+	Client string
 }
 
 // Decision is what a judge says of a proposal, and why.

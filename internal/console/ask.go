@@ -34,7 +34,8 @@ func (s *Server) ask(ctx context.Context, found *space, flags []string, stdin []
 
 func (s *Server) askWithin(ctx context.Context, limit *proc.Limit, found *space, flags []string, stdin []byte,
 	args ...string) ([]byte, int, error) {
-	argv := slices.Concat([]string{s.options.Toolhost}, flags, []string{"--color", "never"}, args)
+	argv := slices.Concat([]string{s.options.Toolhost}, flags, []string{"--color", "never"}, args[:1],
+		found.flags(args[0]), args[1:])
 	result, err := proc.Run(ctx, proc.Command{Argv: argv, Dir: found.root, Env: os.Environ(), Stdin: stdin,
 		Timeout: askTime, Cap: mostAsked, Limit: limit})
 	if err != nil {

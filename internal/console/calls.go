@@ -28,6 +28,7 @@ const (
 type ranCall struct {
 	Space   string  `json:"space"`
 	Root    string  `json:"root"`
+	Fork    string  `json:"fork,omitempty"`
 	Session string  `json:"session"`
 	ID      string  `json:"id"`
 	Tool    string  `json:"tool"`
@@ -45,7 +46,7 @@ func (s *Server) listSpaces(w http.ResponseWriter, _ *http.Request) error {
 	}
 	lines := []line{}
 	for _, found := range s.spaces.all() {
-		lines = append(lines, line{found.id, show.Line(found.root)})
+		lines = append(lines, line{found.id, found.title()})
 	}
 	return give(w, lines, nil)
 }
@@ -141,7 +142,7 @@ func (c *ranCall) says(text string) bool {
 }
 
 func ranLine(found *space, c *record.Call) ranCall {
-	return ranCall{Space: found.id, Root: show.Line(found.root), Session: c.Session, ID: c.Request,
+	return ranCall{Space: found.id, Root: found.title(), Fork: found.fork, Session: c.Session, ID: c.Request,
 		Tool: show.Line(c.Tool), Call: show.Fit(show.Call(c.Tool, c.Params), mostLine), Status: show.Line(c.Status),
 		Began: c.Began.UnixMicro(), Took: float64(c.Took) / float64(time.Millisecond), Files: c.Files}
 }
@@ -208,7 +209,11 @@ func (p *callPage) again(d *record.Detail) {
 	p.Call = show.Fit(show.Call(d.Tool, d.Params), mostLine)
 	p.JSON = plain(d.Params)
 	p.Params = show.Question{Params: paramsOf(d.Params)}.Parts().Params
-	p.CLI = "toolhost call " + show.Word(d.Tool) + " --params '" + strings.ReplaceAll(p.JSON, "'", `'\''`) + "'"
+	fork := ""
+	if p.Fork != "" {
+		fork = "--fork " + show.Word(p.Fork) + " "
+	}
+	p.CLI = "toolhost call " + fork + show.Word(d.Tool) + " --params '" + strings.ReplaceAll(p.JSON, "'", `'\''`) + "'"
 	p.Rule = ruleText(policy.Exactly("", d.Tool, d.Params))
 }
 
@@ -287,6 +292,10 @@ type undoing struct {
 	Session string `json:"session"`
 	ID      string `json:"id"`
 	Redo    bool   `json:"redo"`
+	// Path is the one file that is meant, "" for all. Since is a time from which on all
+	// calls of all sessions are meant, "" for the call alone.
+	Path  string `json:"path"`
+	Since string `json:"since"`
 	// Conflicts says what becomes of files that somebody has changed since: "",
 	// which refuses, "skip" or "ours".
 	Conflicts string `json:"conflicts"`
@@ -296,9 +305,19 @@ type undoing struct {
 
 func (u undoing) args() ([]string, error) {
 	flags, err := callNamed(u.Session, u.ID)
+	if u.Since != "" {
+		var since time.Time
+		if since, err = time.Parse(time.RFC3339Nano, u.Since); err != nil {
+			err = tool.Errorf(tool.InvalidArgument, "%.40q is no time", u.Since).Suggest("Reload the page.")
+		}
+		flags = []string{"--json", "--since=" + since.UTC().Format(time.RFC3339Nano)}
+	}
 	args := append([]string{"undo"}, flags...)
 	if u.Redo {
 		args = append(args, "--redo")
+	}
+	if u.Path != "" {
+		args = append(args, "--path="+u.Path)
 	}
 	switch u.Conflicts {
 	case "":
@@ -324,7 +343,13 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	plan, _, err := s.ask(r.Context(), found, nil, nil, append(args, "--dry-run")...)
+	plan, _, err := s.ask(r.Context(), found, nil, nil, append(slices.Clip(args), "--dry-run")...)
+	if diff := conflictIn(plan); err != nil && diff != "" {
+		e := tool.AsError(err)
+		writeJSON(w, statusOf(err), map[string]any{"error": map[string]any{"code": e.Code, "message": shownText(e.Message),
+			"suggestion": shownText(e.Suggestion), "diff": shownText(diff)}})
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -337,6 +362,19 @@ func (s *Server) undo(w http.ResponseWriter, r *http.Request) error {
 	}
 	done, _, err := s.ask(r.Context(), found, nil, nil, args...)
 	return give(w, map[string]any{"done": shownJSON(done)}, err)
+}
+
+// conflictIn is the diff of both sides in an error that toolhost has printed.
+func conflictIn(out []byte) string {
+	var told struct {
+		Error struct {
+			Details struct {
+				Diff string `json:"diff"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	_ = json.Unmarshal(out, &told)
+	return told.Error.Details.Diff
 }
 
 // listChanges gives the calls that changed files, the newest first.
@@ -355,10 +393,10 @@ func (s *Server) listChanges(w http.ResponseWriter, r *http.Request) error {
 	for _, found := range spaces {
 		calls, err := found.changes(r.Context())
 		if err != nil {
-			problems = append(problems, show.Text(found.root+": "+err.Error()))
+			problems = append(problems, show.Text(found.title()+": "+err.Error()))
 		}
 		for _, c := range calls {
-			all = append(all, change{found.id, show.Line(found.root), shownJSON(tool.MustMarshal(c)), c.Time})
+			all = append(all, change{found.id, found.title(), shownJSON(tool.MustMarshal(c)), c.Time})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b change) int { return b.Time.Compare(a.Time) })

@@ -31,9 +31,11 @@ type waitingCall struct {
 	Space   string    `json:"space"`
 	ID      string    `json:"id"`
 	Root    string    `json:"root"`
+	Fork    string    `json:"fork,omitempty"`
 	Tool    string    `json:"tool"`
 	Call    string    `json:"call"`
 	Session string    `json:"session,omitempty"`
+	Client  string    `json:"client,omitempty"`
 	Toolset string    `json:"toolset,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	Digest  string    `json:"digest"`
@@ -46,8 +48,8 @@ type waitingCall struct {
 const mostLine = 300
 
 func lineOf(s *space, p approval.Pending) waitingCall {
-	return waitingCall{Key: s.id + "/" + p.ID, Space: s.id, ID: p.ID, Root: show.Line(s.root), Tool: show.Line(p.Tool),
-		Call: show.Fit(show.Call(p.Tool, p.Params), mostLine), Session: show.Line(p.Session),
+	return waitingCall{Key: s.id + "/" + p.ID, Space: s.id, ID: p.ID, Root: s.title(), Fork: s.fork, Tool: show.Line(p.Tool),
+		Call: show.Fit(show.Call(p.Tool, p.Params), mostLine), Session: show.Line(p.Session), Client: show.SaidLine(p.Client, show.MostName),
 		Toolset: show.Line(p.Toolset), Reason: show.SaidLine(p.Reason, mostLine), Digest: p.Digest(), Asked: p.Asked,
 		Expires: p.Expires}
 }
@@ -111,7 +113,7 @@ func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNe
 	for _, found := range s.spaces.all() {
 		waiting, err := found.pending(ctx)
 		if err != nil && ctx.Err() == nil {
-			news.Problems = append(news.Problems, shownText(found.root+": "+err.Error()))
+			news.Problems = append(news.Problems, shownText(found.title()+": "+err.Error()))
 		}
 		for _, call := range waiting {
 			now[call.Key] = true

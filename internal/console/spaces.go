@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/approval"
+	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/undo"
@@ -17,9 +19,11 @@ import (
 	"github.com/toolhost/toolhost/internal/show"
 )
 
-// space is a workspace in which toolhost was used.
+// space is a workspace in which toolhost was used, or a fork of one.
 type space struct {
 	id, dir, root string
+	fork          string      // "" for none
+	is            os.FileInfo // the directory
 	store         *state.Store
 	approvals     *approval.Store
 	recorder      *record.Recorder
@@ -42,6 +46,7 @@ type spaces struct {
 	looked time.Time
 	home   stamp     // of the directory that has them
 	new    time.Time // when that has changed last
+	unused bool      // there is a fork of which nothing is recorded
 }
 
 func newSpaces() *spaces { return &spaces{known: make(map[string]*space)} }
@@ -60,7 +65,7 @@ func (s *spaces) due(now time.Time) bool {
 			s.home, s.new = home, now
 		}
 	}
-	return now.Sub(s.looked) >= lookEvery || now.Sub(s.new) < newTime
+	return now.Sub(s.looked) >= lookEvery || now.Sub(s.new) < newTime || s.unused
 }
 
 // all gives the workspaces, by path.
@@ -69,26 +74,46 @@ func (s *spaces) all() []*space {
 	defer s.mu.Unlock()
 	if now := time.Now(); s.due(now) {
 		s.looked = now
-		dirs, _ := userdir.States()
-		for _, dir := range dirs {
-			if s.known[filepath.Base(dir)] == nil {
-				if found := openSpace(dir); found != nil {
-					s.known[found.id] = found
-				}
-			}
-		}
+		s.look()
 	}
 	var all []*space
 	for _, found := range s.known {
 		all = append(all, found)
 	}
 	slices.SortFunc(all, func(a, b *space) int {
-		if a.root < b.root {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.root, b.root), cmp.Compare(a.fork, b.fork))
 	})
 	return all
+}
+
+// look opens what is new, and forgets forks that are no longer there.
+func (s *spaces) look() {
+	for id, found := range s.known {
+		if now, err := os.Stat(found.dir); found.fork != "" && (err != nil || !os.SameFile(now, found.is)) {
+			found.close()
+			delete(s.known, id)
+		}
+	}
+	s.unused = false
+	dirs, _ := userdir.States()
+	for _, dir := range dirs {
+		s.open(filepath.Base(dir), dir, dir, "")
+		for _, name := range fork.Names(dir) {
+			if f, err := fork.Named(dir, name); err == nil {
+				s.unused = !s.open(filepath.Base(dir)+"."+name, dir, f.State(), name) || s.unused
+			}
+		}
+	}
+}
+
+// open has the space of that id known, where it can be.
+func (s *spaces) open(id, own, dir, name string) bool {
+	if s.known[id] == nil {
+		if found := openSpace(id, own, dir, name); found != nil {
+			s.known[id] = found
+		}
+	}
+	return s.known[id] != nil
 }
 
 func (s *spaces) find(id string) (*space, error) {
@@ -104,24 +129,50 @@ func (s *spaces) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, found := range s.known {
-		found.store.Close()
-		found.recorder.Close()
+		found.close()
 	}
 }
 
-// openSpace is the workspace whose state lies in dir; nil where it is not known
-// which one that is.
-func openSpace(dir string) *space {
+func (s *space) close() {
+	s.store.Close()
+	s.recorder.Close()
+}
+
+// title names the workspace, and the fork, for a person.
+func (s *space) title() string {
+	if s.fork == "" {
+		return show.Line(s.root)
+	}
+	return show.Line(s.root) + " · fork " + s.fork
+}
+
+// forkable are the commands of toolhost that --fork is for.
+var forkable = []string{"approve", "call", "diff", "undo"}
+
+// flags choose the fork for a command.
+func (s *space) flags(command string) []string {
+	if s.fork == "" || !slices.Contains(forkable, command) {
+		return nil
+	}
+	return []string{"--fork=" + s.fork}
+}
+
+// openSpace is the workspace whose state lies in own, or the fork of it whose state
+// lies in dir; nil where it is not known which one that is.
+func openSpace(id, own, dir, name string) *space {
 	root := record.WorkspaceOf(dir)
 	if root == "" {
 		return nil
 	}
-	if own, err := userdir.State(root); err != nil || own != dir {
+	if state, err := userdir.State(root); err != nil || state != own {
 		return nil
 	}
-	found := &space{id: filepath.Base(dir), dir: dir, root: root}
+	found := &space{id: id, dir: dir, root: root, fork: name}
 	approvals, err := approval.Dir()
 	if err != nil {
+		return nil
+	}
+	if found.is, err = os.Stat(dir); err != nil {
 		return nil
 	}
 	if found.store, err = state.Open(filepath.Join(dir, "state.db")); err != nil {

@@ -28,7 +28,7 @@ type pendingApprovals struct{ p *Project }
 
 func (e pendingApprovals) call(session string, proposal host.Proposal) approval.Call {
 	call := approval.Call{Toolset: e.p.options.Toolset, Session: session, Tool: proposal.Tool, Params: proposal.Params,
-		Flags: e.p.options.Flags, Effects: proposal.Effects}
+		Flags: e.p.options.Flags, Effects: proposal.Effects, Client: proposal.Client}
 	if e.p.options.Fork != nil {
 		call.Fork = e.p.options.Fork.Name
 	}

@@ -5,10 +5,11 @@ const stored = "toolhost-key";
 let key = "";
 
 export class Failure extends Error {
-  constructor({ message, suggestion, code } = {}, status = 0) {
+  constructor({ message, suggestion, code, diff } = {}, status = 0) {
     super(message || "the console does not answer");
     this.next = suggestion || "Check that toolhost console still runs, and reload the page.";
     this.code = code;
+    this.diff = diff;
     this.status = status;
   }
 }

@@ -34,7 +34,7 @@ export function Changes() {
               {c.call.undone_by && <span class="count">undone by {c.call.undone_by}</span>}{" "}
               {c.call.lost > 0 && <span class="count">{c.call.lost} not kept</span>}{" "}
               <a href={linkTo(at)}>call</a>
-              {open === key && <Effects at={at} turned={() => setTurn(turn + 1)} />}
+              {open === key && <Effects at={at} files={c.call.files} time={c.call.time} turned={() => setTurn(turn + 1)} />}
             </li>
           );
         })}</ul></>)}

@@ -82,7 +82,7 @@ export function Inbox() {
             <div key={c.key} class="row" style={style} role="option" aria-selected={c.key === key}
               onClick={() => { chosen.value = c.key; }}>
               <div class="main">{c.call}</div>
-              <div class="more">{ago(c.asked)} · {c.session || "any session"}{c.toolset && ` · ${c.toolset}`} · {c.root}</div>
+              <div class="more">{ago(c.asked)} · {c.session || "any session"}{c.client && ` · ${c.client}`}{c.toolset && ` · ${c.toolset}`} · {c.root}</div>
             </div>
           );
         }} />
@@ -153,6 +153,7 @@ function Waiting({ call }) {
       <dl class="facts">
         <dt>Workspace</dt><dd>{call.root}</dd>
         <dt>Session</dt><dd>{call.session || "any"}</dd>
+        {call.client && <><dt>Client</dt><dd>{call.client}</dd></>}
         {call.toolset && <><dt>Toolset</dt><dd>{call.toolset}</dd></>}
         {look && look.flags && <><dt>Started with</dt><dd>{look.flags.join(" ")}</dd></>}
         <dt>Asked</dt><dd>{new Date(call.asked).toLocaleTimeString()}, waits until {new Date(call.expires).toLocaleTimeString()}</dd>

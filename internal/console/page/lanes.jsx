@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 const lane = 16, most = 8, axis = 16;
+const laneOf = (c) => `${c.space}/${c.session}`; // workspaces and forks have sessions of one name
 
 // Lanes shows the calls as spans, a lane for each session. Who drags over a time
 // sees that alone; the wheel zooms, and so do the buttons.
@@ -10,7 +11,7 @@ export function Lanes({ calls, since, until, choose }) {
   const [brush, setBrush] = useState(null); // two places, in pixels
   const [at, setAt] = useState(null);
   const [, setScheme] = useState("");
-  const sessions = [...new Set(calls.map((c) => c.session))];
+  const names = new Map(calls.map((c) => [laneOf(c), c.fork ? `${c.fork} · ${c.session}` : c.session])), sessions = [...names.keys()];
   const shown = sessions.slice(0, most);
   const now = Date.now() * 1000;
   const ends = (c) => c.status === "running" ? now : c.began + c.took * 1000;
@@ -44,10 +45,10 @@ export function Lanes({ calls, since, until, choose }) {
     g.font = "11px system-ui, sans-serif";
     g.textBaseline = "middle";
     const [ink, faint, mark, stop] = ["--ink", "--faint", "--mark", "--stop"].map((n) => lightOrDark(colour(n), canvas.current));
-    shown.forEach((s, i) => { g.fillStyle = faint; g.fillText(fit(g, s, left - 8), 4, i * lane + lane / 2); });
+    shown.forEach((s, i) => { g.fillStyle = faint; g.fillText(fit(g, names.get(s), left - 8), 4, i * lane + lane / 2); });
     const drawn = []; // by row: what would be drawn on the same place again is left out
     for (const c of calls) {
-      const row = shown.indexOf(c.session);
+      const row = shown.indexOf(laneOf(c));
       if (row < 0) continue;
       const a = Math.max(left, x(c.began)), b = Math.max(a + 2, x(ends(c)));
       const bad = c.status !== "success" && c.status !== "running" && c.status !== "dry run";
@@ -77,7 +78,7 @@ export function Lanes({ calls, since, until, choose }) {
   };
   const under = (e) => {
     const px = place(e), row = Math.floor((e.clientY - canvas.current.getBoundingClientRect().top) / lane);
-    return calls.find((c) => c.session === shown[row] && x(c.began) - 2 <= px && px <= Math.max(x(ends(c)), x(c.began) + 2) + 2);
+    return calls.find((c) => laneOf(c) === shown[row] && x(c.began) - 2 <= px && px <= Math.max(x(ends(c)), x(c.began) + 2) + 2);
   };
   return (
     <div class="lanes" role="group" aria-label="Lanes by session" hidden={!calls.length && !since}>

@@ -33,6 +33,7 @@ export function Sources({ place }) {
         <ul class="plain">{[...counts].map(([source, n]) => <li><strong>{source}</strong> {n} tool{n > 1 && "s"}</li>)}</ul>
         {list(told.plugins).length > 0 && <><h2>Plugins</h2>{list(told.plugins).map((p) => <Entry of={p} />)}</>}
         {list(told.servers).length > 0 && <><h2>MCP servers</h2>{list(told.servers).map((s) => <Entry of={s} />)}</>}
+        <p class="hint">A session starts its plugins and servers when a tool of theirs is called, and anew after a crash; they end with it. Sources of tools are changed in agent.hcl, which running sessions read again.</p>
         <h2>What doctor knows</h2>
         <ul class="plain">{list(told.doctor).map((f) => <li class={f.ok ? undefined : "bad"}>
           <strong>{f.ok ? "ok" : f.warning ? "note" : "fault"}: {f.check}</strong> {f.detail} {f.next && <span class="hint">{f.next}</span>}</li>)}</ul>
@@ -42,5 +43,11 @@ export function Sources({ place }) {
 }
 
 function Entry({ of }) {
-  return <details><summary>{of.name} {of.state || ""}</summary><Text of={JSON.stringify(of, null, 2)} label={of.name} /></details>;
+  const { login, last_error: error } = of;
+  return (
+    <details open={!!error}><summary>{[of.name, of.version, of.state, of.crashes > 0 && `${of.crashes} crashes`, login && (login.logged_in ? "logged in" : "not logged in")].filter(Boolean).join(" · ")}</summary>
+      <Problem of={error && { message: error.message, next: error.suggestion || "" }} />
+      {login && !login.logged_in && <p>Log in where it asks for it: <code>toolhost mcp login {of.name}</code></p>}
+      <Text of={JSON.stringify(of, null, 2)} label={of.name} /></details>
+  );
 }

@@ -99,7 +99,7 @@ export function Timeline() {
             <span class="time">{clock(c.began)}</span>
             <span class={"status " + (["success", "running", "dry run"].includes(c.status) ? "" : "bad")}>{c.status}</span>
             <span class="took">{c.took ? duration(c.took) : ""}</span>
-            <span class="session">{c.session}</span>
+            <span class="session">{c.fork && `fork ${c.fork} · `}{c.session}</span>
             <a class="main" href={linkTo(c)}>{c.call}</a>
             <span class="files">{c.files ? `${c.files} file${c.files > 1 ? "s" : ""}` : ""}</span>
           </div>

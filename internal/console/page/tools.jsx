@@ -91,9 +91,25 @@ function Tool({ space, toolset, name }) {
       </dl>
       <Filled space={space} toolset={toolset} name={name} told={told} risk={d.risk} />
       <details><summary>Schema of the parameters</summary><Text of={JSON.stringify(d.parameters, null, 2)} label="Schema" /></details>
+      <Definition space={space} name={name} />
       {d.returns && <details><summary>Schema of the result</summary><Text of={JSON.stringify(d.returns, null, 2)} label="Schema of the result" /></details>}
     </article>
   );
+}
+
+// Definition shows the block of agent.hcl that declares the tool, where one does.
+function Definition({ space, name }) {
+  const [text, setText] = useState("");
+  const look = (e) => {
+    if (!e.currentTarget.open || text) return;
+    get("/api/config", { space }).then((c) => {
+      const lines = ((c.file && c.file.content) || "").split("\n");
+      const from = lines.findIndex((l) => /^(tool|passthrough)\s+"/.test(l) && l.split('"')[1].replaceAll("-", "_") === name.replaceAll("-", "_"));
+      const to = lines.findIndex((l, i) => i >= from && /^}/.test(l));
+      setText(from < 0 ? "agent.hcl has no block for it: it comes from its source as it is." : lines.slice(from, to < 0 ? undefined : to + 1).join("\n"));
+    }, (f) => setText(f.message));
+  };
+  return <details onToggle={look}><summary>Definition in agent.hcl</summary>{text && <Text of={text} label="Definition" />}</details>;
 }
 
 // Filled is a call that is filled in, as a form or as JSON, checked, tried and made.

@@ -45,6 +45,8 @@ type Call struct {
 	// Effects is the digest of what the call has changed in a view of the workspace,
 	// where it was made in one: the approval is for these changes alone.
 	Effects string `json:"effects,omitempty"`
+	// Client is what the client calls itself. It says who asks, not what.
+	Client string `json:"client,omitempty"`
 	// Fork is the fork of the workspace in which the call is made, "" for none.
 	Fork string `json:"fork,omitempty"`
 }
@@ -128,6 +130,7 @@ func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, er
 		}
 	}
 	p.Reason, p.Expires, p.Flags, p.Root = reason, now.Add(PendingTime), call.Flags, s.workspace
+	p.Client = call.Client
 	for len(waiting) >= MaxPending {
 		if err := s.Drop(ctx, waiting[0].ID); err != nil {
 			return Pending{}, err
