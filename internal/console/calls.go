@@ -305,7 +305,10 @@ type undoing struct {
 
 func (u undoing) args() ([]string, error) {
 	flags, err := callNamed(u.Session, u.ID)
-	if u.Since != "" {
+	if err == nil && strings.ContainsRune(u.Path, 0) {
+		err = tool.Errorf(tool.InvalidArgument, "%.80q is no path", u.Path).Suggest("Reload the page.")
+	}
+	if u.Since != "" && err == nil {
 		var since time.Time
 		if since, err = time.Parse(time.RFC3339Nano, u.Since); err != nil {
 			err = tool.Errorf(tool.InvalidArgument, "%.40q is no time", u.Since).Suggest("Reload the page.")

@@ -24,6 +24,22 @@ func TestCallsAreNamedByOneFlag(t *testing.T) {
 	assert.Equal(t, []string{"undo", "--json", "--session=cli", "--call=x", "--redo", "--ours"}, args)
 }
 
+// An undo is of one file, or of all calls since a time, and of nothing that is no
+// file and no time.
+func TestUndoArgs(t *testing.T) {
+	args, err := undoing{Session: "cli", ID: "x", Path: "--all"}.args()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"undo", "--json", "--session=cli", "--call=x", "--path=--all"}, args)
+	args, err = undoing{Session: "cli", ID: "x", Since: "2026-11-23T14:00:00.000123+02:00", Redo: true}.args()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"undo", "--json", "--since=2026-11-23T12:00:00.000123Z", "--redo"}, args)
+	for _, bad := range []undoing{{Session: "cli", ID: "x", Since: "1h"}, {Session: "cli", ID: "x", Since: "2026-11-23T12:00:00Z --all"},
+		{Session: "../x", ID: "x", Since: "2026-11-23T12:00:00Z"}, {Session: "cli", ID: "x", Path: "a\x00b"}} {
+		_, err := bad.args()
+		assert.Error(t, err, "%+v", bad)
+	}
+}
+
 // The JSON to copy is the same value in ASCII alone.
 func TestPlain(t *testing.T) {
 	for _, text := range []string{"", "a'b", "\u202e\u200b\u00ad", "\U0001f600\U000e0041", "\x7f\u0085",

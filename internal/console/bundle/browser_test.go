@@ -99,6 +99,7 @@ type session struct {
 	in  io.Writer
 	out *bufio.Reader
 	id  int
+	end func()
 }
 
 func (u *user) connect(name string) *session {
@@ -111,6 +112,12 @@ func (u *user) connectIn(dir, name string) *session {
 	u.t.Helper()
 	c := u.command("serve", "--trust")
 	c.Dir = dir
+	return u.connectTo(c, name)
+}
+
+// connectTo connects to a server that is to be started.
+func (u *user) connectTo(c *exec.Cmd, name string) *session {
+	u.t.Helper()
 	in, err := c.StdinPipe()
 	if err != nil {
 		u.t.Fatal(err)
@@ -122,8 +129,8 @@ func (u *user) connectIn(dir, name string) *session {
 	if err := c.Start(); err != nil {
 		u.t.Fatal(err)
 	}
-	u.t.Cleanup(func() { in.Close(); _ = c.Wait() })
-	s := &session{t: u.t, in: in, out: bufio.NewReader(out)}
+	s := &session{t: u.t, in: in, out: bufio.NewReader(out), end: sync.OnceFunc(func() { in.Close(); _ = c.Wait() })}
+	u.t.Cleanup(s.end)
 	s.ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": name, "version": "1"}})
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)

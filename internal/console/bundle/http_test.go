@@ -64,7 +64,7 @@ func (p *page) send(method, path string, body any) (*http.Response, string) {
 	return r, string(text)
 }
 
-type line struct{ Key, Space, ID, Digest, Shown, Problem, Call string }
+type line struct{ Key, Space, ID, Digest, Shown, Problem, Call, Fork string }
 
 // inbox reads what waits now, and tells how to read on.
 func (p *page) inbox() (waiting []line, more func() string, stop func()) {

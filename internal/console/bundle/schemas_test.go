@@ -70,7 +70,7 @@ func serveTools(path string) error {
 		var r struct {
 			ID     json.RawMessage
 			Method string
-			Params struct{ ProtocolVersion string }
+			Params struct{ ProtocolVersion, Name string }
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			return err
@@ -84,6 +84,9 @@ func serveTools(path string) error {
 			result = map[string]any{"tools": json.RawMessage(tools)}
 		case "tools/call":
 			result = map[string]any{"content": []any{map[string]string{"type": "text", "text": "done"}}}
+			if r.Params.Name == "shows" {
+				result = map[string]any{"content": shownContents}
+			}
 		}
 		if r.ID == nil {
 			continue
@@ -345,6 +348,20 @@ func TestFormsOfPublicServers(t *testing.T) {
 	}
 	data, _ := json.Marshal(offered)
 	u.write("tools.json", string(data))
+	u.servePublic()
+	space := u.openTools(ctx)
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; window.tried = null; window.fetch = async (...a) => {
+		const answer = await ask(...a); if (a[0] === "/api/try") window.tried = await answer.clone().json(); return answer; }; }`))
+	for i := 0; i < len(all); i += step {
+		tryPublic(t, ctx, space, all[i])
+	}
+	t.Logf("%d of %d tools", len(offered), len(all))
+}
+
+// servePublic has the workspace an MCP server with the tools of tools.json.
+func (u *user) servePublic() {
+	u.t.Helper()
+	var data []byte
 	self, err := os.Executable()
 	if err == nil {
 		data, err = os.ReadFile(self)
@@ -353,16 +370,9 @@ func TestFormsOfPublicServers(t *testing.T) {
 		err = os.WriteFile(filepath.Join(u.dir, "server"), data, 0o700)
 	}
 	if err != nil {
-		t.Fatal(err)
+		u.t.Fatal(err)
 	}
 	u.write("agent.hcl", "mcp \"public\" {\n  command = [\"./server\"]\n  env = { CONSOLE_TEST_TOOLS = \"tools.json\" }\n}\n")
-	space := u.openTools(ctx)
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`{ const ask = window.fetch; window.tried = null; window.fetch = async (...a) => {
-		const answer = await ask(...a); if (a[0] === "/api/try") window.tried = await answer.clone().json(); return answer; }; }`))
-	for i := 0; i < len(all); i += step {
-		tryPublic(t, ctx, space, all[i])
-	}
-	t.Logf("%d of %d tools", len(offered), len(all))
 }
 
 func tryPublic(t *testing.T, ctx context.Context, space string, tool publicTool) {
