@@ -116,6 +116,9 @@ func TestThreeForks(t *testing.T) {
 	out, err := toolhost("fork", "merge", "one").CombinedOutput()
 	assert.Error(t, err, "a session works in it")
 	assert.Contains(t, string(out), "in use")
+	// What it holds is seen all the same.
+	assert.Contains(t, said(t, toolhost("diff", "--fork", "one")), "new file: one.txt")
+	assert.Contains(t, said(t, toolhost("approve", "--fork", "one")), "No call waits")
 
 	want := base.String()
 	for _, name := range names {

@@ -57,6 +57,7 @@ func TestAnApprovalIsForOneCallOnce(t *testing.T) {
 		"another tool":      func(c *Call) { c.Tool = "wipe_all" },
 		"other parameters":  func(c *Call) { c.Params = json.RawMessage(`{"path":"b","force":true}`) },
 		"another session":   func(c *Call) { c.Session = "s2" },
+		"in a fork":         func(c *Call) { c.Fork = "one" },
 		"another toolset":   func(c *Call) { c.Toolset = "" },
 		"moved boundaries":  func(c *Call) { c.Session, c.Tool = "s1wipe", "" },
 		"a parameter added": func(c *Call) { c.Params = json.RawMessage(`{"path":"a","force":true,"x":1}`) },
