@@ -140,7 +140,7 @@ func (b *suite) comparisons() ([]comparison, error) {
 		{name: fmt.Sprintf("start to tools/list, %d plugins", declaredPlugins), baseName: "no plugin", aim: "1.1",
 			ours: firstList(b.plugins, b.toolhost, "serve"), base: firstList(b.bare, b.toolhost, "serve")},
 	}
-	for _, further := range []func() ([]comparison, error){b.confined, b.watched, b.views, b.searches,
+	for _, further := range []func() ([]comparison, error){b.confined, b.watched, b.views, b.forks, b.searches,
 		b.patches, b.fleet} {
 		more, err := further()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/show"
 	"github.com/toolhost/toolhost/internal/telemetry"
 )
@@ -277,6 +278,7 @@ func (a *app) enterFork(c *cobra.Command) error {
 		if f.Name != name {
 			return usagef("Leave the fork first.", "this runs in the fork %s of %s already", f.Name, root)
 		}
+		sandbox.BelieveFull() // a fork is entered where it works
 		a.forked = f
 		return nil
 	}

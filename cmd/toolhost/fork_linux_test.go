@@ -196,3 +196,22 @@ func TestAForkShowsTheWorkspace(t *testing.T) {
 	assert.Contains(t, diff, "-a\n+fork\n")
 	assert.NotContains(t, diff, "others")
 }
+
+// That the sandbox works is known from the workspace: no call in a fork tries it, or
+// has the next call in the workspace do so.
+func TestAForkTriesNoSandbox(t *testing.T) {
+	_, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
+	said(t, toolhost("fork", "one"))
+	said(t, toolhost("call", "head", "args=-n 1 a.txt"))
+	home := strings.TrimPrefix(toolhost().Env[0], "HOME=")
+	known := filepath.Join(home, "cache", "toolhost", "sandbox-full")
+	before, err := os.ReadFile(known)
+	if os.IsNotExist(err) {
+		testneed.Skip(t, "in another sandbox nothing is kept of what works")
+	}
+	require.NoError(t, err)
+	assert.Contains(t, said(t, toolhost("call", "--fork", "one", "head", "args=-n 1 a.txt")), "a")
+	after, err := os.ReadFile(known)
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after))
+}

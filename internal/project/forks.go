@@ -20,15 +20,13 @@ func (p *Project) forkable() error {
 		return tool.Errorf(tool.Unavailable, "there is no place for forks of the workspace: %s", p.stateless.Message).
 			Suggest("%s", p.stateless.Suggestion)
 	}
-	level := p.SandboxLevel()
-	report := sandbox.Detect(context.Background())
-	switch {
-	case level == sandbox.Full && report.Full.Works, (level == "" || level == sandbox.Auto) && report.Full.Works:
-		return nil
-	case !report.Full.Works:
-		return fork.NotHere("the sandbox level full does not work: " + report.Full.Reason)
+	if level := p.SandboxLevel(); level != sandbox.Full && level != sandbox.Auto && level != "" {
+		return fork.NotHere(fmt.Sprintf("the sandbox level is %s", level))
 	}
-	return fork.NotHere(fmt.Sprintf("the sandbox level is %s", level))
+	if full := sandbox.On(sandbox.Full); !full.Works {
+		return fork.NotHere("the sandbox level full does not work: " + full.Reason)
+	}
+	return nil
 }
 
 // MakeFork makes a fork of the workspace.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 )
 
 // Report is what works on this machine.
@@ -54,7 +55,9 @@ var detected = sync.OnceValue(func() Report {
 	var held bool
 	report.Around, held = around()
 	report.explain(held)
-	rememberFull(report.Full.Works)
+	if !believed.Load() { // in namespaces that others are not in
+		rememberFull(report.Full.Works)
+	}
 	switch {
 	case report.Full.Works:
 		report.Strongest = Full
@@ -87,15 +90,22 @@ func (l Level) Name() string {
 	return "a sandbox of toolhost's level " + string(l)
 }
 
-// verdictOn is Detect's verdict on one level. Full is tried alone, or not at
-// all where it has worked since the machine was started: a program that runs
-// one command has no time to spare. Where full then fails, the command fails.
-func verdictOn(level Level) Verdict {
-	if level == Full && fullWorks() {
+// On is Detect's verdict on one level. Full is tried alone, or not at all where
+// it has worked since the machine was started: a program that runs one command
+// has no time to spare. Where full then fails, the command fails.
+func On(level Level) Verdict {
+	if level == Full && (believed.Load() || fullWorks()) {
 		return Verdict{Works: true}
 	}
 	return detected().verdict(level)
 }
+
+// believed says that level full is taken for one that works.
+var believed atomic.Bool
+
+// BelieveFull has level full be taken for one that works, without a try: the program
+// that started this one in namespaces of its own has asked.
+func BelieveFull() { believed.Store(true) }
 
 // DetectDocker reports whether a container could be started. It asks the
 // docker daemon, which may take a while; Detect leaves it out.

@@ -233,7 +233,7 @@ func (p *Policy) check() error {
 func (p *Policy) choose() (Level, error) {
 	switch p.Level {
 	case Auto, "":
-		if verdictOn(Full).Works {
+		if On(Full).Works {
 			return Full, nil
 		}
 		report := Detect(context.Background())
@@ -244,7 +244,7 @@ func (p *Policy) choose() (Level, error) {
 		}
 		return report.Strongest, nil
 	case Full, Landlock:
-		if verdict := verdictOn(p.Level); !verdict.Works {
+		if verdict := On(p.Level); !verdict.Works {
 			return "", tool.Errorf(tool.Unavailable, "the sandbox level %s does not work here: %s", p.Level,
 				verdict.Reason).
 				Suggest("Run `toolhost doctor`, or choose another level in agent.hcl.")
