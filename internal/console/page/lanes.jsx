@@ -1,7 +1,20 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 const lane = 16, most = 8, axis = 16;
 const laneOf = (c) => `${c.space}/${c.session}`; // workspaces and forks have sessions of one name
+
+// summed are the lanes of calls, their names, and the time that they are in.
+function summed(calls) {
+  const names = new Map();
+  let first = Infinity, last = 0;
+  for (const c of calls) {
+    const lane = laneOf(c);
+    if (!names.has(lane)) names.set(lane, c.fork ? `${c.fork} · ${c.session}` : c.session);
+    first = Math.min(first, c.began);
+    last = Math.max(last, c.began + (c.took || 0) * 1000);
+  }
+  return { names, sessions: [...names.keys()], first, last };
+}
 
 // Lanes shows the calls as spans, a lane for each session. Who drags over a time
 // sees that alone; the wheel zooms, and so do the buttons.
@@ -10,13 +23,12 @@ export function Lanes({ calls, since, until, choose }) {
   const [width, setWidth] = useState(0);
   const [brush, setBrush] = useState(null); // two places, in pixels
   const [at, setAt] = useState(null);
-  const [, setScheme] = useState("");
-  const names = new Map(calls.map((c) => [laneOf(c), c.fork ? `${c.fork} · ${c.session}` : c.session])), sessions = [...names.keys()];
-  const shown = sessions.slice(0, most);
+  const [scheme, setScheme] = useState("");
+  const { sessions, names, first, last } = useMemo(() => summed(calls), [calls]);
+  const shown = sessions.slice(0, most), rows = new Map(shown.map((s, i) => [s, i]));
   const now = Date.now() * 1000;
   const ends = (c) => c.status === "running" ? now : c.began + c.took * 1000;
-  const from = since || calls.reduce((a, c) => Math.min(a, c.began), Infinity);
-  const to = until || calls.reduce((a, c) => Math.max(a, ends(c)), 0);
+  const from = since || first, to = until || (calls.some((c) => c.status === "running") ? Math.max(last, now) : last);
   const span = Math.max(1000, to - from);
   const left = Math.min(120, width / 4);
   const x = (t) => left + (t - from) / span * (width - left - 4);
@@ -38,7 +50,7 @@ export function Lanes({ calls, since, until, choose }) {
     c.width = width * scale;
     c.height = height * scale;
     draw(c.getContext("2d"), scale);
-  });
+  }, [calls, width, brush, scheme, since, until]);
   function draw(g, scale) {
     const style = getComputedStyle(canvas.current), colour = (name) => style.getPropertyValue(name) || style.color;
     g.scale(scale, scale);
@@ -48,8 +60,8 @@ export function Lanes({ calls, since, until, choose }) {
     shown.forEach((s, i) => { g.fillStyle = faint; g.fillText(fit(g, names.get(s), left - 8), 4, i * lane + lane / 2); });
     const drawn = []; // by row: what would be drawn on the same place again is left out
     for (const c of calls) {
-      const row = shown.indexOf(laneOf(c));
-      if (row < 0) continue;
+      const row = rows.get(laneOf(c));
+      if (row === undefined) continue;
       const a = Math.max(left, x(c.began)), b = Math.max(a + 2, x(ends(c)));
       const bad = c.status !== "success" && c.status !== "running" && c.status !== "dry run";
       const before = drawn[row];

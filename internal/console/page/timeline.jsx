@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "./api.js";
 import { Problem, Rows } from "./parts.jsx";
 import { Lanes } from "./lanes.jsx";
@@ -38,7 +38,7 @@ export const clock = (micro) => new Date(micro / 1000).toLocaleTimeString([], { 
 export function Timeline() {
   const [failed, setFailed] = useState(null);
   const [spaces, setSpaces] = useState([]);
-  const [busy, setBusy] = useState(false);
+  const busy = useRef(false); // nothing that is drawn depends on it
   const f = filter.value;
   useEffect(() => { get("/api/spaces").then(setSpaces, setFailed); }, []);
   useEffect(() => {
@@ -65,13 +65,13 @@ export function Timeline() {
   }, [f]);
   const { calls, more, back } = loaded.value;
   const further = async () => {
-    if (busy || !more || !back) return;
-    setBusy(true);
+    if (busy.current || !more || !back) return;
+    busy.current = true;
     try {
       const old = await get("/api/calls", asked(f, back, 500));
       if (f === filter.value) loaded.value = { calls: merge(old.calls, loaded.value.calls), more: old.more, back: old.back || back };
     } catch (e) { setFailed(e); }
-    setBusy(false);
+    busy.current = false;
   };
   // A text is sought further as long as what it has found does not fill the page.
   useEffect(() => { if (f.text && calls.length < 100) further(); }, [back]);
