@@ -142,12 +142,13 @@ pictures:
 	cd internal/console/bundle && CONSOLE_DOCS=$(abspath docs/pictures) $(GO) test -vet=off -count=1 . -run 'TestPictures'
 
 # bench-console measures the console's page in a browser, with CONSOLE_CALLS recorded
-# calls and with a thousand, and how soon a call that waits is seen.
+# calls and with a thousand, what a call costs without a console and with one, and how
+# soon a call that waits is seen.
 .PHONY: bench-console
 CONSOLE_CALLS ?= 1000000
 bench-console:
 	cd internal/console/bundle && CONSOLE_CALLS=$(CONSOLE_CALLS) $(GO) test -vet=off -count=1 -v -timeout 2h . \
-		-run 'TestTimelineOfManyCalls'
+		-run 'TestTimelineOfManyCalls|TestCallsBesideAConsole'
 	cd internal/console/bundle && $(GO) test -vet=off -count=5 -v -timeout 30m . -run 'TestEightSessionsAskAtOnce'
 
 # soak makes 10,000 calls over stdio and over HTTP and demands that nothing

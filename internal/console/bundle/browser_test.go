@@ -159,6 +159,13 @@ func (s *session) call(tool string, args map[string]any) string {
 // console starts a console and gives the address that it prints.
 func (u *user) console() (address string) {
 	u.t.Helper()
+	address, stop := u.startConsole()
+	u.t.Cleanup(stop)
+	return address
+}
+
+func (u *user) startConsole() (address string, stop func()) {
+	u.t.Helper()
 	c := u.command("console")
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -171,16 +178,17 @@ func (u *user) console() (address string) {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	u.t.Cleanup(func() { in.Close(); _ = c.Process.Signal(os.Interrupt); _ = c.Wait() })
+	stop = sync.OnceFunc(func() { in.Close(); _ = c.Process.Signal(os.Interrupt); _ = c.Wait() })
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "http://") {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return lines.Text()
+			return lines.Text(), stop
 		}
 	}
+	stop()
 	u.t.Fatal("the console prints no address")
-	return ""
+	return "", nil
 }
 
 // missing skips a test for what this machine lacks, and fails it where

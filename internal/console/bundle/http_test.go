@@ -21,7 +21,12 @@ type page struct {
 
 func (u *user) open() *page {
 	u.t.Helper()
-	base, code, _ := strings.Cut(u.console(), "/#code=")
+	return u.openAt(u.console())
+}
+
+func (u *user) openAt(address string) *page {
+	u.t.Helper()
+	base, code, _ := strings.Cut(address, "/#code=")
 	p := &page{t: u.t, base: base}
 	p.client.Timeout = time.Minute
 	r, body := p.send("POST", "/api/session", map[string]string{"code": code})
