@@ -166,6 +166,6 @@ func TestTimelineOfManyCalls(t *testing.T) {
 		{"work of filtering", few.filterStep, many.filterStep},
 		{"frames of more than 50 ms", few.late, many.late}, {"frames drawn", few.drawn, many.drawn},
 	} {
-		t.Logf("%-28s %14.0f %14.0f %8.2f", line.name, line.few, line.all, line.all/line.few)
+		t.Logf("%-28s %14.0f %14.0f %8.2f", line.name, line.few, line.all, line.all/max(line.few, 1))
 	}
 }
