@@ -299,7 +299,7 @@ func (a *app) enterFork(c *cobra.Command) error {
 	case look:
 		a.forked, err = p.NamedFork(name)
 	case slices.Contains(lookInside, c.Name()):
-		f, err = p.NamedFork(name)
+		f, err = p.LookInFork(name)
 	default:
 		f, err = p.HoldFork(name)
 	}

@@ -51,6 +51,15 @@ func (p *Project) HoldFork(name string) (*fork.Fork, error) {
 	return fork.Hold(p.stateDir, name)
 }
 
+// LookInFork is a fork that is not held, to look at its files while a session may work
+// in it.
+func (p *Project) LookInFork(name string) (*fork.Fork, error) {
+	if err := p.forkable(); err != nil {
+		return nil, err
+	}
+	return fork.Named(p.stateDir, name)
+}
+
 // OpenFork takes a fork, to look at it or merge it.
 func (p *Project) OpenFork(name string) (*fork.Fork, error) {
 	if err := p.forkable(); err != nil {
