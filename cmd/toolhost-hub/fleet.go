@@ -13,7 +13,7 @@ import (
 
 func (a *app) fleetCommand() *cobra.Command {
 	c := &cobra.Command{Use: "fleet", Short: "Show and steer a fleet"}
-	c.AddCommand(a.sessionsCommand(), a.workersCommand(), a.callsCommand(), a.keysCommand())
+	c.AddCommand(a.sessionsCommand(), a.workersCommand(), a.callsCommand(), a.approveCommand(), a.keysCommand())
 	c.AddCommand(a.steerCommands()...)
 	return c
 }
@@ -61,7 +61,7 @@ func (a *app) keysCommand() *cobra.Command {
 			return keys.Revoke(args[0], role)
 		}}
 	for _, one := range []*cobra.Command{add, revoke} {
-		one.Flags().StringVar(&role, "role", hub.RoleWorker, "worker or gateway")
+		one.Flags().StringVar(&role, "role", hub.RoleWorker, "worker, gateway or operator")
 		c.AddCommand(one)
 	}
 	return c

@@ -100,7 +100,7 @@ func (a *app) approve(ctx context.Context, id string) error {
 		return err
 	}
 	defer p.Close()
-	outcome, err := wouldBe(ctx, p, pending)
+	outcome, err := p.WouldBe(ctx, pending)
 	if err != nil {
 		return err
 	}

@@ -3,31 +3,10 @@ package main
 import (
 	"context"
 
-	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/approval"
 	"github.com/toolhost/toolhost/internal/policy"
-	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
 )
-
-// wouldBe is what the call that waits would do now. A call that could not run if
-// it were approved is an error.
-func wouldBe(ctx context.Context, p *project.Project, pending approval.Pending) (*host.Outcome, error) {
-	request := host.Request{Tool: pending.Tool, DryRun: true, Shown: pending.Effects}
-	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
-	outcome := p.Host.Session("cli").Call(ctx, request)
-	if outcome.Err != nil {
-		return nil, tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
-			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
-	}
-	if outcome.Decision.Action == host.Deny {
-		return nil, tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool,
-			outcome.Decision.Reason).
-			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
-	}
-	return outcome, nil
-}
 
 // pendingLook is a call that waits as a person is to see it before deciding.
 type pendingLook struct {
@@ -46,7 +25,7 @@ func (a *app) lookAtPending(ctx context.Context, id string) error {
 		return err
 	}
 	defer p.Close()
-	outcome, err := wouldBe(ctx, p, pending)
+	outcome, err := p.WouldBe(ctx, pending)
 	if err != nil {
 		return err
 	}

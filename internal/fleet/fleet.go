@@ -8,9 +8,11 @@
 //	back.GATEWAY.KEY.INSTANCE.ID  frames of the answer to the request ID
 //	beat.KEY.INSTANCE             a worker is alive
 //	ask.KEY.INSTANCE              what a worker asks of the gateways
+//	decide.NAME.KEY.INSTANCE      what an operator asks of a worker, and decides there
+//	back.operator-NAME.KEY.INSTANCE.ID  the answer to that
 //
-// KEY is the name of a worker's key: the hub lets who holds it use its own
-// subjects alone.
+// KEY is the name of a worker's key, NAME that of an operator's: the hub lets who
+// holds one use its own subjects alone.
 package fleet
 
 import (
@@ -83,6 +85,12 @@ func (w Worker) AskSubject() string { return "ask." + string(w) }
 func (w Worker) BackSubject(gateway, id string) string {
 	return "back." + gateway + "." + string(w) + "." + id
 }
+
+// DecideSubject is where a worker hears what an operator decides.
+func (w Worker) DecideSubject(operator string) string { return "decide." + operator + "." + string(w) }
+
+// OperatorName stands for an operator where a gateway's name stands for others.
+func OperatorName(key string) string { return "operator-" + key }
 
 // CallKey is the key of a call in the bucket of calls.
 func (w Worker) CallKey(session, call string) string {

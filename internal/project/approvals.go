@@ -23,6 +23,24 @@ func (p *Project) Approvals() (*approval.Store, error) {
 		p.Config().Workspace.Allow...)
 }
 
+// WouldBe is what the call that waits would do now. A call that could not run if it
+// were approved is an error.
+func (p *Project) WouldBe(ctx context.Context, pending approval.Pending) (*host.Outcome, error) {
+	request := host.Request{Tool: pending.Tool, DryRun: true, Shown: pending.Effects}
+	request.Params, request.Answers = host.WithoutAnswers(pending.Params)
+	outcome := p.Host.Session("cli").Call(ctx, request)
+	if outcome.Err != nil {
+		return nil, tool.Errorf(outcome.Err.Code, "the call of %s would fail: %s", pending.Tool, outcome.Err.Message).
+			Suggest("Nothing was approved. %s", outcome.Err.Suggestion)
+	}
+	if outcome.Decision.Action == host.Deny {
+		return nil, tool.Errorf(tool.Denied, "the policy denies the call of %s: %s", pending.Tool,
+			outcome.Decision.Reason).
+			Suggest("Change the rule %q in agent.hcl first.", outcome.Decision.Rule)
+	}
+	return outcome, nil
+}
+
 // pendingApprovals lets a person approve in a terminal what an MCP client cannot ask.
 type pendingApprovals struct{ p *Project }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/agentfile"
 	"github.com/toolhost/toolhost/internal/installation"
+	"github.com/toolhost/toolhost/internal/keep/approval"
 	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/telemetry"
@@ -41,6 +42,8 @@ type Opening struct {
 	Note func(*agentfile.Standing)
 	// Telemetry is StartTelemetry, for whoever closes what it starts.
 	Telemetry func(root string) *telemetry.Relay
+	// HowToApprove is the one of [Options]. Nil names toolhost approve.
+	HowToApprove func(pending approval.Pending, root string) string
 }
 
 // MistakesError are mistakes in agent.hcl.
@@ -127,8 +130,15 @@ func (o *Opening) open(ctx context.Context, standing *agentfile.Standing, broken
 		Absent:    func(name string) string { return absent(o.Standing.Load(), name) },
 		Workspace: o.Workspace, Toolset: o.Toolset, Artifacts: o.Artifacts, Patience: o.Patience, Anew: o.Anew,
 		Fork: o.Forked, Version: o.Version, Logger: o.Logger, OnSecrets: o.LogSecrets.Store, Telemetry: o.Telemetry,
-		Flags: o.flags(), HowToApprove: o.howToApprove, BeforeRun: o.BeforeRun,
+		Flags: o.flags(), HowToApprove: o.toApprove(), BeforeRun: o.BeforeRun,
 	})
+}
+
+func (o *Opening) toApprove() func(approval.Pending, string) string {
+	if o.HowToApprove != nil {
+		return o.HowToApprove
+	}
+	return o.howToApprove
 }
 
 // StartTelemetry has traces and metrics sent, when the environment names a

@@ -148,13 +148,15 @@ type Key struct {
 const (
 	RoleGateway = "gateway"
 	RoleWorker  = "worker"
+	// RoleOperator is that of people who decide on calls that wait for approval.
+	RoleOperator = "operator"
 )
 
 // Roles are all of them.
-func Roles() []string { return []string{RoleGateway, RoleWorker} }
+func Roles() []string { return []string{RoleGateway, RoleWorker, RoleOperator} }
 
 // OpenKeys reads the keys of a directory, and makes one for each role where
-// there is none.
+// there is none. A fleet needs no operator: one is made with the first keys alone.
 func OpenKeys(dir string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -163,7 +165,11 @@ func OpenKeys(dir string) (*Keys, error) {
 	if err := k.read(); err != nil {
 		return nil, err
 	}
+	begins := len(k.list) == 0
 	for _, role := range Roles() {
+		if role == RoleOperator && !begins {
+			continue
+		}
 		if slices.ContainsFunc(k.list, func(key Key) bool { return key.Role == role }) {
 			continue
 		}
@@ -294,12 +300,25 @@ func (k *Keys) users() (users []*server.NkeyUser) {
 			continue
 		}
 		user := &server.NkeyUser{Nkey: key.Public}
-		if key.Role == RoleWorker {
+		switch key.Role {
+		case RoleWorker:
 			user.Permissions = workerMay(key.Name)
+		case RoleOperator:
+			user.Permissions = operatorMay(key.Name)
+		default: // all but decide
+			user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"decide.>"}}}
 		}
 		users = append(users, user)
 	}
 	return users
+}
+
+// operatorMay is all that an operator with the key of that name may do.
+func operatorMay(key string) *server.Permissions {
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{"decide." + key + ".*.*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"beat.*.*", "back." + fleet.OperatorName(key) + ".>"}},
+	}
 }
 
 // workerMay is all that a worker with the key of that name may do. What is not
@@ -317,6 +336,7 @@ func workerMay(key string) *server.Permissions {
 			"$JS.API.CONSUMER.CREATE." + packs + ".>", "$JS.API.CONSUMER.DELETE." + packs + ".>",
 			"$JS.API.CONSUMER.INFO." + packs + ".>", "$JS.ACK." + packs + ".>", "$JS.FC." + packs + ".>",
 		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"work." + key + ".*", "_INBOX.worker." + key + ".>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"work." + key + ".*", "decide.*." + key + ".*",
+			"_INBOX.worker." + key + ".>"}},
 	}
 }

@@ -100,7 +100,7 @@ func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	keys, err := OpenKeys(dir)
 	require.NoError(t, err)
-	assert.Len(t, keys.List(), 2)
+	assert.Len(t, keys.List(), 3)
 	for _, name := range []string{"", "A", "a.b", "a*", ">", "../x"} {
 		_, err = keys.Add(name, RoleWorker)
 		require.Error(t, err, name)
@@ -114,6 +114,6 @@ func TestKeys(t *testing.T) {
 	require.Error(t, keys.Revoke("second", RoleWorker))
 	again, err := OpenKeys(dir)
 	require.NoError(t, err)
-	assert.Len(t, again.List(), 3)
+	assert.Len(t, again.List(), 4)
 	assert.NoFileExists(t, file)
 }

@@ -43,6 +43,7 @@ type session struct {
 	closing   bool
 	told      bool // that the workspace was restored
 
+	waits   atomic.Bool  // a call may wait for approval
 	looking sync.Mutex   // held while files are looked at
 	looked  atomic.Int64 // when that was the last time, since the worker began
 	lost    atomic.Bool  // another worker has it
@@ -168,7 +169,8 @@ func (s *session) host(context.Context) error {
 		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
 		Toolset: from.Toolset, Version: w.options.Version, Logger: w.logger, LogSecrets: new(project.LogSecrets),
 		Standing: new(atomic.Pointer[agentfile.Standing]), BeforeRun: s.beforeRun,
-		Telemetry: func(string) *telemetry.Relay { return w.options.Telemetry },
+		HowToApprove: s.howToApprove,
+		Telemetry:    func(string) *telemetry.Relay { return w.options.Telemetry },
 	}
 	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
 		TaskAfter: w.options.TaskAfter, Unwatched: true}

@@ -60,19 +60,21 @@ type Worker struct {
 	cordoned  bool
 	room      room
 
-	calls   flights
-	slots   chan struct{}
-	queued  atomic.Int64
-	running atomic.Int64
-	ticked  atomic.Int64 // when the worker last knew that it is alive, since began
-	began   time.Time
-	doubts  atomic.Int64 // counts what may have cost the worker its sessions
-	asked   atomic.Int64 // the doubts that are settled for all sessions
-	asking  sync.Mutex
-	letting chan struct{} // bounds the sessions that are packed and let go at one time
-	life    context.Context
-	end     context.CancelFunc
-	drained chan struct{}
+	calls     flights
+	slots     chan struct{}
+	queued    atomic.Int64
+	running   atomic.Int64
+	ticked    atomic.Int64 // when the worker last knew that it is alive, since began
+	began     time.Time
+	doubts    atomic.Int64 // counts what may have cost the worker its sessions
+	asked     atomic.Int64 // the doubts that are settled for all sessions
+	asking    sync.Mutex
+	questions chan struct{} // bounds the questions of operators that are answered at one time
+	deciding  sync.Mutex    // held while a call is decided on
+	letting   chan struct{} // bounds the sessions that are packed and let go at one time
+	life      context.Context
+	end       context.CancelFunc
+	drained   chan struct{}
 }
 
 // Start connects a worker.
@@ -81,7 +83,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
-		drained: make(chan struct{}), letting: make(chan struct{}, mostLetting),
+		drained: make(chan struct{}), letting: make(chan struct{}, mostLetting), questions: make(chan struct{}, mostQuestions),
 	}
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -98,6 +100,10 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		return nil, err
 	}
 	if _, err = w.nc.Subscribe(w.name.WorkSubject(), w.take); err != nil {
+		w.Kill()
+		return nil, err
+	}
+	if _, err = w.nc.Subscribe(w.name.DecideSubject("*"), func(msg *nats.Msg) { go w.decide(msg) }); err != nil {
 		w.Kill()
 		return nil, err
 	}

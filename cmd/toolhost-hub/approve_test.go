@@ -1,0 +1,237 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/fleet/hub"
+	"github.com/toolhost/toolhost/internal/fleet/operator"
+)
+
+// operator connects with an operator's key.
+func (f *inside) operator(key string) *operator.Operator {
+	f.t.Helper()
+	o, err := operator.Connect(f.t.Context(), f.linkAs(key, hub.RoleOperator), key)
+	require.NoError(f.t, err)
+	f.t.Cleanup(o.Close)
+	return o
+}
+
+func (f *inside) linkAs(key, role string) fleet.Link {
+	return fleet.Link{URL: f.hub.ClientURL(), Inbox: "_INBOX." + role + "." + key + ".test",
+		KeyFile: filepath.Join(f.options.Store, "keys", key+"."+role+".nk")}
+}
+
+// recorded gives the lines of records on this machine about an event.
+func (f *inside) recorded(event string) (lines []string) {
+	f.t.Helper()
+	err := filepath.WalkDir(filepath.Join(f.home, "state"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, `"`+event+`"`) {
+				lines = append(lines, line)
+			}
+		}
+		return err
+	})
+	require.NoError(f.t, err)
+	return lines
+}
+
+var idOf = regexp.MustCompile("toolhost fleet approve ([a-z0-9]+)`")
+
+// waitingCall makes a call that nobody can be asked about, and gives its ID.
+func waitingCall(t *testing.T, s *mcp.ClientSession, word string) string {
+	t.Helper()
+	result := callTool(t, s, "note", note(word), nil)
+	require.True(t, result.IsError)
+	id := idOf.FindStringSubmatch(text(result))
+	require.NotNil(t, id, text(result))
+	return id[1]
+}
+
+// An operator sees the calls that wait on all workers, and what each would do; what
+// it approves runs once, in its session alone, and it is recorded who did it.
+func TestApproveFromAnywhere(t *testing.T) {
+	f := newInside(t, asks, "", plain, plain)
+	one := session(t, f.url+"?session=one")
+	first := waitingCall(t, one, "one")
+	f.waitFor(func() bool { // then the other worker has less to do
+		all := 0
+		for _, beat := range f.gateway.Workers() {
+			all += beat.Sessions
+		}
+		return all == 1
+	})
+	two := openSession(t, f.url)
+	said := post(t, f.url, two, noteMessage("two"))
+	second := idOf.FindStringSubmatch(said)[1]
+	o := f.operator(hub.RoleOperator)
+	all, silent := o.Waiting(t.Context())
+	assert.Empty(t, silent)
+	require.Len(t, all, 2)
+	assert.NotEqual(t, all[0].Worker, all[1].Worker)
+	assert.NotEqual(t, all[0].Session, all[1].Session)
+	assert.NotContains(t, string(tool.MustMarshal(all)), two, "who knows that could use the session")
+
+	call, err := o.Find(t.Context(), strings.ToUpper(first))
+	require.NoError(t, err)
+	assert.Equal(t, "note text=one", call.Call)
+	assert.Equal(t, "default", call.Tenant)
+	look, err := o.Look(t.Context(), call)
+	require.NoError(t, err)
+	body := look.Question.Body(100)
+	assert.Contains(t, body, "Command, word by word:")
+	assert.Contains(t, body, "notes.txt")
+	assert.Equal(t, "note", look.Question.Tool)
+
+	other := *look
+	other.Shown = "of something else"
+	require.ErrorContains(t, o.Approve(t.Context(), &other), "is not what was shown")
+	var approved atomic.Int32
+	var both sync.WaitGroup
+	for range 4 {
+		both.Go(func() {
+			if o.Approve(t.Context(), look) == nil {
+				approved.Add(1)
+			}
+		})
+	}
+	both.Wait()
+	assert.Equal(t, int32(1), approved.Load(), "decided once")
+	assert.Contains(t, post(t, f.url, two, noteMessage("one")), "needs approval", "not in another session")
+	result := callTool(t, one, "note", note("one"), nil)
+	require.False(t, result.IsError, text(result))
+	assert.Equal(t, "one", strings.TrimSpace(text(result)))
+	again := callTool(t, one, "note", note("one"), nil)
+	assert.True(t, again.IsError, "and only once: %s", text(again))
+
+	call, err = o.Find(t.Context(), second)
+	require.NoError(t, err)
+	require.NoError(t, o.Deny(t.Context(), call, "not today"))
+	require.ErrorContains(t, o.Deny(t.Context(), call, "not today"), "no call waits")
+	assert.Contains(t, post(t, f.url, two, noteMessage("two")), "not today")
+
+	logged := f.recorded("operator_decided")
+	require.Len(t, logged, 2)
+	assert.Contains(t, logged[0]+logged[1], `"operator":"operator"`)
+	assert.Contains(t, logged[0]+logged[1], `"decision":"approve"`)
+	assert.Contains(t, logged[0]+logged[1], `"reason":"not today"`)
+}
+
+// Nobody decides but who has an operator's key, and under its own name: not a
+// gateway, a worker, another operator, or one whose key was revoked.
+func TestWhoMayApprove(t *testing.T) {
+	f := newInside(t, asks, "", plain)
+	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
+	require.NoError(t, err)
+	_, err = keys.Add("eve", hub.RoleOperator)
+	require.NoError(t, err)
+	require.NoError(t, f.options.Reload(f.hub))
+	s := session(t, f.url)
+	id := waitingCall(t, s, "one")
+	o := f.operator(hub.RoleOperator)
+	call, err := o.Find(t.Context(), id)
+	require.NoError(t, err)
+	look, err := o.Look(t.Context(), call)
+	require.NoError(t, err)
+	message := tool.MustMarshal(fleet.Decide{Action: fleet.DecideApprove, ID: "x", Session: look.Session, Call: look.ID,
+		Shown: look.Shown})
+
+	var refused atomic.Int32
+	var connections []*nats.Conn
+	for key, role := range map[string]string{hub.RoleGateway: hub.RoleGateway, hub.RoleWorker: hub.RoleWorker,
+		"eve": hub.RoleOperator} {
+		nc, err := f.linkAs(key, role).Connect(t.Context())
+		require.NoError(t, err)
+		nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) { refused.Add(1) })
+		if role == hub.RoleOperator {
+			_, err = nc.Subscribe("work.>", func(*nats.Msg) { t.Error("an operator hears a call") })
+			require.NoError(t, err)
+			require.NoError(t, nc.Publish(call.Worker.WorkSubject(), message))
+		}
+		require.NoError(t, nc.Publish(call.Worker.DecideSubject(hub.RoleOperator), message))
+		require.NoError(t, nc.Flush())
+		connections = append(connections, nc)
+	}
+	f.waitFor(func() bool { return refused.Load() == 5 })
+	for _, nc := range connections {
+		nc.Close()
+	}
+	_, err = o.Find(t.Context(), id)
+	require.NoError(t, err, "it still waits")
+
+	eve, err := f.linkAs("eve", hub.RoleOperator).Connect(t.Context())
+	require.NoError(t, err)
+	defer eve.Close()
+	eve.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+	require.NoError(t, keys.Revoke("eve", hub.RoleOperator))
+	require.NoError(t, f.options.Reload(f.hub))
+	f.waitFor(func() bool { return !eve.IsConnected() })
+	require.NoError(t, eve.Publish(call.Worker.DecideSubject("eve"), message)) // when it connects
+	_, err = o.Find(t.Context(), id)
+	require.NoError(t, err, "it still waits")
+	assert.True(t, callTool(t, s, "note", note("one"), nil).IsError)
+	require.NoError(t, o.Approve(t.Context(), look))
+	assert.False(t, callTool(t, s, "note", note("one"), nil).IsError)
+}
+
+// The command lists, shows and denies anywhere, and approves in a terminal alone.
+func TestApproveCommand(t *testing.T) {
+	f := newInside(t, asks, "", plain)
+	s := session(t, f.url)
+	id := waitingCall(t, s, "one")
+	command := func(args ...string) (string, error) {
+		cmd := f.command(append([]string{"fleet", "approve", "--hub", f.hub.ClientURL(), "--key",
+			f.linkAs(hub.RoleOperator, hub.RoleOperator).KeyFile}, args...)...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := command()
+	require.NoError(t, err, out)
+	assert.Regexp(t, "(?m)^"+id+` .* default .* note text=one$`, out)
+	out, err = command("--json", id)
+	require.NoError(t, err, out)
+	var shown struct {
+		Call     fleet.Waiting
+		Question struct{ Headline, Effect string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &shown), out)
+	assert.Equal(t, id, shown.Call.ID)
+	assert.NotEmpty(t, shown.Question.Headline)
+	out, err = command(id)
+	require.Error(t, err)
+	assert.Contains(t, out, "needs a terminal")
+	out, err = command(id, "--deny", "--reason", "not today")
+	require.NoError(t, err, out)
+	out, err = command(id, "--deny")
+	require.Error(t, err)
+	assert.Contains(t, out, "no call waits")
+	assert.Contains(t, text(callTool(t, s, "note", note("one"), nil)), "not today")
+	out, err = command()
+	require.NoError(t, err)
+	assert.Contains(t, out, "No call waits")
+	cmd := f.command("fleet", "approve", "--hub", f.hub.ClientURL(), "--key", f.link(hub.RoleGateway).KeyFile)
+	data, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(data), "a key of role operator")
+}

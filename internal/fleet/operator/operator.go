@@ -1,0 +1,211 @@
+// Package operator is how people see and decide on the calls of a fleet that wait
+// for approval, from wherever they reach its hub with an operator's key.
+package operator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/show"
+)
+
+// Operator is one that is connected.
+type Operator struct {
+	key string
+	nc  *nats.Conn
+
+	mu      sync.Mutex
+	workers map[fleet.Worker]bool
+	answers map[string]question
+}
+
+// question is one that a worker is to answer.
+type question struct {
+	worker fleet.Worker
+	answer chan *fleet.Decided
+}
+
+const (
+	// mostWorkers bounds those that are asked.
+	mostWorkers = 4096
+	// listWithin bounds how long a worker may take to list what waits, lookWithin
+	// how long it may look.
+	listWithin = 5 * time.Second
+	lookWithin = 70 * time.Second
+)
+
+// Connect reaches a fleet with the operator's key of that name.
+func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error) {
+	o := &Operator{key: key, workers: make(map[fleet.Worker]bool), answers: make(map[string]question)}
+	link.Name, link.Inbox = "operator "+key, "_INBOX.operator."+key
+	var err error
+	if o.nc, err = link.Connect(ctx); err != nil {
+		return nil, err
+	}
+	_, err = o.nc.Subscribe("beat.*.*", o.heard)
+	if err == nil {
+		_, err = o.nc.Subscribe(o.back(">"), o.answered)
+	}
+	if err == nil {
+		err = o.nc.Flush()
+	}
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	select {
+	case <-time.After(2 * fleet.Heartbeat): // all that are alive have said so
+	case <-ctx.Done():
+	}
+	return o, nil
+}
+
+// Close ends the connection.
+func (o *Operator) Close() { o.nc.Close() }
+
+func (o *Operator) back(rest string) string { return "back." + fleet.OperatorName(o.key) + "." + rest }
+
+func (o *Operator) heard(msg *nats.Msg) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.workers) < mostWorkers {
+		o.workers[fleet.FromSubject(msg.Subject)] = true
+	}
+}
+
+// answered takes an answer, which only the worker that was asked can give.
+func (o *Operator) answered(msg *nats.Msg) {
+	rest := strings.TrimPrefix(msg.Subject, o.back(""))
+	i := strings.LastIndexByte(rest, '.')
+	var d fleet.Decided
+	if i < 0 || json.Unmarshal(msg.Data, &d) != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if q, ok := o.answers[rest[i+1:]]; ok && string(q.worker) == rest[:i] {
+		delete(o.answers, rest[i+1:])
+		q.answer <- &d
+	}
+}
+
+func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, within time.Duration) (*fleet.Decided,
+	error) {
+	d.ID = strings.ToLower(rand.Text())
+	q := question{w, make(chan *fleet.Decided, 1)}
+	o.mu.Lock()
+	o.answers[d.ID] = q
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.answers, d.ID)
+	}()
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := o.nc.Publish(w.DecideSubject(o.key), tool.MustMarshal(d)); err != nil {
+		return nil, err
+	}
+	select {
+	case answer := <-q.answer:
+		if e := answer.Error; e != nil { // a worker can lie, and write to terminals
+			return nil, tool.Errorf(e.Code, "%s", show.Line(e.Message)).Suggest("%s", show.Line(e.Suggestion))
+		}
+		return answer, nil
+	case <-ctx.Done():
+		return nil, tool.Errorf(tool.Unavailable, "the worker %s does not answer", w).
+			Suggest("If this was a decision it may have been taken: toolhost fleet approve lists what still waits.")
+	}
+}
+
+// Waiting lists the calls that wait, the oldest first. Silent are the workers that
+// did not answer, or have more than they list.
+func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, silent []fleet.Worker) {
+	o.mu.Lock()
+	workers := make([]fleet.Worker, 0, len(o.workers))
+	for w := range o.workers {
+		workers = append(workers, w)
+	}
+	o.mu.Unlock()
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, w := range workers {
+		asking.Go(func() {
+			answer, err := o.ask(ctx, w, fleet.Decide{Action: fleet.DecideList}, listWithin)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil || answer.More {
+				silent = append(silent, w)
+			}
+			if err != nil {
+				return
+			}
+			for _, one := range answer.Waiting {
+				one.Worker = w
+				all = append(all, one)
+			}
+		})
+	}
+	asking.Wait()
+	slices.SortFunc(all, func(a, b fleet.Waiting) int { return a.Asked.Compare(b.Asked) })
+	slices.Sort(silent)
+	return all, silent
+}
+
+// Find gives the call that waits under that ID.
+func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
+	all, silent := o.Waiting(ctx)
+	all = slices.DeleteFunc(all, func(w fleet.Waiting) bool { return !strings.EqualFold(w.ID, id) })
+	switch {
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) > 1:
+		return fleet.Waiting{}, tool.Errorf(tool.Conflict, "several workers have a call that waits as %q", id).
+			Suggest("Revoke the key of the worker that lies: toolhost fleet approve lists which they are.")
+	}
+	err := tool.Errorf(tool.NotFound, "no call waits for approval as %q: it was decided on, has waited too long, or its "+
+		"session has moved", id)
+	if len(silent) > 0 {
+		return fleet.Waiting{}, err.Suggest("These workers did not answer: %v.", silent)
+	}
+	return fleet.Waiting{}, err.
+		Suggest("toolhost fleet approve lists those that wait; a call that is made again waits again.")
+}
+
+// Look gives a call as it is to be seen before it is decided on.
+func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, error) {
+	answer, err := o.ask(ctx, call.Worker, fleet.Decide{Action: fleet.DecideLook, Session: call.Session, Call: call.ID},
+		lookWithin)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Look == nil || answer.Look.ID != call.ID {
+		return nil, tool.Errorf(tool.Unavailable, "the worker %s does not show the call", call.Worker).
+			Suggest("Deny it with --deny, and look at that worker.")
+	}
+	answer.Look.Worker = call.Worker
+	return answer.Look, nil
+}
+
+// Approve lets the call run that was looked at, once, if it still is what was shown.
+func (o *Operator) Approve(ctx context.Context, look *fleet.Look) error {
+	_, err := o.ask(ctx, look.Worker, fleet.Decide{Action: fleet.DecideApprove, Session: look.Session, Call: look.ID,
+		Shown: look.Shown}, lookWithin)
+	return err
+}
+
+// Deny has the agent told that the call may not run, and why.
+func (o *Operator) Deny(ctx context.Context, call fleet.Waiting, reason string) error {
+	_, err := o.ask(ctx, call.Worker, fleet.Decide{Action: fleet.DecideDeny, Session: call.Session, Call: call.ID,
+		Reason: reason}, listWithin)
+	return err
+}
