@@ -39,7 +39,7 @@ const (
 	mostWorkers = 4096
 	// listWithin bounds how long a worker may take to list what waits, lookWithin
 	// how long it may look.
-	listWithin = 5 * time.Second
+	listWithin = 10 * time.Second
 	lookWithin = 70 * time.Second
 )
 
@@ -62,11 +62,24 @@ func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error
 		o.Close()
 		return nil, err
 	}
-	select {
-	case <-time.After(2 * fleet.Heartbeat): // all that are alive have said so
-	case <-ctx.Done():
-	}
+	o.listen(ctx)
 	return o, nil
+}
+
+// listen waits until the workers that are alive have said so.
+func (o *Operator) listen(ctx context.Context) {
+	for _, wait := range []time.Duration{2 * fleet.Heartbeat, fleet.Lease} {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+		o.mu.Lock()
+		heard := len(o.workers)
+		o.mu.Unlock()
+		if heard > 0 {
+			return
+		}
+	}
 }
 
 // Close ends the connection.
