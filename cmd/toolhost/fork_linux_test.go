@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -214,4 +215,120 @@ func TestAForkTriesNoSandbox(t *testing.T) {
 	after, err := os.ReadFile(known)
 	require.NoError(t, err)
 	assert.Equal(t, string(before), string(after))
+}
+
+// placeOf is where a fork lies.
+func placeOf(t *testing.T, dir, name string) string {
+	t.Helper()
+	forks, err := filepath.Glob(filepath.Join(stateHome(), "toolhost", "*", "forks", name, "fork.json"))
+	require.NoError(t, err)
+	for _, file := range forks {
+		var info struct {
+			Root string `json:"workspace"`
+		}
+		if json.Unmarshal([]byte(readFile(t, file)), &info) == nil && info.Root == dir {
+			return filepath.Dir(file)
+		}
+	}
+	require.Fail(t, "there is no fork "+name)
+	return ""
+}
+
+// A background task holds the fork after the call that has started it: ps and kill
+// reach it there, and nobody else works in the fork or merges it meanwhile.
+func TestATaskHoldsItsFork(t *testing.T) {
+	dir, toolhost := forkable(t, texts{"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n", "a.txt": "a\n"})
+	said(t, toolhost("fork", "one"))
+	said(t, toolhost("call", "--fork", "one", "--toolset", "clemini", "bash", "command=echo fork >a.txt; sleep 1000",
+		"run_in_background=true"))
+	var tasks []struct {
+		ID string `json:"id"`
+	}
+	ps := func(args ...string) int {
+		require.NoError(t, json.Unmarshal([]byte(said(t, toolhost(append([]string{"ps", "--json"}, args...)...))), &tasks))
+		return len(tasks)
+	}
+	assert.Zero(t, ps(), "in the workspace")
+	require.Equal(t, 1, ps("--fork", "one"))
+	for _, args := range [][]string{{"fork", "merge", "one"}, {"fork", "drop", "one"},
+		{"call", "--fork", "one", "read_file", "path=a.txt"}} {
+		out, err := toolhost(args...).CombinedOutput()
+		assert.Error(t, err, "%v", args)
+		assert.Contains(t, string(out), "in use", "%v", args)
+	}
+	changed := filepath.Join(placeOf(t, dir, "one"), "upper", "a.txt")
+	require.Eventually(t, func() bool { return readFile(t, changed) == "fork\n" }, deadline, 20*time.Millisecond)
+	said(t, toolhost("kill", "--fork", "one", tasks[0].ID))
+	require.Eventually(t, func() bool { return ps("--fork", "one") == 0 }, deadline, 20*time.Millisecond)
+	var out []byte
+	require.Eventually(t, func() bool {
+		var err error
+		out, err = toolhost("fork", "merge", "one").CombinedOutput()
+		return err == nil
+	}, deadline, 20*time.Millisecond, string(out))
+	assert.Equal(t, "fork\n", content(t, dir, "a.txt"))
+}
+
+// Whoever says by the environment that this is the fork is not believed: the
+// workspace is no overlay.
+func TestAForkIsNoMatterOfTheEnvironment(t *testing.T) {
+	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
+	said(t, toolhost("fork", "one"))
+	place := placeOf(t, dir, "one")
+	root, err := os.Open(dir)
+	require.NoError(t, err)
+	defer root.Close()
+	lock, err := os.Open(filepath.Join(place, "lock"))
+	require.NoError(t, err)
+	defer lock.Close()
+	cmd := toolhost("call", "--fork", "one", "replace", "line=a", "with=fork")
+	cmd.Env = append(cmd.Env, "TOOLHOST_IN_FORK="+strings.Join([]string{place, dir, "3", "4"}, "\x1f"))
+	cmd.ExtraFiles = []*os.File{root, lock}
+	said(t, cmd)
+	assert.Equal(t, "a\n", content(t, dir, "a.txt"))
+	assert.Contains(t, said(t, toolhost("fork", "diff", "one")), "+fork")
+}
+
+// Where programs could get behind the fork there is none, also when it was made
+// before.
+func TestAForkNeedsTheSandbox(t *testing.T) {
+	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
+	said(t, toolhost("fork", "one"))
+	for _, level := range []string{"off", "landlock"} {
+		plant(t, dir, texts{"agent.hcl": forkTools + "sandbox {\n  level = \"" + level + "\"\n}\n"})
+		for _, args := range [][]string{{"fork", "two"}, {"call", "--fork", "one", "replace", "line=a", "with=b"},
+			{"fork", "diff", "one"}, {"fork", "merge", "one"}} {
+			out, err := toolhost(args...).CombinedOutput()
+			assert.Error(t, err, "%v", args)
+			assert.Contains(t, string(out), "the sandbox level is "+level, "%v", args)
+		}
+	}
+}
+
+// The program in a fork has no capability that outlives the mount.
+func TestAForkGivesNoCapabilities(t *testing.T) {
+	_, toolhost := forkable(t, texts{"agent.hcl": forkTools})
+	said(t, toolhost("fork", "one"))
+	cmd := toolhost("serve", "--fork", "one")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = stdin.Close(); _ = cmd.Wait() }()
+	var status string
+	require.Eventually(t, func() bool {
+		all, _ := filepath.Glob("/proc/[0-9]*/status")
+		for _, file := range all {
+			args, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")) // first: it was another program before
+			data, _ := os.ReadFile(file)
+			if strings.Contains(string(data), fmt.Sprintf("\nPPid:\t%d\n", cmd.Process.Pid)) &&
+				strings.HasSuffix(string(args), "toolhost\x00serve\x00--fork\x00one\x00") {
+				status = string(data)
+			}
+		}
+		return status != ""
+	}, deadline, 20*time.Millisecond)
+	assert.Contains(t, status, "\nCapAmb:\t0000000000000000\n")
+	if os.Geteuid() != 0 {
+		assert.Contains(t, status, "\nCapEff:\t0000000000000000\n")
+	}
 }

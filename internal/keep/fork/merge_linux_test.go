@@ -476,3 +476,73 @@ func TestKilledMerges(t *testing.T) {
 	}
 	t.Logf("%d of %d merges were cut off", cut, kills)
 }
+
+// What others change after the merge was worked out stays, and nothing is merged.
+func TestChangedAfterThePlan(t *testing.T) {
+	b := newBench(t, map[string]string{"a": eight, "d/x": "x\n"})
+	b.forked("a", line(8, "fork"))
+	b.forked("d/x", "fork\n")
+	f := b.open()
+	defer f.Close()
+	m, err := f.Plan(t.Context())
+	require.NoError(t, err)
+	b.write("d/x", "others\n")
+	ws, err := workspace.Open(b.root, workspace.Options{Symlinks: workspace.Block, Protect: []string{}})
+	require.NoError(t, err)
+	defer ws.Close()
+	require.NoError(t, m.Begin())
+	_, done, err := m.Changes.Commit(t.Context(), ws.Restoring())
+	assert.Equal(t, tool.Conflict, tool.CodeOf(err))
+	assert.False(t, done)
+	assert.Equal(t, map[string]string{"a": eight, "d": "dir", "d/x": "others\n"}, tree(t, b.root))
+}
+
+// A directory that was moved to where another was is not the one that the fork has
+// seen, however old the files in it are.
+func TestADirectoryInTheOthersPlace(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		t.Run(fmt.Sprint(moved), func(t *testing.T) {
+			b := newBench(t, map[string]string{"d/x": "x\n", "e/x": "of e\n"})
+			b.forked("d/x", "fork\n")
+			b.copiedUp("d")
+			want := map[string]string{"d": "dir", "d/x": "fork\n", "e": "dir", "e/x": "of e\n"}
+			require.NoError(t, os.Rename(filepath.Join(b.root, "d"), filepath.Join(b.root, "old")))
+			if moved {
+				require.NoError(t, os.Rename(filepath.Join(b.root, "e"), filepath.Join(b.root, "d")))
+				want = map[string]string{"d": "dir", "d/x": "of e\n", "d/x.fork-one": "fork\n", "old": "dir", "old/x": "x\n"}
+			} else {
+				require.NoError(t, os.Rename(filepath.Join(b.root, "old"), filepath.Join(b.root, "d")))
+			}
+			assert.Len(t, b.merge().Conflicts, map[bool]int{false: 0, true: 1}[moved])
+			assert.Equal(t, want, tree(t, b.root))
+		})
+	}
+}
+
+// copiedUp has a directory of the fork be a copy of the workspace's, as overlayfs
+// says so.
+func (b *bench) copiedUp(name string) {
+	b.t.Helper()
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, filepath.Join(b.root, name), 0)
+	if err == nil {
+		const head = 4 + 1 + 16 // version, magic, length, flags; type; uuid
+		origin := append(make([]byte, head), handle.Bytes()...)
+		err = unix.Setxattr(b.upper(name), "user.overlay.origin", origin, 0)
+	}
+	if err != nil {
+		testneed.Missing(b.t, "the file system has no handles or attributes: "+err.Error())
+	}
+}
+
+// A merge that is killed before it has changed anything has merged nothing.
+func TestKilledBeforeTheCommit(t *testing.T) {
+	b := newBench(t, map[string]string{"a": eight})
+	b.forked("a", line(8, "fork"))
+	f := b.open()
+	m, err := f.Plan(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, m.Begin())
+	f.Close()
+	assert.Equal(t, []string{"a"}, b.merge().Changes.Names())
+	assert.Equal(t, map[string]string{"a": line(8, "fork")}, tree(t, b.root))
+}
