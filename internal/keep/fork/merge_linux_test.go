@@ -364,6 +364,19 @@ func TestMergeFollowsNoLinks(t *testing.T) {
 		require.NoError(t, os.Symlink(outside, filepath.Join(b.root, "d")))
 		b.merge()
 	})
+	t.Run("in the workspace, below which the fork has changed something, before anybody has looked", func(t *testing.T) {
+		b := newBench(t, map[string]string{"d/x": "x\n"})
+		b.forked("d/x", "fork\n")
+		require.NoError(t, os.RemoveAll(filepath.Join(b.root, "d")))
+		require.NoError(t, os.Symlink(outside, filepath.Join(b.root, "d")))
+		f := b.open()
+		changes, err := f.Diff(t.Context())
+		require.NoError(t, err)
+		assert.NotContains(t, changes.Diff(), "secret")
+		f.Close()
+		b.merge()
+		assert.NotContains(t, fmt.Sprint(tree(t, b.root)), "secret")
+	})
 	t.Run("in the fork", func(t *testing.T) {
 		b := newBench(t, map[string]string{"d/x": "x\n"})
 		b.forked("d/x", "fork\n")
@@ -479,22 +492,32 @@ func TestKilledMerges(t *testing.T) {
 
 // What others change after the merge was worked out stays, and nothing is merged.
 func TestChangedAfterThePlan(t *testing.T) {
-	b := newBench(t, map[string]string{"a": eight, "d/x": "x\n"})
-	b.forked("a", line(8, "fork"))
-	b.forked("d/x", "fork\n")
-	f := b.open()
-	defer f.Close()
-	m, err := f.Plan(t.Context())
-	require.NoError(t, err)
-	b.write("d/x", "others\n")
-	ws, err := workspace.Open(b.root, workspace.Options{Symlinks: workspace.Block, Protect: []string{}})
-	require.NoError(t, err)
-	defer ws.Close()
-	require.NoError(t, m.Begin())
-	_, done, err := m.Changes.Commit(t.Context(), ws.Restoring())
-	assert.Equal(t, tool.Conflict, tool.CodeOf(err))
-	assert.False(t, done)
-	assert.Equal(t, map[string]string{"a": eight, "d": "dir", "d/x": "others\n"}, tree(t, b.root))
+	for name, others := range map[string]func(b *bench){
+		"content": func(b *bench) { b.write("d/x", "others\n") },
+		"mode":    func(b *bench) { assert.NoError(b.t, os.Chmod(filepath.Join(b.root, "m"), 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, map[string]string{"a": eight, "d/x": "x\n", "m": "m\n"})
+			b.forked("a", line(8, "fork"))
+			b.forked("d/x", "fork\n")
+			b.forked("m", "m\n")
+			require.NoError(t, os.Chmod(b.upper("m"), 0o700))
+			f := b.open()
+			defer f.Close()
+			m, err := f.Plan(t.Context())
+			require.NoError(t, err)
+			others(b)
+			before := tree(t, b.root)
+			ws, err := workspace.Open(b.root, workspace.Options{Symlinks: workspace.Block, Protect: []string{}})
+			require.NoError(t, err)
+			defer ws.Close()
+			require.NoError(t, m.Begin())
+			_, done, err := m.Changes.Commit(t.Context(), ws.Restoring())
+			assert.Equal(t, tool.Conflict, tool.CodeOf(err))
+			assert.False(t, done)
+			assert.Equal(t, before, tree(t, b.root))
+		})
+	}
 }
 
 // A directory that was moved to where another was is not the one that the fork has
