@@ -282,7 +282,7 @@ func TestAForkIsNoMatterOfTheEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	defer lock.Close()
 	cmd := toolhost("call", "--fork", "one", "replace", "line=a", "with=fork")
-	cmd.Env = append(cmd.Env, "TOOLHOST_IN_FORK="+strings.Join([]string{place, dir, "3", "4"}, "\x1f"))
+	cmd.Env = append(cmd.Env, "TOOLHOST_IN_FORK="+strings.Join([]string{place, dir, "3", "4", ""}, "\x1f"))
 	cmd.ExtraFiles = []*os.File{root, lock}
 	said(t, cmd)
 	assert.Equal(t, "a\n", content(t, dir, "a.txt"))
