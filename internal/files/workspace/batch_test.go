@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // bothWays runs a test on a system that can exchange two files, where this is
@@ -140,6 +141,35 @@ func (s spoiler) BeforeChange(_ context.Context, b workspace.Before) error {
 		return os.WriteFile(s.path, []byte("other writer"), 0o644)
 	}
 	return nil
+}
+
+// linker puts a link in the place of a directory that is about to be made.
+type linker struct{ name, target string }
+
+func (l linker) BeforeChange(_ context.Context, b workspace.Before) error {
+	if b.Kind == workspace.Mkdir {
+		return os.Symlink(l.target, l.name)
+	}
+	return nil
+}
+
+// TestBatchFollowsNoLinkToWhatIsProtected has a link come to lie where a missing
+// parent directory was, once the path was found to be no protected one.
+func TestBatchFollowsNoLinkToWhatIsProtected(t *testing.T) {
+	testneed.Symlink(t, "x", filepath.Join(t.TempDir(), "link"))
+	dir := realTemp(t)
+	plant(t, dir, ".git/f.txt", "protected")
+	w, err := workspace.Open(dir, workspace.Options{Recorder: linker{filepath.Join(dir, "d"), ".git"}})
+	require.NoError(t, err)
+	defer w.Close()
+	for _, change := range []workspace.Change{
+		{Kind: workspace.Create, Path: "d/f.new", Data: []byte("attack")},
+		{Kind: workspace.Replace, Path: "d/f.txt", Data: []byte("attack")},
+	} {
+		assert.NotEmpty(t, tool.CodeOf(w.Batch(context.Background(), []workspace.Change{change})), change.Path)
+		assert.Equal(t, ". drwxr-xr-x\nf.txt -rw-r--r-- \"protected\"\n", tree(t, filepath.Join(dir, ".git")))
+		assert.NoError(t, os.Remove(filepath.Join(dir, "d")), "control: the link was made")
+	}
 }
 
 func TestBatchRollsBack(t *testing.T) { bothWays(t, testBatchRollsBack) }

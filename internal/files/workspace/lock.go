@@ -239,7 +239,10 @@ func (w *Workspace) withParents(dirs *openDirs, p *place, made *[]string) (*plac
 	if err != nil {
 		return nil, err
 	}
-	return w.locateIn(dirs, p.given, true)
+	if p, err = w.locateIn(dirs, p.given, true); err != nil {
+		return nil, err
+	}
+	return p, w.permit(p, Write) // a link may have come to lie on the way
 }
 
 // lockDirs locks the directory of each place, once.
