@@ -56,6 +56,9 @@ type FileChange struct {
 	// Bytes and SHA256 are those of the new content.
 	Bytes  int64  `json:"bytes,omitempty"`
 	SHA256 string `json:"sha256,omitempty"`
+	// Linked says that the file has further names (hard links), which a real call
+	// would change with it; from a view it is put in as a file of its own.
+	Linked bool `json:"linked,omitempty"`
 }
 
 // inView is offered by tools all of whose changes are those of processes that

@@ -77,7 +77,7 @@ func (v *projectView) Changes(ctx context.Context) (*host.Changes, error) {
 		if !there.Exists {
 			there = c.Before
 		}
-		file := host.FileChange{Path: c.Path, Change: c.What(), Kind: kindOf(there.Mode)}
+		file := host.FileChange{Path: c.Path, Change: c.What(), Kind: kindOf(there.Mode), Linked: c.Linked}
 		if c.After.Exists && !c.After.Mode.IsDir() {
 			file.Bytes, file.SHA256 = c.After.Size, c.After.Hash
 		}

@@ -37,3 +37,22 @@ func TestNoLinkOnTheWayToANewLink(t *testing.T) {
 	defer w.Close()
 	assert.Error(t, w.Symlink("target", "fresh"), "tools make no links where none is followed")
 }
+
+// A file that has further names is said to have them, whether they were there before
+// or came in the view.
+func TestFurtherNamesAreSaid(t *testing.T) {
+	a := newArena(t)
+	a.outside("echo a >a; ln a b; echo c >c; echo d >d; echo e >e; ln e f")
+	changes := a.try("echo x >>a; ln c new; echo x >>d; rm e")
+	linked := make(map[string]bool)
+	for _, c := range changes.List {
+		linked[c.Path] = c.Linked
+	}
+	assert.Equal(t, map[string]bool{"a": true, "d": false, "e": false, "new": true}, linked)
+	assert.Contains(t, changes.Diff(), "further names: a has hard links, and is put in as a file of its own")
+	_, err := a.commit(changes)
+	require.NoError(t, err)
+	other, err := os.ReadFile(filepath.Join(a.root, "b"))
+	require.NoError(t, err)
+	assert.Equal(t, "a\n", string(other), "as it was said")
+}

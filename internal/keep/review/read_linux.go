@@ -288,10 +288,28 @@ func (r *reader) add(name string, was, is undo.State, raced bool) error {
 	upper := filepath.Join(r.layer.Upper, name)
 	tree, below := r.layer.Tree, name
 	r.found.List = append(r.found.List, Change{Path: path, Before: was, After: is, Raced: raced,
-		old: func() ([]byte, error) { return contentBelow(tree, below, was) },
-		new: func() ([]byte, error) { return contentAt(upper, is) },
-		now: func() (undo.State, error) { return stateBelow(tree, below) }})
+		Linked: r.linked(name, was, is),
+		old:    func() ([]byte, error) { return contentBelow(tree, below, was) },
+		new:    func() ([]byte, error) { return contentAt(upper, is) },
+		now:    func() (undo.State, error) { return stateBelow(tree, below) }})
 	return nil
+}
+
+// linked reports that a file which stays has further names, before or now.
+func (r *reader) linked(name string, was, is undo.State) bool {
+	if !is.Mode.IsRegular() || !is.Exists {
+		return false
+	}
+	var now unix.Stat_t
+	if unix.Lstat(filepath.Join(r.layer.Upper, name), &now) == nil && now.Nlink > 1 {
+		return true
+	}
+	info, err := r.lower.Lstat(name)
+	if err != nil || !was.Mode.IsRegular() {
+		return false
+	}
+	before, ok := info.Sys().(*syscall.Stat_t)
+	return ok && before.Nlink > 1
 }
 
 // stateBelow looks at a name of a tree. Where a symlink has come to lie on the way,

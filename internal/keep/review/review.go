@@ -33,6 +33,9 @@ type Change struct {
 	Before, After undo.State
 	// Raced is true where the workspace no longer holds what the view saw.
 	Raced bool
+	// Linked is true for a file with further names (hard links), in the workspace or in
+	// the view. It is put in as a file of its own, which a real call need not make of it.
+	Linked bool
 
 	old, new source
 	now      func() (undo.State, error) // what the workspace holds
@@ -179,6 +182,10 @@ func (c *Change) head() string {
 	}
 	if same && was.Mode&fs.ModeSymlink == 0 && was.Mode.Perm() != is.Mode.Perm() {
 		fmt.Fprintf(&b, "mode: %s %04o -> %04o\n", name, was.Mode.Perm(), is.Mode.Perm())
+	}
+	if c.Linked {
+		fmt.Fprintf(&b, "further names: %s has hard links, and is put in as a file of its own; "+
+			"the real call would change it by all its names\n", name)
 	}
 	return b.String()
 }

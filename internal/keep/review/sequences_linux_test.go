@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -178,16 +179,18 @@ func sequences(t *testing.T, copies bool) {
 	}
 	const perTree = 20
 	end := time.Now().Add(limit)
-	apart, done := 0, 0
+	done := 0
+	var ran, apart commands = make(commands), make(commands)
 	var a, real *arena
 	for n := 0; n < count && time.Now().Before(end); n++ {
 		if n%perTree == 0 {
 			a, real = newArena(t), newArena(t)
 			a.copies = copies
 		}
-		linked, differ := a.sequence(real, seed+uint64(n))
+		script, linked, differ := a.sequence(real, seed+uint64(n))
+		ran.count(script)
 		if differ {
-			apart++
+			apart.count(script)
 		}
 		if linked {
 			a, real = newArena(t), newArena(t)
@@ -195,18 +198,43 @@ func sequences(t *testing.T, copies bool) {
 		}
 		done++
 	}
-	t.Logf("%d sequences, %d came apart at files with several names, %s=%d", done, apart, SeedEnv, seed)
+	t.Logf("%d sequences, %s=%d; of those with a command, these came apart at files with several names:", done, SeedEnv,
+		seed)
+	for _, name := range slices.Sorted(maps.Keys(ran)) {
+		t.Logf("%-6s %4d of %d", name, apart[name], ran[name])
+	}
 }
 
-// sequence reports that there were hard links, and that the trees came apart there.
-func (a *arena) sequence(real *arena, seed uint64) (linked, differ bool) {
+// commands counts sequences by the commands in them.
+type commands map[string]int
+
+func (c commands) count(script string) {
+	seen := make(map[string]bool)
+	for line := range strings.Lines(script) {
+		name := strings.Fields(line)[1]
+		switch name {
+		case "[":
+			name = "chmod"
+		case ":":
+			name = "echo" // both write by the shell's own hand
+		}
+		if !seen[name] {
+			seen[name] = true
+			c[name]++
+		}
+	}
+}
+
+// sequence reports what ran, that there were hard links, and that the trees came
+// apart there, which the view has to have said then.
+func (a *arena) sequence(real *arena, seed uint64) (script string, linked, differ bool) {
 	a.t.Helper()
 	g := generator{rand.New(rand.NewPCG(seed, 17))}
 	var lines []string
 	for range 1 + g.IntN(7) {
 		lines = append(lines, "( "+g.command()+" ) 2>/dev/null || true")
 	}
-	script := strings.Join(lines, "\n")
+	script = strings.Join(lines, "\n")
 	said := fmt.Sprintf("%s=%d:\n%s", SeedEnv, seed, script)
 	linked = strings.Contains(script, "( ln ") && strings.Count(script, "( ln -s") < strings.Count(script, "( ln ")
 	before := tree(a.t, a.root)
@@ -218,7 +246,9 @@ func (a *arena) sequence(real *arena, seed uint64) (linked, differ bool) {
 	real.run(context.Background(), script)
 	after, want := tree(a.t, a.root), tree(a.t, real.root)
 	if linked && !assert.ObjectsAreEqual(want, after) {
-		return true, true
+		assert.True(a.t, slices.ContainsFunc(changes.List, func(c review.Change) bool { return c.Linked }),
+			"the view has not said that files have further names: "+said)
+		return script, true, true
 	}
 	same(a.t, want, after, said)
 	if len(changes.List) > 0 {
@@ -228,7 +258,7 @@ func (a *arena) sequence(real *arena, seed uint64) (linked, differ bool) {
 		require.NoError(a.t, err, said)
 		same(a.t, after, tree(a.t, a.root), "redo: "+said)
 	}
-	return linked, false
+	return script, linked, false
 }
 
 // same compares trees, and shows what differs alone.
