@@ -89,8 +89,11 @@ func (w Worker) BackSubject(gateway, id string) string {
 // DecideSubject is where a worker hears what an operator decides.
 func (w Worker) DecideSubject(operator string) string { return "decide." + operator + "." + string(w) }
 
-// OperatorName stands for an operator where a gateway's name stands for others.
-func OperatorName(key string) string { return "operator-" + key }
+// DecidedSubject is where a worker answers an operator. It is apart from where it
+// answers gateways, which have no part in decisions.
+func (w Worker) DecidedSubject(operator, id string) string {
+	return "decided." + operator + "." + string(w) + "." + id
+}
 
 // CallKey is the key of a call in the bucket of calls.
 func (w Worker) CallKey(session, call string) string {

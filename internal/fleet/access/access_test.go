@@ -253,7 +253,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What clients are told of where tokens come from.
+// What clients read about where tokens come from.
 func TestChallenge(t *testing.T) {
 	c, err := New(Options{Issuer: "https://login.example.com", Resource: resource, Scopes: []string{"mcp", "x:y"}})
 	require.NoError(t, err)

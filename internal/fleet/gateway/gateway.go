@@ -31,7 +31,7 @@ type Options struct {
 	// CallLimit bounds how long a call may take, with all its waiting. Zero is an
 	// hour.
 	CallLimit time.Duration
-	// Telemetry is told of calls. It may be nil.
+	// Telemetry traces and counts calls. It may be nil.
 	Telemetry *telemetry.Relay
 	Logger    *slog.Logger
 }

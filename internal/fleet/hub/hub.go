@@ -305,8 +305,10 @@ func (k *Keys) users() (users []*server.NkeyUser) {
 			user.Permissions = workerMay(key.Name)
 		case RoleOperator:
 			user.Permissions = operatorMay(key.Name)
-		default: // all but decide
-			user.Permissions = &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"decide.>"}}}
+		case RoleGateway:
+			user.Permissions = gatewayMay()
+		default:
+			continue
 		}
 		users = append(users, user)
 	}
@@ -317,8 +319,15 @@ func (k *Keys) users() (users []*server.NkeyUser) {
 func operatorMay(key string) *server.Permissions {
 	return &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: []string{"decide." + key + ".*.*"}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"beat.*.*", "back." + fleet.OperatorName(key) + ".>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"beat.*.*", "decided." + key + ".>"}},
 	}
+}
+
+// gatewayMay is all but deciding: a gateway neither speaks for an operator or to one,
+// nor hears what they and workers say.
+func gatewayMay() *server.Permissions {
+	apart := &server.SubjectPermission{Deny: []string{"decide.>", "decided.>"}}
+	return &server.Permissions{Publish: apart, Subscribe: apart}
 }
 
 // workerMay is all that a worker with the key of that name may do. What is not
@@ -327,7 +336,7 @@ func workerMay(key string) *server.Permissions {
 	calls, packs := "KV_"+fleet.CallsBucket, "OBJ_"+fleet.PacksBucket
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
-			"beat." + key + ".*", "ask." + key + ".*", "back.*." + key + ".*.*",
+			"beat." + key + ".*", "ask." + key + ".*", "back.*." + key + ".*.*", "decided.*." + key + ".*.*",
 			"$KV." + fleet.CallsBucket + "." + key + ".>",
 			"$JS.API.STREAM.INFO." + calls,
 			"$JS.API.DIRECT.GET." + calls + ".$KV." + fleet.CallsBucket + "." + key + ".>",

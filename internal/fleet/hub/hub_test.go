@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,56 @@ func TestWhatAWorkerMay(t *testing.T) {
 	require.NoError(t, o.Reload(ns))
 	require.Eventually(t, func() bool { return !liar.IsConnected() }, 2*time.Minute, 10*time.Millisecond)
 	assert.True(t, honest.IsConnected())
+}
+
+// Decisions go between operators and workers: a gateway, which carries all else,
+// neither hears them nor can forge one, and a key of an unknown role opens nothing.
+func TestGatewaysHaveNoPartInDecisions(t *testing.T) {
+	o := Options{Store: t.TempDir()}
+	_, err := OpenKeys(filepath.Join(o.Store, "keys"))
+	require.NoError(t, err)
+	ns, err := Start(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	gateway := connect(t, o, ns, RoleGateway, RoleGateway)
+	operator := connect(t, o, ns, RoleOperator, RoleOperator)
+	worker := connect(t, o, ns, RoleWorker, RoleWorker)
+	w := fleet.NewWorker(RoleWorker, "one")
+
+	heard := make(chan string, 100)
+	for _, subject := range []string{">", "decide.>", "decided.>", w.DecideSubject("*")} {
+		_, _ = gateway.Subscribe(subject, func(m *nats.Msg) {
+			if strings.HasPrefix(m.Subject, "decide") {
+				heard <- "gateway hears " + m.Subject
+			}
+		})
+	}
+	_, err = worker.Subscribe(w.DecideSubject("*"), func(m *nats.Msg) { heard <- "worker hears " + string(m.Data) })
+	require.NoError(t, err)
+	_, err = operator.Subscribe("decided."+RoleOperator+".>", func(m *nats.Msg) {
+		heard <- "operator hears " + string(m.Data)
+	})
+	require.NoError(t, err)
+	everybody := []*nats.Conn{gateway, operator, worker}
+	for _, nc := range everybody {
+		require.NoError(t, nc.Flush())
+	}
+	_ = gateway.Publish(w.DecideSubject(RoleOperator), []byte("forged"))
+	_ = gateway.Publish(w.DecidedSubject(RoleOperator, "x"), []byte("forged"))
+	require.NoError(t, gateway.Flush())
+	require.NoError(t, operator.Publish(w.DecideSubject(RoleOperator), []byte("question")))
+	require.NoError(t, worker.Publish(w.DecidedSubject(RoleOperator, "x"), []byte("answer")))
+	for _, nc := range []*nats.Conn{operator, worker, gateway, operator, worker} {
+		require.NoError(t, nc.Flush())
+	}
+	got := map[string]bool{<-heard: true, <-heard: true}
+	assert.Equal(t, map[string]bool{"worker hears question": true, "operator hears answer": true}, got)
+	assert.Empty(t, heard)
+
+	known := Key{Name: "a", Role: RoleGateway, Public: "U"}
+	assert.Len(t, (&Keys{list: []Key{known}}).users(), 1, "control")
+	known.Role = "janitor"
+	assert.Empty(t, (&Keys{list: []Key{known}}).users())
 }
 
 func TestKeys(t *testing.T) {

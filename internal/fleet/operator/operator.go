@@ -85,7 +85,7 @@ func (o *Operator) listen(ctx context.Context) {
 // Close ends the connection.
 func (o *Operator) Close() { o.nc.Close() }
 
-func (o *Operator) back(rest string) string { return "back." + fleet.OperatorName(o.key) + "." + rest }
+func (o *Operator) back(rest string) string { return "decided." + o.key + "." + rest }
 
 func (o *Operator) heard(msg *nats.Msg) {
 	o.mu.Lock()

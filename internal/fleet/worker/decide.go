@@ -57,7 +57,7 @@ func (w *Worker) decide(msg *nats.Msg) {
 			"the call is too large to be shown from here: %d bytes", len(data)).
 			Suggest("Deny it with --deny, or look at it on the machine of the worker %s.", w.name)})
 	}
-	_ = w.nc.Publish(w.name.BackSubject(fleet.OperatorName(operator), d.ID), data)
+	_ = w.nc.Publish(w.name.DecidedSubject(operator, d.ID), data)
 }
 
 func (w *Worker) decided(ctx context.Context, operator string, d fleet.Decide) (*fleet.Decided, error) {

@@ -38,7 +38,7 @@ type Options struct {
 	PackAfter time.Duration
 	// TaskAfter is when a call becomes a task, see mcpserve.Options.
 	TaskAfter time.Duration
-	// Telemetry is told of calls. It may be nil.
+	// Telemetry traces and counts calls. It may be nil.
 	Telemetry *telemetry.Relay
 	Version   string
 	Logger    *slog.Logger

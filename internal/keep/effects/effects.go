@@ -175,7 +175,7 @@ func (c *Call) before(at watch.Place, what watch.What) {
 		return
 	}
 	state := look(at, what == watch.Content, MaxBytes-c.bytes)
-	if state.Mode&unkept != 0 || c.objects[name] {
+	if state.Mode&undo.Unkept != 0 || c.objects[name] {
 		if state.Lost != "" {
 			c.miss("what " + name + " holds: " + state.Lost)
 		}

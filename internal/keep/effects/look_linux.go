@@ -19,9 +19,6 @@ import (
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
-// unkept are what nobody can bring back: pipes, sockets and devices.
-const unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
-
 // mostHashed is the size of a file up to which it is compared by its content.
 const mostHashed = workspace.DefaultReadLimit
 

@@ -3,15 +3,11 @@
 package effects
 
 import (
-	"io/fs"
-
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/run/watch"
 )
 
 // Nothing watches processes here.
-
-const unkept = fs.ModeIrregular
 
 func look(watch.Place, bool, int64) undo.State { return undo.State{} }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/view"
 )
 
 // line is one of the file of what paths held. The last one of a path counts.
@@ -126,6 +127,9 @@ func (f *Fork) Sweep(tick bool) (found int, err error) {
 	s := &sweep{fork: f, since: f.swept}
 	f.lower.read = 0
 	if err := s.directory(".", shown); err != nil {
+		if tool.CodeOf(err) == tool.TooLarge {
+			return 0, err
+		}
 		return 0, tool.Errorf(tool.Unavailable, "what has changed in the fork %s cannot be read: %w", f.Name, err).
 			Suggest("Nothing was changed in the workspace. Try again.")
 	}
@@ -145,8 +149,8 @@ type sweep struct {
 	lines []line
 }
 
-// mostPaths bounds the paths of a fork.
-const mostPaths = 500_000
+// mostPaths bounds the paths of a fork. Tests make it small.
+var mostPaths = 500_000
 
 // showing says what a directory of the fork lies on.
 type showing byte
@@ -201,18 +205,11 @@ func (s *sweep) entry(name string, on showing) error {
 		return nil
 	case !covers:
 		return s.directory(name, nothing)
-	case on == hidden || s.fork.upper.has(name, opaqueName):
+	case on == hidden || s.fork.upper.has(name, view.Opaque):
 		return s.directory(name, hidden)
 	}
 	return s.directory(name, shown)
 }
-
-// opaqueName is what overlayfs says by an extended attribute where no privilege is
-// needed: that nothing shows through a directory.
-const (
-	opaqueName = "user.overlay.opaque"
-	originName = "user.overlay.origin"
-)
 
 // below notes all that lay in a directory that the fork has removed or replaced.
 func (s *sweep) below(name string) error {
@@ -258,7 +255,8 @@ func (s *sweep) note(name string) error {
 		return nil
 	}
 	if len(f.known) >= mostPaths {
-		return tool.Errorf(tool.TooLarge, "the fork changes more than %d paths", mostPaths)
+		return tool.Errorf(tool.TooLarge, "the fork %s changes more than %d paths", f.Name, mostPaths).
+			Suggest("Remove in the fork what need not be merged (caches, what was installed), or drop the fork.")
 	}
 	was, there, err := f.lower.lstat(name)
 	if err != nil {
@@ -285,7 +283,7 @@ func (s *sweep) note(name string) error {
 			b.unknown = b.unknown || !b.Mode.IsDir()
 		}
 	} else {
-		b.unknown = f.upper.has(name, originName) || !s.untouched(path.Dir(name))
+		b.unknown = f.upper.has(name, view.Origin) || !s.untouched(path.Dir(name))
 	}
 	if b.Mode.IsDir() && there {
 		b.unknown = false // only its mode counts
@@ -343,7 +341,7 @@ func (f *Fork) sameOrigin(dir string) (same, known bool) {
 	}
 	defer unix.Close(at)
 	var origin [256]byte
-	n, err := unix.Getxattr("/proc/self/fd/"+strconv.Itoa(at), originName, origin[:])
+	n, err := unix.Getxattr("/proc/self/fd/"+strconv.Itoa(at), view.Origin, origin[:])
 	const head = 4 + 1 + 16 // version, magic, length, flags; type; uuid
 	if err != nil || n <= head {
 		return false, false

@@ -37,7 +37,7 @@ func (m *Merge) repositories(names []string) (dealt map[string]bool) {
 		if git == "" {
 			continue
 		}
-		if strings.HasPrefix(name+"/", git+"/objects/info/") || m.fork.placeholder(name) {
+		if strings.HasPrefix(name+"/", git+"/objects/info/") || m.fork.sandboxMade(name) {
 			dealt[name] = true
 			continue
 		}
@@ -69,9 +69,9 @@ func (m *Merge) repositories(names []string) (dealt map[string]bool) {
 	return dealt
 }
 
-// placeholder reports an empty file in a repository that was not there before: the
+// sandboxMade reports an empty file in a repository that was not there before: the
 // sandbox makes it to hold a name fast by which git would do something.
-func (f *Fork) placeholder(name string) bool {
+func (f *Fork) sandboxMade(name string) bool {
 	if repository(name) == "" || f.known[name].Exists {
 		return false
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/review"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/run/view"
 )
 
 // now gives what the fork holds by a name. shows says that it is what the workspace
@@ -52,7 +53,7 @@ func (f *Fork) now(name string) (is undo.State, shows bool, err error) {
 		if err != nil {
 			return is, false, err
 		}
-		covered = covered || !below || lower.Mode&unix.S_IFMT != unix.S_IFDIR || f.upper.has(part, opaqueName)
+		covered = covered || !below || lower.Mode&unix.S_IFMT != unix.S_IFDIR || f.upper.has(part, view.Opaque)
 	}
 }
 
@@ -144,9 +145,9 @@ func (m *Merge) path(name string) {
 		return
 	}
 	switch {
-	case v.is.Mode&unkept != 0:
+	case v.is.Mode&undo.Unkept != 0:
 		m.leave(name, "it is a pipe, a socket or a device")
-	case v.was.Mode&unkept != 0:
+	case v.was.Mode&undo.Unkept != 0:
 		m.leave(name, "the workspace has a pipe, a socket or a device there")
 	case tooLarge(v.is) || tooLarge(v.was):
 		m.leave(name, "it is too large to be merged and undone")
@@ -419,8 +420,9 @@ func (m *Merge) free(name string, is undo.State) string {
 		if _, taken := m.planned[to]; taken {
 			continue
 		}
-		if was, err := m.fork.lower.state(to); err == nil && (!was.Exists || is.Exists && was.Same(is)) {
-			return to
+		was, err := m.fork.lower.state(to)
+		if err != nil || !was.Exists || is.Exists && was.Same(is) {
+			return to // what cannot be read now is refused when the change is made
 		}
 	}
 }
@@ -565,8 +567,8 @@ func (f *Fork) Diff(ctx context.Context) (*review.Changes, error) {
 			}
 		}
 		switch {
-		case shows || is.Same(was) || f.placeholder(name):
-		case is.Mode&unkept != 0:
+		case shows || is.Same(was) || f.sandboxMade(name):
+		case is.Mode&undo.Unkept != 0:
 			found.Unkept = append(found.Unkept, name)
 		default:
 			found.List = append(found.List, review.Planned(name, was, is,

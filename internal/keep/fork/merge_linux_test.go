@@ -569,3 +569,20 @@ func TestKilledBeforeTheCommit(t *testing.T) {
 	assert.Equal(t, []string{"a"}, b.merge().Changes.Names())
 	assert.Equal(t, map[string]string{"a": line(8, "fork")}, tree(t, b.root))
 }
+
+// A fork has so many paths and no more; who goes beyond learns what to do.
+func TestMostPaths(t *testing.T) {
+	defer fork.BoundPaths(3)()
+	b := newBench(t, nil)
+	for _, name := range []string{"a", "b", "c"} {
+		b.forked(name, name)
+	}
+	b.open().Close()
+	b.forked("d", "d")
+	_, err := fork.Open(b.state, b.name, b.root)
+	require.Equal(t, tool.TooLarge, tool.CodeOf(err), "%v", err)
+	assert.Contains(t, tool.AsError(err).Suggestion, "drop the fork")
+	require.NoError(t, os.Remove(b.upper("d")))
+	b.merge()
+	assert.Equal(t, map[string]string{"a": "a", "b": "b", "c": "c"}, tree(t, b.root))
+}

@@ -143,9 +143,6 @@ func (t *tree) has(name, attribute string) bool {
 	return err == nil
 }
 
-// unkept are what nobody puts anywhere.
-const unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
-
 // state looks at what is by a name, and at its content.
 func (t *tree) state(name string) (undo.State, error) {
 	stat, there, err := t.lstat(name)

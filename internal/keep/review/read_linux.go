@@ -30,12 +30,6 @@ const (
 	mostOfView  = 4 << 30
 )
 
-// What overlayfs says by extended attributes where no privilege is needed.
-const (
-	opaqueName = "user.overlay.opaque"
-	originName = "user.overlay.origin"
-)
-
 // Read reads what has been changed in a view whose processes have ended. root is
 // the workspace.
 func Read(ctx context.Context, v *view.View, root string) (*Changes, error) {
@@ -164,11 +158,11 @@ func (r *reader) entry(name string, on below) error {
 	if err != nil {
 		return unreadable(path, err)
 	}
-	if is.Mode&unkept != 0 {
+	if is.Mode&undo.Unkept != 0 {
 		r.found.Unkept = append(r.found.Unkept, r.name(name))
 		return nil
 	}
-	if !was.Exists && has(path, originName) {
+	if !was.Exists && has(path, view.Origin) {
 		raced = r.touched(filepath.Dir(name)) // maybe what it is a copy of has gone
 	}
 	if err := r.add(name, was, is, raced && !is.Mode.IsDir()); err != nil {
@@ -185,14 +179,11 @@ func (r *reader) entry(name string, on below) error {
 		return r.directory(name, nothing)
 	case on == copied && r.originals.Same(name, &stat):
 		return r.directory(name, copied)
-	case on == copied, on == hidden, has(path, opaqueName):
+	case on == copied, on == hidden, has(path, view.Opaque):
 		return r.directory(name, hidden)
 	}
 	return r.directory(name, merged)
 }
-
-// unkept are what nobody puts anywhere.
-const unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
 
 func has(path, attribute string) bool {
 	_, err := unix.Lgetxattr(path, attribute, nil)

@@ -19,6 +19,10 @@ const (
 	opUnkept = "unkept" // the call changed more; Lost says what
 )
 
+// Unkept are the kinds of files that nobody puts anywhere or brings back: pipes,
+// sockets and devices.
+const Unkept = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+
 // State is what a path holds: nothing, where Mode is zero and Exists false, or a
 // file, directory or symlink.
 type State struct {

@@ -17,6 +17,15 @@ import (
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
 )
 
+// Extended attributes by which overlayfs speaks in an upper layer where no privilege
+// is needed.
+const (
+	// Opaque says that nothing of the tree shows through a directory.
+	Opaque = "user.overlay.opaque"
+	// Origin has the handle of what a file or directory was made a copy of.
+	Origin = "user.overlay.origin"
+)
+
 // View is a copy-on-write view of directories. It may be used from any goroutine.
 type View struct {
 	dir     string
