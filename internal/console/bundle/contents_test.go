@@ -27,7 +27,12 @@ func TestContentsOfAResult(t *testing.T) {
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
 	u.write("tools.json", `[{"name":"shows","inputSchema":{"type":"object"}}]`)
 	u.servePublic()
-	u.write("agent.hcl", u.read("agent.hcl")+"tool \"hello\" {\n  description = \"Says hello\"\n  risk = \"read_only\"\n  command { argv = [\"echo\", \"hello\"] }\n}\n")
+	u.write("agent.hcl", u.read("agent.hcl")+`tool "hello" {
+  description = "Says hello"
+  risk        = "read_only"
+  command { argv = ["echo", "hello"] }
+}
+`)
 	space := u.openTools(ctx)
 	s := u.connect("claude-code")
 	s.call("hello", map[string]any{})
@@ -36,7 +41,8 @@ func TestContentsOfAResult(t *testing.T) {
 	}
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("shows"),
 		until(`document.querySelector("h1")?.innerText.startsWith("shows") && document.querySelector("img, details.tree")`),
-		until(`document.querySelector("img")?.naturalWidth == 1`), until(`document.querySelector("audio")?.src.startsWith("data:audio/wav;base64,UklGR")`),
+		until(`document.querySelector("img")?.naturalWidth == 1`),
+		until(`document.querySelector("audio")?.src.startsWith("data:audio/wav;base64,UklGR")`),
 		looks("contents"))
 	for script, want := range map[string]string{
 		`[...document.querySelectorAll("main a[target]")].map(a => a.href + " " + a.rel).join("|")`: "https://example.com/page noopener noreferrer",
@@ -67,7 +73,11 @@ func TestContentsOfAResult(t *testing.T) {
 func TestUndoAFileAndSinceACall(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
-	u.write("agent.hcl", "tool \"both\" {\n  description = \"Writes two files\"\n  command { argv = [\"sh\", \"-c\", \"echo new >a.txt; echo new >b.txt\"] }\n}\n")
+	u.write("agent.hcl", `tool "both" {
+  description = "Writes two files"
+  command { argv = ["sh", "-c", "echo new >a.txt; echo new >b.txt"] }
+}
+`)
 	u.write("a.txt", "old a\n")
 	u.write("b.txt", "old b\n")
 	s := u.connect("one")
@@ -80,7 +90,8 @@ func TestUndoAFileAndSinceACall(t *testing.T) {
 		missing(t, "what commands change is not kept here: "+told)
 	}
 	choose := func(label, option string) chromedp.Action[chromedp.Void] {
-		return until(`(() => { const s = [...document.querySelectorAll(".bar label")].find(l => l.innerText.startsWith("` + label + `"))?.querySelector("select");
+		return until(`(() => { const s = [...document.querySelectorAll(".bar label")]
+			.find(l => l.innerText.startsWith("` + label + `"))?.querySelector("select");
 			const o = s && [...s.options].find(o => o.innerText.startsWith("` + option + `")); if (!o) return false;
 			s.value = o.value; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
 	}

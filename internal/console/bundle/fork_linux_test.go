@@ -20,7 +20,11 @@ func (u *user) serveFork(fork, client string) *session {
 func TestForkInTheConsole(t *testing.T) {
 	u := newUser(t)
 	u.env = append(u.env, "TOOLHOST_TRUST=1")
-	u.write("agent.hcl", u.read("agent.hcl")+"tool \"put\" {\n  description = \"Puts.\"\n  command { argv = [\"sh\", \"-c\", \"echo of the fork >a.txt\"] }\n}\n")
+	u.write("agent.hcl", u.read("agent.hcl")+`tool "put" {
+  description = "Puts."
+  command { argv = ["sh", "-c", "echo of the fork >a.txt"] }
+}
+`)
 	u.write("a.txt", "of the workspace\n")
 	made := func(args ...string) {
 		t.Helper()

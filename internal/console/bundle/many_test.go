@@ -41,15 +41,18 @@ func (u *user) child(dir, name string, env ...string) {
 }
 
 // frames has the page keep how long its slowest frame took, in milliseconds.
-var frames = chromedp.Evaluate[chromedp.Void](`window.slow = window.late = window.drawn = 0; { let last = performance.now(); const frame = () => { const now = performance.now();
-	window.slow = Math.max(window.slow, now - last); window.drawn++; if (now - last > 50) window.late++; last = now; requestAnimationFrame(frame); }; requestAnimationFrame(frame); }`)
+var frames = chromedp.Evaluate[chromedp.Void](`window.slow = window.late = window.drawn = 0;
+	{ let last = performance.now(); const frame = () => { const now = performance.now();
+	window.slow = Math.max(window.slow, now - last); window.drawn++; if (now - last > 50) window.late++;
+	last = now; requestAnimationFrame(frame); }; requestAnimationFrame(frame); }`)
 
 // paints has each page keep when it first drew something, and when it first drew
 // lines, in milliseconds since it was asked for.
 var paints = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 	_, err := cdp.Call(ctx, target, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{
 		Source: `window.lined = 0; new MutationObserver((_, o) => { if (document.querySelector(".line")) { o.disconnect();
-			requestAnimationFrame(() => setTimeout(() => { window.lined = performance.now(); })); } }).observe(document, { childList: true, subtree: true });`})
+			requestAnimationFrame(() => setTimeout(() => { window.lined = performance.now(); })); } })
+			.observe(document, { childList: true, subtree: true });`})
 	return err
 })
 
@@ -141,10 +144,13 @@ func (l *timeline) round() {
 		t.Errorf("scrolling has come to %s of %d", shown, l.calls)
 	}
 	before := worked(t, ctx)
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`window.slow = 0; window.filtered = 0; { const began = performance.now(), b = [...document.querySelectorAll(".filter label")]
-		.find(l => l.innerText.startsWith("Status")).querySelector("select"); b.value = "denied"; b.dispatchEvent(new Event("change", { bubbles: true }));
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`window.slow = 0; window.filtered = 0;
+		{ const began = performance.now(), b = [...document.querySelectorAll(".filter label")]
+		.find(l => l.innerText.startsWith("Status")).querySelector("select");
+		b.value = "denied"; b.dispatchEvent(new Event("change", { bubbles: true }));
 		const look = () => { const all = [...document.querySelectorAll(".line .status")];
-			if (all.length >= `+strconv.Itoa(min(5, l.calls/1000))+` && all.every((s) => s.innerText === "denied")) window.filtered = performance.now() - began;
+			if (all.length >= `+strconv.Itoa(min(5, l.calls/1000))+` && all.every((s) => s.innerText === "denied"))
+				window.filtered = performance.now() - began;
 			else setTimeout(look, 5); }; look(); }`),
 		until(`window.filtered`))
 	c.filterStep = worked(t, ctx) - before
