@@ -257,7 +257,7 @@ func until(condition string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for {
 			ok, err := chromedp.Evaluate[bool]("!!("+condition+")")(ctx, target)
-			if err != nil || ok {
+			if err != nil && ctx.Err() == nil || ok {
 				return err
 			}
 			select {

@@ -8,7 +8,7 @@ const waiting = signal(new Map());
 const ready = signal(false);
 const trouble = signal(null);
 export const list = computed(() => [...waiting.value.values()]
-  .sort((a, b) => order(b.asked, a.asked) || order(b.key, a.key)));
+  .sort((a, b) => b.at - a.at || order(b.key, a.key)));
 const chosen = signal("");
 
 export function followInbox() {
@@ -22,7 +22,7 @@ export function followInbox() {
       if (!fresh && !next && !news.add && !news.gone) return;
       next ||= fresh ? new Map() : new Map(waiting.value);
       fresh = false;
-      for (const call of news.add || []) next.set(call.key, call);
+      for (const call of news.add || []) next.set(call.key, { ...call, at: Date.parse(call.asked) });
       for (const key of news.gone || []) next.delete(key);
       if (news.more) return; // what is of one moment is shown at once
       waiting.value = next;
@@ -76,7 +76,7 @@ export function Inbox() {
       <div class="side">
         <h1>Inbox <span class="count">{list.value.length} waiting</span></h1>
         <Problem of={trouble.value} />
-        <Rows count={list.value.length} height={58} label="Calls that wait" at={position} row={(i, style) => {
+        <Rows count={list.value.length} height={58} label="Calls that wait" at={position} chosen={key} row={(i, style) => {
           const c = list.value[i];
           return (
             <div key={c.key} class="row" style={style} role="option" aria-selected={c.key === key}

@@ -69,9 +69,12 @@ function Beside({ lines, label }) {
   );
 }
 
-// Rows shows as many of count rows as fit, each of the same height.
-export function Rows({ count, height, row, label, at, role = "listbox", near }) {
+// Rows shows as many of count rows as fit, each of the same height. It brings row
+// at into view when another is chosen, and keeps it there while rows come and go;
+// a person who has scrolled away from it stays where they are.
+export function Rows({ count, height, row, label, at, chosen, role = "listbox", near }) {
   const box = useRef(null);
+  const last = useRef({});
   const [view, setView] = useState({ top: 0, size: 800 });
   const look = () => {
     const b = box.current;
@@ -85,15 +88,18 @@ export function Rows({ count, height, row, label, at, role = "listbox", near }) 
     return () => watch.disconnect();
   }, []);
   useEffect(() => {
-    const b = box.current;
+    const b = box.current, before = last.current;
+    last.current = { at, chosen };
     if (at === undefined || at < 0) return;
-    if (at * height < b.scrollTop) b.scrollTop = at * height;
-    else if ((at + 1) * height > b.scrollTop + b.clientHeight) b.scrollTop = (at + 1) * height - b.clientHeight;
-  }, [at]);
-  const first = Math.max(0, Math.floor(view.top / height) - 5);
-  const last = Math.min(count, Math.ceil((view.top + view.size) / height) + 5);
+    const away = (i) => (i * height < b.scrollTop ? -1 : (i + 1) * height > b.scrollTop + b.clientHeight ? 1 : 0);
+    if (before.chosen === chosen && away(before.at)) return;
+    if (away(at) < 0) b.scrollTop = at * height;
+    else if (away(at) > 0) b.scrollTop = (at + 1) * height - b.clientHeight;
+  }, [at, chosen]);
+  const from = Math.max(0, Math.floor(view.top / height) - 5);
+  const to = Math.min(count, Math.ceil((view.top + view.size) / height) + 5);
   const shown = [];
-  for (let i = first; i < last; i++) shown.push(row(i, { top: `${i * height}px`, height: `${height}px` }));
+  for (let i = from; i < to; i++) shown.push(row(i, { top: `${i * height}px`, height: `${height}px` }));
   return (
     <div class="rows" ref={box} onScroll={look} role={role} aria-label={label} tabIndex={0}>
       <div class="all" style={{ height: `${count * height}px` }}>{shown}</div>

@@ -122,7 +122,7 @@ func (s *Store) File(ctx context.Context, call Call, reason string) (Pending, er
 	if err != nil {
 		return Pending{}, err
 	}
-	now := s.now().UTC().Truncate(time.Second)
+	now := s.now().UTC().Truncate(time.Millisecond)
 	p := Pending{ID: strings.ToLower(rand.Text()[:8]), Call: call, Asked: now}
 	for _, other := range waiting {
 		if other.Digest() == call.Digest() {
