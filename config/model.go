@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // Model is the model block: the language model that tools may ask.
@@ -66,13 +68,7 @@ func (b block) encrypted(m *Model) {
 // network or of this machine.
 func isLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return isLoopback(host) || err == nil && (addr.IsPrivate() || addr.IsLinkLocalUnicast())
-}
-
-// isLoopback reports whether a host is written as this machine.
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+	return loopback.Is(host) || err == nil && (addr.IsPrivate() || addr.IsLinkLocalUnicast())
 }
 
 // fromOutside refuses a secret that is written into the file.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // OAuth is the oauth block of an mcp block: how to log in to a server that
@@ -64,7 +66,7 @@ func (b block) oauth(s *Server) {
 // secure reports whether what is sent to a URL stays secret.
 func secure(text string) bool {
 	u, err := url.Parse(text)
-	return err != nil || u.Scheme != "http" || isLoopback(u.Hostname())
+	return err != nil || u.Scheme != "http" || loopback.Is(u.Hostname())
 }
 
 func (r *reader) oauthBlock(b *hcl.Block) *OAuth {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/fleet/operator"
@@ -109,8 +108,7 @@ func denied(ctx context.Context, o *operator.Operator, call fleet.Waiting, reaso
 	if err := o.Deny(ctx, call, reason); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "Denied. The agent is told when it makes the call of %s again, within %s.\n",
-		show.Line(call.Tool), approval.Spoken(approval.GrantTime))
+	fmt.Fprintln(os.Stderr, approval.Denied(call.Tool))
 	return nil
 }
 
@@ -136,13 +134,11 @@ func approve(ctx context.Context, o *operator.Operator, call fleet.Waiting) erro
 		if err := denied(ctx, o, call, strings.TrimSpace(reason)); err != nil {
 			return err
 		}
-		return tool.Errorf(tool.Denied, "the call of %s is not approved", show.Line(call.Tool)).
-			Suggest("It will not run. The agent is told when it makes the call again.")
+		return approval.NotApproved(call.Tool)
 	}
 	if err := o.Approve(ctx, look); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "Approved, for %s. The agent has to make the call again.\n",
-		approval.Spoken(approval.GrantTime))
+	fmt.Fprintln(os.Stderr, approval.Approved())
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/approval"
 	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
@@ -130,8 +129,7 @@ func (a *app) deny(ctx context.Context, id, reason string) error {
 	if err := store.Refuse(ctx, pending, reason); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Denied. The agent is told when it makes the call of %s again, within %s.\n",
-		show.Line(pending.Tool), approval.Spoken(approval.GrantTime))
+	fmt.Fprintln(a.err, approval.Denied(pending.Tool))
 	return nil
 }
 
@@ -178,13 +176,11 @@ func (a *app) settle(ctx context.Context, p *project.Project, pending approval.P
 		if err := store.Refuse(ctx, pending, reason); err != nil {
 			return err
 		}
-		return tool.Errorf(tool.Denied, "the call of %s is not approved", pending.Tool).
-			Suggest("It will not run. The agent is told when it makes the call again.")
+		return approval.NotApproved(pending.Tool)
 	}
 	if err := store.Approve(ctx, pending); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Approved, for %s. Tell the agent to make the call again.\n",
-		approval.Spoken(approval.GrantTime))
+	fmt.Fprintln(a.err, approval.Approved())
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // refusal is a request that is not served, and what to do instead.
@@ -103,11 +104,11 @@ func (g *guard) checkHost(r *http.Request) *refusal {
 		return nil
 	}
 	name := hostName(r.Host)
-	if slices.Contains(g.hosts, name) || IsLoopback(name) {
+	if slices.Contains(g.hosts, name) || loopback.Is(name) {
 		return nil
 	}
 	_, err := netip.ParseAddr(name)
-	if err == nil && local != nil && !IsLoopback(hostName(local.String())) {
+	if err == nil && local != nil && !loopback.Is(hostName(local.String())) {
 		return nil // an address leads where it says
 	}
 	return refuse(http.StatusForbidden, fmt.Sprintf("the Host %q is not served here", r.Host),
@@ -120,12 +121,6 @@ func hostName(host string) string {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-}
-
-// IsLoopback reports whether the name of a host is that of this machine.
-func IsLoopback(name string) bool {
-	addr, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // checkOrigin refuses what a page of another origin sends.
@@ -155,7 +150,7 @@ func (g *guard) knowsOrigin(origin string, r *http.Request) bool {
 		return true
 	}
 	_, port, _ := net.SplitHostPort(r.Host)
-	return IsLoopback(hostName(u.Host)) && IsLoopback(hostName(r.Host)) && u.Port() == port
+	return loopback.Is(hostName(u.Host)) && loopback.Is(hostName(r.Host)) && u.Port() == port
 }
 
 // allowOrigin lets a page send what it asks to send, and read the answer.

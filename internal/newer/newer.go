@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
+	"github.com/toolhost/toolhost/internal/loopback"
 )
 
 // Latest is what a source says.
@@ -132,8 +132,7 @@ func get(ctx context.Context, u *url.URL) ([]byte, error) {
 
 // secure refuses what somebody on the way could change, but on this machine.
 func secure(u *url.URL) error {
-	ip := net.ParseIP(u.Hostname())
-	if u.Scheme == "https" || u.Scheme == "http" && ip != nil && ip.IsLoopback() {
+	if u.Scheme == "https" || u.Scheme == "http" && loopback.Is(u.Hostname()) {
 		return nil
 	}
 	return fmt.Errorf("%s is not an https address", u)

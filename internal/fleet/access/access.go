@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/mcpserve"
 )
 
@@ -106,7 +107,7 @@ func secureURL(text string) (*url.URL, error) {
 		return nil, err
 	case u.Host == "" || u.User != nil || u.Fragment != "":
 		return nil, fmt.Errorf("%q is not a URL like https://example.com/path", text)
-	case u.Scheme != "https" && (u.Scheme != "http" || !mcpserve.IsLoopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(u.Hostname())):
 		return nil, fmt.Errorf("%q would go unencrypted; write it with https", text)
 	}
 	return u, nil

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -60,15 +61,10 @@ func pageOf(text string) (page, domain string, err error) {
 			u.Host = domain
 		}
 	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(domain)) {
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback.Is(domain)) {
 		return "", "", errors.New("it is not https")
 	}
 	return u.String(), domain, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // required are the pages that a server wants to have been visited before it

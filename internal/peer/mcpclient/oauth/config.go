@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"runtime"
@@ -92,15 +91,6 @@ func readSecret(attribute, path string, owned bool) (string, error) {
 		return "", wrong("cannot be read: "+err.Error(), "Make it readable for yourself.")
 	}
 	return strings.TrimSpace(string(data)), nil
-}
-
-// isLoopback reports whether a host is this machine, by what it is called.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // origin is scheme, host and port of a URL in one form.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/loopback"
 	"github.com/toolhost/toolhost/internal/run/netguard"
 )
 
@@ -36,7 +37,7 @@ type web struct {
 }
 
 func newWeb(server *url.URL, private bool) (*web, error) {
-	w := &web{loopback: isLoopback(server.Hostname())}
+	w := &web{loopback: loopback.Is(server.Hostname())}
 	allow := []string{server.Hostname()}
 	if w.loopback {
 		allow = append(allow, "127.0.0.0/8", "::1", "localhost")
@@ -61,7 +62,7 @@ func newWeb(server *url.URL, private bool) (*web, error) {
 
 // check refuses a URL that a document named.
 func (w *web) check(u *url.URL) error {
-	local := w.loopback && isLoopback(u.Hostname())
+	local := w.loopback && loopback.Is(u.Hostname())
 	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
 		return tool.Errorf(tool.Blocked, "%s is not an https URL", u.Redacted()).
 			Suggest("Tokens travel encrypted only. The operator of the server has to fix this.")
