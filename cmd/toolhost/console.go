@@ -15,21 +15,23 @@ import (
 
 func (a *app) consoleCommand() *cobra.Command {
 	var port uint16
+	var noOpen bool
 	c := &cobra.Command{
 		Use:   "console",
 		Short: "See in a browser what waits for you and what ran, and decide there",
 		Long: `See in a browser what waits for you and what ran, in all workspaces of this
 user, and decide there.
 
-It prints an address that one browser can open, once, within 10 minutes. Press
-Enter for another one. The page lies on 127.0.0.1 and loads nothing from
+It prints an address that one browser can open, once, within 10 minutes, and in a
+terminal of a desktop opens it in yours. Press Enter for another one. The page lies on 127.0.0.1 and loads nothing from
 elsewhere. While it is open, calls that need approval and that nobody else can
 be asked about wait a while for your answer. Ctrl+C ends it.`,
 		Example: `  toolhost console
-  toolhost console --port 7788`,
+  toolhost console --port 7788
+  toolhost console --no-open`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			run, err := consoleProgram(c.Context(), port)
+			run, err := consoleProgram(c.Context(), port, !noOpen && isTerminal(a.out))
 			if err != nil {
 				return err
 			}
@@ -40,11 +42,13 @@ be asked about wait a while for your answer. Ctrl+C ends it.`,
 		},
 	}
 	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
+	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address and open no browser")
 	return c
 }
 
-// consoleProgram is the console, on that port of 127.0.0.1; 0 is any.
-func consoleProgram(ctx context.Context, port uint16) (*exec.Cmd, error) {
+// consoleProgram is the console, on that port of 127.0.0.1; 0 is any. It opens a
+// browser where that is asked for and there can be one.
+func consoleProgram(ctx context.Context, port uint16, open bool) (*exec.Cmd, error) {
 	program, err := installation.Console.Find("")
 	if err != nil {
 		return nil, err
@@ -53,7 +57,11 @@ func consoleProgram(ctx context.Context, port uint16) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := exec.CommandContext(ctx, program, "--toolhost", self, "--port", strconv.Itoa(int(port)))
+	args := []string{"--toolhost", self, "--port", strconv.Itoa(int(port))}
+	if open {
+		args = append(args, "--open")
+	}
+	run := exec.CommandContext(ctx, program, args...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	return run, nil
 }
@@ -61,7 +69,7 @@ func consoleProgram(ctx context.Context, port uint16) (*exec.Cmd, error) {
 // consoleBeside runs a console, on a listener of its own, as long as ctx goes on.
 // The server goes on without it.
 func (a *app) consoleBeside(ctx context.Context) (wait func(), err error) {
-	run, err := consoleProgram(ctx, 0)
+	run, err := consoleProgram(ctx, 0, false)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,13 @@ const (
 	// reading and acting need both.
 	reading
 	acting
+	// entrance is the page where a file has led a browser, which says that another
+	// site did. It is there as long as a file leads to it.
+	entrance
 )
+
+// entrancePath is where such a file leads.
+const entrancePath = "/open"
 
 const (
 	keyHeader = "X-Toolhost-Key"
@@ -55,6 +61,8 @@ type guard struct {
 
 	mu    sync.Mutex
 	codes map[[sha256.Size]byte]time.Time // until when each counts
+	// leave removes the file that leads to the newest code, where there is one.
+	leave func()
 	// cookies are those given out, each with the key that its page sends along: a
 	// browser sends cookies to every port of this machine, the key to this one.
 	cookies map[[sha256.Size]byte][sha256.Size]byte
@@ -80,8 +88,61 @@ func (g *guard) newCode() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.codes)
+	g.left()
 	g.codes[sum] = g.now().Add(codeTime)
 	return text
+}
+
+// lead notes that a file leads to a code. Leave removes it, once, as soon as the
+// code counts no longer.
+func (g *guard) lead(code string, leave func()) {
+	sum := sha256.Sum256([]byte(code))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until, ok := g.codes[sum]; !ok || !g.now().Before(until) {
+		leave()
+		return
+	}
+	g.left()
+	timer := time.AfterFunc(codeTime, func() { g.end(sum) })
+	g.leave = func() { timer.Stop(); leave() }
+}
+
+// left removes the file that leads to a code. The lock is held.
+func (g *guard) left() {
+	if g.leave != nil {
+		g.leave()
+		g.leave = nil
+	}
+}
+
+// end is the end of a code.
+func (g *guard) end(sum [sha256.Size]byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, ok := g.codes[sum]; ok {
+		g.forget()
+	}
+}
+
+// forget ends all codes. The lock is held.
+func (g *guard) forget() {
+	g.codes = make(map[[sha256.Size]byte]time.Time)
+	g.left()
+}
+
+// close ends all codes.
+func (g *guard) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forget()
+}
+
+// leads reports whether a file leads here.
+func (g *guard) leads() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.leave != nil
 }
 
 // redeem uses a code up.
@@ -94,6 +155,7 @@ func (g *guard) redeem(code string) (cookie, key string, ok bool) {
 		return "", "", false
 	}
 	delete(g.codes, sum)
+	g.left()
 	cookie, cookieSum := secret()
 	key, keySum := secret()
 	g.cookies[cookieSum] = keySum
@@ -135,6 +197,10 @@ func (g *guard) check(r *http.Request, k kind) *refusal {
 		if g.known(r) {
 			return nil
 		}
+	case entrance:
+		if g.leads() {
+			return nil
+		}
 	}
 	return refuse(http.StatusUnauthorized, "this page has no session",
 		"Press Enter where toolhost console runs, and open the address that it prints.")
@@ -149,8 +215,8 @@ func (g *guard) checkSite(r *http.Request, k kind) *refusal {
 		return no
 	}
 	own := site[0] == "same-origin"
-	if k == document {
-		own = (own || site[0] == "none") && r.Header.Get("Sec-Fetch-Dest") == "document" &&
+	if k == document || k == entrance {
+		own = (own || site[0] == "none" || k == entrance) && r.Header.Get("Sec-Fetch-Dest") == "document" &&
 			r.Header.Get("Sec-Fetch-Mode") == "navigate"
 	} else if r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return no

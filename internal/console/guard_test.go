@@ -169,6 +169,13 @@ func TestRequestsThatThePageDoesNotMake(t *testing.T) {
 		"a link to the page on another port": set(doc, "Sec-Fetch-Site", "same-site"),
 		"a program that is no browser":       without(doc, "Sec-Fetch-Site"),
 	}
+	led := func() *http.Request {
+		r := document1(s)
+		r.URL.Path = entrancePath
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		return r
+	}
+	attacks["a link to where no file leads"] = led
 	require.GreaterOrEqual(t, len(attacks), 50)
 	for name, request := range attacks {
 		t.Run(name, func(t *testing.T) {

@@ -29,6 +29,7 @@ type Server struct {
 	guard   *guard
 	listen  net.Listener
 	spaces  *spaces
+	browse  func(path string) error // opens a file in the user's browser
 	routes  map[string]route
 	watch   watch
 	large   large
@@ -52,7 +53,7 @@ func Listen(port string, o Options) (*Server, error) {
 		return nil, tool.Errorf(tool.Unavailable, "the console cannot listen on port %s: %w", port, err).
 			Suggest("Leave --port out, or choose another one.")
 	}
-	s := &Server{options: o, listen: l, guard: newGuard(l.Addr().String()), spaces: newSpaces(),
+	s := &Server{options: o, listen: l, guard: newGuard(l.Addr().String()), spaces: newSpaces(), browse: openFile,
 		streams: make(chan struct{}, mostStreams), closing: make(chan struct{})}
 	s.routes = s.table()
 	return s, nil
@@ -67,6 +68,7 @@ func (s *Server) Address() string {
 func (s *Server) table() map[string]route {
 	return map[string]route{
 		"/":            {document, s.page("index.html", "text/html; charset=utf-8")},
+		entrancePath:   {entrance, s.page("index.html", "text/html; charset=utf-8")},
 		"/app.js":      {asset, s.page("app.js", "text/javascript; charset=utf-8")},
 		"/app.css":     {asset, s.page("app.css", "text/css; charset=utf-8")},
 		"/api/session": {exchange, s.openSession},
@@ -198,6 +200,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	})
 	defer stop()
 	defer s.spaces.close()
+	defer s.guard.close()
 	if err := server.Serve(s.listen); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -49,6 +49,10 @@ export async function post(path, body) {
 // of the address and of the history.
 export async function enter() {
   const code = /^#code=([0-9a-f]+)$/.exec(location.hash);
+  if (location.pathname !== "/") { // a file has led here; from now on it is this page that asks
+    location.replace(code ? "/" + location.hash : "/");
+    return new Promise(() => {});
+  }
   key = localStorage.getItem(stored) || "";
   if (!code) return;
   history.replaceState(null, "", "/#/inbox");

@@ -213,6 +213,17 @@ func Fleet() (string, error) {
 	return filepath.Join(dir, "fleet"), err
 }
 
+// Console is where a file leads the user's browser to a console. It is Private, and
+// refused where others can write to it.
+func Console() (string, error) {
+	home, err := stateHome()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(home, "console")
+	return dir, usable(home, dir)
+}
+
 // Private are toolhost's directories in the user's configuration, state and
 // cache, of all workspaces. No tool and no confined command may read or change
 // them.
