@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -143,6 +144,8 @@ func (b *bench) without(m mutation) (time.Duration, string, error) {
 				err = fmt.Errorf("%s in %s fails without it, too: %w", m.test, m.packages, err)
 			case strings.Contains(said, "no tests to run"):
 				err = fmt.Errorf("there is no %s in %s", m.test, m.packages)
+			case strings.Contains("\n"+said, "\n--- SKIP: "):
+				err = fmt.Errorf("%s in %s skips here, so it could notice nothing", m.test, m.packages)
 			}
 			return time.Since(began), said, err
 		})
@@ -175,7 +178,7 @@ func (b *bench) test(overlay, chosen string, m mutation, limit time.Duration) (s
 	}
 	res, err := proc.Run(context.Background(), proc.Command{
 		Argv: []string{filepath.Join(b.dir, overlay, filepath.Base(m.packages)+".test"), "-test.run=" + m.test,
-			"-test.paniconexit0"},
+			"-test.paniconexit0", "-test.v=" + strconv.FormatBool(chosen == "")},
 		Dir:     m.packages,
 		Env:     b.env(overlay, chosenEnv+"="+chosen, "TMPDIR="+tmp),
 		Timeout: limit,

@@ -259,6 +259,37 @@ func TestProtectFromFileTools(t *testing.T) {
 	control(t, "protect", "a tool that asks nobody", checkWhole, off.inspect())
 }
 
+// TestProtectIncludedTaskfiles has commands and file tools write to what a
+// Taskfile includes where no block grants anything, so that nothing else keeps
+// those files.
+func TestProtectIncludedTaskfiles(t *testing.T) {
+	t.Parallel()
+	for _, s := range stances() {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArenaFor(t, s, map[string]string{"agent.hcl": "taskfile {}\n" + s.block()})
+			for _, name := range []string{".agent/Taskfile.yml", "Taskfile.more.yml", "ci/Taskfile.yaml", "ci/deep.yml"} {
+				a.whole[name] = []string{decidingFiles[name]}
+				a.write(a.ws, name, decidingFiles[name], 0o644)
+			}
+			a.arm()
+			h := a.serve(nil, "--toolset", "cliagent")
+			x := attack{group: "protect", name: s.String() + " included ", tool: "run_in_terminal"}
+			together(t, h, x, command, eachWith(ways[0], slices.Sorted(maps.Keys(a.whole))...))
+			h.stop()
+			h = a.serve(nil)
+			for name := range a.whole {
+				x := attack{group: "protect", name: "write_file included " + name, tool: "write_file",
+					params: `{"path":"` + name + `","content":"owned"}`, want: []string{"permission_denied"}}
+				oneOverMCP(t, h, x)
+			}
+			free := h.call("write_file", `{"path":"ci/free.yml","content":"true"}`)
+			assert.False(t, free.failed, "beside what is protected: %s", free.text)
+			h.stop()
+		})
+	}
+}
+
 // TestProtectLeavesGitWorking has confined commands do what git is for.
 func TestProtectLeavesGitWorking(t *testing.T) {
 	t.Parallel()
