@@ -97,7 +97,12 @@ type batch struct {
 	byPath map[string]*batchStep
 	// patience is how long other programs that are saving are waited for still.
 	patience time.Duration
+	// kept is how much of the old contents has been read.
+	kept int
 }
+
+// mostKept is how much of the old contents stays in memory until it is recorded.
+const mostKept = 32 << 20
 
 const (
 	// saveTime is how long a batch waits for programs that have a file open to write
@@ -208,6 +213,9 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 		return nil, changing(c.Path)
 	}
 	h.data = c.Old
+	if b.kept += len(data); h.data == nil && c.Expect != "" && b.kept <= mostKept {
+		h.data = data
+	}
 	return data, nil
 }
 

@@ -37,10 +37,8 @@ func (b *batch) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, s := range b.steps {
-		if err := b.w.record(s.kind(), s.place, b.after(s)); err != nil {
-			return err
-		}
+	if err := b.w.recordAll(b.steps); err != nil {
+		return err
 	}
 	// Files come before they go, so that a kill rather leaves one twice.
 	for _, put := range []bool{true, false} {
@@ -126,14 +124,14 @@ func atOnce(n, limit int, do func(i int)) {
 
 // after is what the step makes of its place; of a new file the umask has a say
 // in the mode.
-func (b *batch) after(s *batchStep) after {
+func (s *batchStep) after() after {
 	switch {
 	case !s.put:
 		return after{}
 	case s.like == nil:
-		return after{hash: b.w.hash(s.data)}
+		return after{hash: s.w.hash(s.data)}
 	}
-	return after{hash: b.w.hash(s.data), mode: s.mode.Perm()}
+	return after{hash: s.w.hash(s.data), mode: s.mode.Perm()}
 }
 
 func (s *batchStep) kind() Kind {
@@ -200,19 +198,36 @@ func (s *batchStep) applied(err error, backup string) error {
 // may have saved the file at the last moment. One that has opened the file writes
 // into what was there, whatever name that has by now, so it is waited for.
 func (s *batchStep) unraced(patience *time.Duration) error {
-	if s.info.Mode().IsRegular() {
-		if f, err := s.dir.Open(s.backup); err == nil {
-			began := time.Now()
-			awaitWriters(f, *patience)
-			*patience -= time.Since(began)
-			f.Close()
-		}
-	}
-	was, err := s.dir.Lstat(s.backup)
-	if err != nil || !sameContent(was, s.info) || !s.expected(s.backup) {
+	was, expected, err := s.displaced(patience)
+	if err != nil || !expected || !sameContent(was, s.info) {
 		return changing(s.given)
 	}
 	return nil
+}
+
+// displaced looks at what was there, once nobody writes into it. expected is false
+// where it has not the content that the caller said: a write of the same length
+// within a tick of the clock shows nowhere else.
+func (s *batchStep) displaced(patience *time.Duration) (was fs.FileInfo, expected bool, err error) {
+	if !s.info.Mode().IsRegular() {
+		was, err = s.dir.Lstat(s.backup)
+		return was, true, err
+	}
+	f, err := s.openName(s.backup, openFlags, 0)
+	if err != nil { // it may be written and not read
+		was, err = s.dir.Lstat(s.backup)
+		return was, s.expect == "", err
+	}
+	defer f.Close()
+	began := time.Now()
+	awaitWriters(f, *patience)
+	*patience -= time.Since(began)
+	if was, err = f.Stat(); err != nil || s.expect == "" || !was.Mode().IsRegular() {
+		return was, s.expect == "", err
+	}
+	sum := sha256.New()
+	_, err = io.CopyBuffer(sum, struct{ io.Reader }{f}, make([]byte, min(was.Size()+1, 32<<10)))
+	return was, hex.EncodeToString(sum.Sum(nil)) == s.expect, err
 }
 
 // awaitWriters waits until no program is about to write into the file, for at most
@@ -229,22 +244,6 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 			return
 		}
 	}
-}
-
-// expected reports that the file of that name has the content that the caller
-// said. A write of the same length within a tick of the clock shows nowhere else.
-func (s *batchStep) expected(name string) bool {
-	if s.expect == "" || !s.info.Mode().IsRegular() {
-		return true
-	}
-	f, err := s.dir.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == s.expect
 }
 
 // swap exchanges the old file and the new one. Where the system cannot, the old

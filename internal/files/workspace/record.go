@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -63,6 +64,15 @@ type Recorder interface {
 	BeforeChange(ctx context.Context, b Before) error
 }
 
+// BatchRecorder is a Recorder to which many changes at once cost less than each by
+// itself.
+type BatchRecorder interface {
+	Recorder
+	// BeforeChanges is BeforeChange for each of the changes, none of which is made
+	// before it returns. An error prevents them all.
+	BeforeChanges(ctx context.Context, changes iter.Seq[Before]) error
+}
+
 // after is what a change makes of a place.
 type after struct {
 	to   *place // the new place of a rename
@@ -84,6 +94,42 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 	if w.recorder == nil {
 		return nil
 	}
+	b, err := w.before(kind, p, then)
+	if err != nil {
+		return err
+	}
+	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
+}
+
+// recordAll does so for all steps of a batch.
+func (w *Workspace) recordAll(steps []*batchStep) error {
+	many, ok := w.recorder.(BatchRecorder)
+	if !ok {
+		for _, s := range steps {
+			if err := w.record(s.kind(), s.place, s.after()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	at := steps[0]
+	var unread error
+	err := many.BeforeChanges(w.ctx, func(yield func(Before) bool) {
+		for _, at = range steps {
+			var b Before
+			if b, unread = w.before(at.kind(), at.place, at.after()); unread != nil || !yield(b) {
+				return
+			}
+		}
+	})
+	if unread != nil {
+		return unread
+	}
+	return w.fail("record the change of", at.given, err)
+}
+
+// before is what the place holds.
+func (w *Workspace) before(kind Kind, p *place, then after) (Before, error) {
 	b := Before{Kind: kind, Path: p.path(), NewHash: then.hash, NewMode: then.mode}
 	if then.to != nil {
 		b.To = then.to.path()
@@ -95,13 +141,13 @@ func (w *Workspace) record(kind Kind, p *place, then after) error {
 			err = changing(p.given)
 		}
 		if err != nil {
-			return w.fail("keep the old content of", p.given, err)
+			return b, w.fail("keep the old content of", p.given, err)
 		}
 	}
 	if then.more != nil && !b.Omitted {
 		b.NewHash = Hash(slices.Concat(b.Data, then.more))
 	}
-	return w.fail("record the change of", p.given, w.recorder.BeforeChange(w.ctx, b))
+	return b, nil
 }
 
 // read keeps the content; of a renamed file the hash is enough.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,4 +99,85 @@ func TestSymlink(t *testing.T) {
 	requireCode(t, tool.PermissionDenied, w.Symlink("g", ".git/hooks"))
 	requireCode(t, tool.PathOutsideWorkspace, w.Symlink("g", "../l"))
 	requireCode(t, tool.Blocked, open(t, dir, workspace.Options{Symlinks: workspace.Block}).Symlink("f", "m"))
+}
+
+// manyRecorder is told about the changes of a batch together.
+type manyRecorder struct {
+	recorder
+	dir     string
+	during  []string // the tree, each time
+	batches int
+}
+
+func (r *manyRecorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
+	r.batches++
+	for b := range changes {
+		data, err := os.ReadFile(filepath.Join(r.dir, "a"))
+		if err != nil {
+			return err
+		}
+		r.during = append(r.during, string(data))
+		if err := r.BeforeChange(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestRecorderOfBatches is told of all changes before one is made, each with the
+// content that goes, whether that was expected, given or neither.
+func TestRecorderOfBatches(t *testing.T) {
+	dir := realTemp(t)
+	plant(t, dir, "a", "A", "b", "B", "c", "C", "d", "D")
+	r := &manyRecorder{dir: dir}
+	w := open(t, dir, workspace.Options{Recorder: r})
+	changes := []workspace.Change{
+		{Kind: workspace.Replace, Path: "a", Data: []byte("new"), Expect: workspace.Hash([]byte("A"))},
+		{Kind: workspace.Replace, Path: "b", Data: []byte("new"), Old: []byte("B")},
+		{Kind: workspace.Delete, Path: "c"},
+		{Kind: workspace.Delete, Path: "d", Expect: workspace.Hash([]byte("D"))},
+		{Kind: workspace.Create, Path: "e", Data: []byte("new")},
+	}
+	refused := append(slices.Clone(changes), workspace.Change{Kind: workspace.Create, Path: "refused"})
+	before := tree(t, dir)
+	err := w.Batch(context.Background(), refused)
+	requireCode(t, tool.Unavailable, err)
+	assert.Equal(t, before, tree(t, dir))
+
+	r.got, r.during = nil, nil
+	require.NoError(t, w.Batch(context.Background(), changes))
+	var kinds []string
+	for _, b := range r.got {
+		kinds = append(kinds, string(b.Kind)+" "+b.Path+" "+string(b.Data))
+	}
+	assert.Equal(t, []string{"replace a A", "replace b B", "delete c C", "delete d D", "create e "}, kinds)
+	assert.Equal(t, []string{"A", "A", "A", "A", "A"}, r.during)
+	assert.Equal(t, 2, r.batches)
+	assert.Equal(t, ". drwxr-xr-x\na -rw-r--r-- \"new\"\nb -rw-r--r-- \"new\"\ne -rw-r--r-- \"new\"\n", tree(t, dir))
+}
+
+// goneRecorder has a file go before it is told of it.
+type goneRecorder struct {
+	manyRecorder
+	path string
+}
+
+func (r *goneRecorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
+	if err := os.Remove(r.path); err != nil {
+		return err
+	}
+	return r.manyRecorder.BeforeChanges(ctx, changes)
+}
+
+// TestABatchWhoseOldContentIsGone changes nothing, and names the path.
+func TestABatchWhoseOldContentIsGone(t *testing.T) {
+	dir := realTemp(t)
+	plant(t, dir, "a", "A", "b", "B")
+	r := &goneRecorder{manyRecorder{dir: dir}, filepath.Join(dir, "b")}
+	w := open(t, dir, workspace.Options{Recorder: r})
+	err := w.Batch(context.Background(), []workspace.Change{
+		{Kind: workspace.Replace, Path: "a", Data: []byte("new")}, {Kind: workspace.Replace, Path: "b", Data: []byte("new")}})
+	requireCode(t, tool.Conflict, err)
+	assert.ErrorContains(t, err, "b")
+	assert.Equal(t, ". drwxr-xr-x\na -rw-r--r-- \"A\"\n", tree(t, dir))
 }

@@ -134,15 +134,21 @@ func (v *vault) openJournal(session string) (*os.File, error) {
 	return dir.OpenFile(journalName(session), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// appendTo adds a line in one write. The newline before sets it apart from a
-// line that was cut off.
+// appendTo adds a line in one write.
 func (s *Store) appendTo(f *os.File, l *line) (added int64, err error) {
-	data, err := json.Marshal(l)
+	text, err := l.appendTo(nil)
 	if err != nil {
 		return 0, err
 	}
-	n, err := f.Write(fmt.Appendf(nil, "\n%s\n", data))
+	n, err := f.Write(text)
 	return int64(n), err
+}
+
+// appendTo adds the line as the journal has it. The newline before sets it apart
+// from a line that was cut off.
+func (l *line) appendTo(text []byte) ([]byte, error) {
+	data, err := json.Marshal(l)
+	return fmt.Appendf(text, "\n%s\n", data), err
 }
 
 // read calls each with every line of one journal file, in order. Lines that do

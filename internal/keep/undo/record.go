@@ -1,9 +1,11 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -61,26 +63,42 @@ type recorder struct {
 // BeforeChange keeps what is going to change. Errors: unavailable when the
 // store cannot be written, timeout.
 func (r *recorder) BeforeChange(ctx context.Context, b workspace.Before) error {
-	if OwnFile(b.Path) && (b.To == "" || OwnFile(b.To)) {
+	if own(b) {
 		return nil
 	}
-	call := r.call
-	if c, ok := CallOf(ctx); ok {
-		call = c
-		if call.Session == "" {
-			call.Session = r.call.Session
-		}
-		if call.ID == "" {
-			call.ID = r.call.ID
-		}
-	}
-	err := r.store.keep(ctx, call, b)
+	err := r.store.keep(ctx, r.callIn(ctx), b)
 	if err != nil && r.store.options.BestEffort && ctx.Err() == nil {
 		r.store.options.Logger.WarnContext(ctx, "a change was not recorded for undo", "path", b.Path, "error", err)
 		return nil
 	}
 	return r.store.storeError("keep what changes", err)
 }
+
+// BeforeChanges is BeforeChange for many changes, which go into the journal
+// together. Errors are the same.
+func (r *recorder) BeforeChanges(ctx context.Context, changes iter.Seq[workspace.Before]) error {
+	if !r.store.options.BestEffort {
+		return r.store.storeError("keep what changes", r.store.keepMany(ctx, r.callIn(ctx), changes))
+	}
+	for b := range changes {
+		if err := r.BeforeChange(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callIn is the call on whose behalf a change in ctx is made.
+func (r *recorder) callIn(ctx context.Context) Call {
+	call, ok := CallOf(ctx)
+	if !ok {
+		return r.call
+	}
+	call.Session, call.ID = cmp.Or(call.Session, r.call.Session), cmp.Or(call.ID, r.call.ID)
+	return call
+}
+
+func own(b workspace.Before) bool { return OwnFile(b.Path) && (b.To == "" || OwnFile(b.To)) }
 
 // OwnFile reports that path is one of toolhost's own files, which nobody wants
 // back.
@@ -114,7 +132,73 @@ func (s *Store) keep(ctx context.Context, call Call, b workspace.Before) error {
 }
 
 func (s *Store) keepLocked(v *vault, call Call, b workspace.Before) (added int64, err error) {
-	l := s.newLine(call, string(b.Kind))
+	l, added, err := s.lineOf(v, call, b)
+	if err != nil {
+		return added, err
+	}
+	n, err := s.append(v, l)
+	return added + n, err
+}
+
+// Bounds of what is kept under one lock, which pruning waits for: of the lines, and
+// of all.
+const (
+	mostOfLines = 256 << 10
+	mostLocked  = 4 << 20
+)
+
+// keepMany is keep for many changes of a call. The journal is opened once, and gets
+// many lines in one write.
+func (s *Store) keepMany(ctx context.Context, call Call, changes iter.Seq[workspace.Before]) error {
+	var p *pen
+	var lines []byte
+	var added int64
+	write := func() error {
+		if len(lines) == 0 {
+			return nil
+		}
+		n, err := p.journal.Write(lines)
+		p.unlock()
+		if err == nil {
+			s.account(ctx, p.vault, added+int64(n))
+			clear(p.vault.small)
+		}
+		lines, added = lines[:0], 0
+		return err
+	}
+	for b := range changes {
+		if own(b) {
+			continue
+		}
+		if p == nil {
+			var err error
+			if p, err = s.take(call.Session); err != nil {
+				return err
+			}
+			defer p.close()
+		}
+		if len(lines) == 0 {
+			if err := p.lock(ctx); err != nil {
+				return err
+			}
+		}
+		l, more, err := s.lineOf(p.vault, call, b)
+		if err == nil {
+			lines, err = l.appendTo(lines)
+		}
+		if added += more; err == nil && (len(lines) > mostOfLines || added > mostLocked) {
+			err = write()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return write()
+}
+
+// lineOf gives the line for a change, and keeps the content that it names.
+func (s *Store) lineOf(v *vault, call Call, b workspace.Before) (l *line, added int64, err error) {
+	l = s.newLine(call, string(b.Kind))
 	l.Path, l.To, l.Mode = pathName(b.Path), pathName(b.To), b.Mode
 	l.NewHash, l.NewMode = b.NewHash, b.NewMode
 	keeps := b.Kind == workspace.Replace || b.Kind == workspace.Delete
@@ -122,16 +206,13 @@ func (s *Store) keepLocked(v *vault, call Call, b workspace.Before) (added int64
 	case b.Mode.IsRegular() && b.Kind != workspace.Create && b.Kind != workspace.Mkdir:
 		l.Size, l.ModTime = b.Size, b.ModTime
 		if keeps {
-			if added, err = s.keepContent(v, l, b); err != nil {
-				return added, err
-			}
+			added, err = s.keepContent(v, l, b)
 		}
 	case keeps && b.Mode&fs.ModeSymlink != 0:
 		target := pathName(b.Data)
 		l.Link, l.Hash = &target, workspace.Hash(b.Data)
 	}
-	n, err := s.append(v, l)
-	return added + n, err
+	return l, added, err
 }
 
 func (s *Store) keepContent(v *vault, l *line, b workspace.Before) (added int64, err error) {
