@@ -38,12 +38,16 @@ func (c *Changes) Commit(ctx context.Context, ws *workspace.Workspace) (left []s
 // verify refuses changes of what is no longer what the view saw.
 func (c *Changes) verify() error {
 	var paths []string
+	stands := make(standing)
 	for i := range c.List {
 		change := &c.List[i]
 		if change.After.Size > mostOfContent && change.After.Mode.IsRegular() {
 			return tool.Errorf(tool.TooLarge, "%s has %d bytes, more than can be put into the workspace from a view",
 				change.Path, change.After.Size).
 				Suggest("Nothing was changed. Have the call run without review.").With("path", change.Path)
+		}
+		if change.untouched != nil && !change.Raced && change.untouched(stands) {
+			continue // the batch compares the content under the lock
 		}
 		now, err := change.now()
 		if err != nil {
@@ -219,12 +223,18 @@ func (p *commit) linksCome() error {
 	return nil
 }
 
+// moded reports that the batch gives the file the mode that it is to have: it
+// replaces one.
+func (c *Change) moded() bool {
+	return c.comes() && c.Before.Exists && c.Before.Mode.IsRegular()
+}
+
 // modes gives what was made, against the umask, and what was there the mode that
 // it is to have: directories last, the deepest first, since a mode may lock them.
 func (p *commit) modes() error {
 	for i := range slices.Backward(p.list) {
 		c := &p.list[i]
-		if !c.After.Exists || !c.After.Mode.IsRegular() && !c.After.Mode.IsDir() {
+		if !c.After.Exists || c.moded() || !c.After.Mode.IsRegular() && !c.After.Mode.IsDir() {
 			continue
 		}
 		info, err := p.ws.Lstat(c.Path)

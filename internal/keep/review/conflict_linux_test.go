@@ -21,15 +21,19 @@ const some = "printf 'one\n' >a.txt; mkdir -p d/e; printf x >d/e/x; printf y >d/
 // so does all else.
 func TestConflicts(t *testing.T) {
 	for name, c := range map[string]struct{ script, meanwhile string }{
-		"written":                         {"echo two >a.txt; echo n >n", "echo mine >a.txt"},
-		"removed where changed":           {"rm a.txt; echo n >n", "echo mine >a.txt"},
-		"changed where removed":           {"echo two >>a.txt; echo n >n", "rm a.txt"},
-		"made by both":                    {"echo two >n", "echo mine >n"},
-		"a mode":                          {"echo two >a.txt", "chmod 600 a.txt"},
-		"a link":                          {"ln -sf d l", "ln -sf nowhere l"},
-		"a directory for a file":          {"echo two >d/y", "rm -r d; echo mine >d"},
-		"a link for a directory":          {"echo two >d/y", "mv d f; ln -s f d"},
-		"a link on the way to a new file": {"echo two >d/new", "mv d f; ln -s f d"},
+		"written":                {"echo two >a.txt; echo n >n", "echo mine >a.txt"},
+		"removed where changed":  {"rm a.txt; echo n >n", "echo mine >a.txt"},
+		"changed where removed":  {"echo two >>a.txt; echo n >n", "rm a.txt"},
+		"made by both":           {"echo two >n", "echo mine >n"},
+		"a mode":                 {"echo two >a.txt", "chmod 600 a.txt"},
+		"a link":                 {"ln -sf d l", "ln -sf nowhere l"},
+		"a directory for a file": {"echo two >d/y", "rm -r d; echo mine >d"},
+		"a link for a directory": {"echo two >d/y", "mv d f; ln -s f d"},
+		"written, as long and as old as it was": {"echo two >a.txt; mkdir new",
+			"cp -p a.txt ref; printf 'mix\\n' >a.txt; touch -r ref a.txt; rm ref"},
+		"a link to where the directory is now": {"echo two >d/y; mkdir new", "mv d f; ln -s f d"},
+		"a directory anew":                     {"echo two >d/y; mkdir new", "cp -a d f; rm -r d; mv f d; echo z >d/y"},
+		"a link on the way to a new file":      {"echo two >d/new", "mv d f; ln -s f d"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newArena(t)

@@ -139,11 +139,10 @@ func (r *reader) entry(name string, on below) error {
 		}
 		return nil
 	}
-	var was undo.State
-	var raced bool
+	var was sight
 	if on != nothing {
 		var err error
-		if was, raced, err = r.seen(name); err != nil {
+		if was, err = r.seen(name); err != nil {
 			return err
 		}
 	}
@@ -163,9 +162,10 @@ func (r *reader) entry(name string, on below) error {
 		return nil
 	}
 	if !was.Exists && has(path, view.Origin) {
-		raced = r.touched(filepath.Dir(name)) // maybe what it is a copy of has gone
+		was.raced = r.touched(filepath.Dir(name)) // maybe what it is a copy of has gone
 	}
-	if err := r.add(name, was, is, raced && !is.Mode.IsDir()); err != nil {
+	was.raced = was.raced && !is.Mode.IsDir()
+	if err := r.add(name, was, is); err != nil {
 		return err
 	}
 	if was.Exists && was.Mode.IsDir() && !is.Mode.IsDir() {
@@ -192,11 +192,12 @@ func has(path, attribute string) bool {
 
 // gone is for a name that the view no longer has.
 func (r *reader) gone(name string) error {
-	was, raced, err := r.seen(name)
+	was, err := r.seen(name)
 	if err != nil || !was.Exists {
 		return err
 	}
-	if err := r.add(name, was, undo.State{}, raced && !was.Mode.IsDir()); err != nil {
+	was.raced = was.raced && !was.Mode.IsDir()
+	if err := r.add(name, was, undo.State{}); err != nil {
 		return err
 	}
 	if was.Mode.IsDir() {
@@ -226,22 +227,54 @@ func (r *reader) namesBelow(name string) []string {
 	return names
 }
 
-// seen looks at what the tree itself has by a name, and whether that has changed
-// since the view was made.
-func (r *reader) seen(name string) (was undo.State, raced bool, err error) {
-	info, err := r.lower.Lstat(name)
+// sight is what the tree itself has by a name.
+type sight struct {
+	undo.State
+	info  fs.FileInfo // before the content was read; nil for nothing
+	raced bool        // it has changed since the view was made
+}
+
+// seen looks at what the tree itself has by a name.
+func (r *reader) seen(name string) (was sight, err error) {
+	was.info, err = r.lower.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return undo.State{}, false, nil
+		return sight{}, nil
 	}
 	if err != nil {
-		return was, false, unreadable(r.name(name), err)
+		return was, unreadable(r.name(name), err)
 	}
-	was, err = state(info, func() (io.ReadCloser, error) { return r.lower.Open(name) },
+	was.State, err = state(was.info, func() (io.ReadCloser, error) { return r.lower.Open(name) },
 		func() (string, error) { return r.lower.Readlink(name) })
 	if err != nil {
-		return was, false, unreadable(r.name(name), err)
+		return was, unreadable(r.name(name), err)
 	}
-	return was, r.since(info), nil
+	was.raced = r.since(was.info)
+	return was, nil
+}
+
+// untouched reports that a name of a tree still is what was seen, by all that the
+// system says of it. No link lies on the way.
+func (s *sight) untouched(tree, name string, dirs standing) bool {
+	var now unix.Stat_t
+	err := unix.Lstat(filepath.Join(tree, name), &now)
+	if s.info == nil {
+		return errors.Is(err, unix.ENOENT)
+	}
+	was, ok := s.info.Sys().(*syscall.Stat_t)
+	return err == nil && ok && now.Dev == was.Dev && now.Ino == was.Ino && now.Mode == was.Mode &&
+		now.Size == was.Size && unix.TimespecToNsec(now.Mtim) == syscall.TimespecToNsec(was.Mtim) &&
+		unix.TimespecToNsec(now.Ctim) == syscall.TimespecToNsec(was.Ctim) && dirs.lead(tree, filepath.Dir(name))
+}
+
+// lead reports that a directory of a tree is there, and no link leads to it.
+func (s standing) lead(tree, dir string) bool {
+	path := filepath.Join(tree, dir)
+	if dir == "." || s[path] {
+		return true
+	}
+	var now unix.Stat_t
+	s[path] = unix.Lstat(path, &now) == nil && now.Mode&unix.S_IFMT == unix.S_IFDIR && s.lead(tree, filepath.Dir(dir))
+	return s[path]
 }
 
 // since reports that something has been changed since the view was made.
@@ -267,7 +300,7 @@ func (r *reader) name(name string) string {
 }
 
 // add notes a change.
-func (r *reader) add(name string, was, is undo.State, raced bool) error {
+func (r *reader) add(name string, was sight, is undo.State) error {
 	path := r.name(name)
 	if was.Same(is) || undo.OwnFile(path) {
 		return nil
@@ -278,16 +311,17 @@ func (r *reader) add(name string, was, is undo.State, raced bool) error {
 	}
 	upper := filepath.Join(r.layer.Upper, name)
 	tree, below := r.layer.Tree, name
-	r.found.List = append(r.found.List, Change{Path: path, Before: was, After: is, Raced: raced,
-		Linked: r.linked(name, was, is),
-		old:    func() ([]byte, error) { return contentBelow(tree, below, was) },
-		new:    func() ([]byte, error) { return contentAt(upper, is) },
-		now:    func() (undo.State, error) { return stateBelow(tree, below) }})
+	r.found.List = append(r.found.List, Change{Path: path, Before: was.State, After: is, Raced: was.raced,
+		Linked:    r.linked(name, was, is),
+		old:       func() ([]byte, error) { return contentBelow(tree, below, was.State) },
+		new:       func() ([]byte, error) { return contentAt(upper, is) },
+		now:       func() (undo.State, error) { return stateBelow(tree, below) },
+		untouched: func(dirs standing) bool { return was.untouched(tree, below, dirs) }})
 	return nil
 }
 
 // linked reports that a file which stays has further names, before or now.
-func (r *reader) linked(name string, was, is undo.State) bool {
+func (r *reader) linked(name string, was sight, is undo.State) bool {
 	if !is.Mode.IsRegular() || !is.Exists {
 		return false
 	}
@@ -295,11 +329,10 @@ func (r *reader) linked(name string, was, is undo.State) bool {
 	if unix.Lstat(filepath.Join(r.layer.Upper, name), &now) == nil && now.Nlink > 1 {
 		return true
 	}
-	info, err := r.lower.Lstat(name)
-	if err != nil || !was.Mode.IsRegular() {
+	if !was.Exists || !was.Mode.IsRegular() {
 		return false
 	}
-	before, ok := info.Sys().(*syscall.Stat_t)
+	before, ok := was.info.Sys().(*syscall.Stat_t)
 	return ok && before.Nlink > 1
 }
 

@@ -39,7 +39,13 @@ type Change struct {
 
 	old, new source
 	now      func() (undo.State, error) // what the workspace holds
+	// untouched reports that the workspace holds what it did when it was looked at, by
+	// what the system says of it. It may be nil, and false where that is not known.
+	untouched func(standing) bool
 }
+
+// standing has the directories that are known to be there, by absolute path.
+type standing map[string]bool
 
 // source reads the content of a file or the target of a link.
 type source func() ([]byte, error)
