@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
@@ -20,9 +21,10 @@ import (
 func (a *app) mcpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "Log in to and out of the MCP servers of this project, and list them",
+		Short: "Log in to and out of the MCP servers of this project, list and restart them",
 	}
-	c.AddCommand(a.mcpListCommand(), a.mcpLoginCommand(), a.mcpLogoutCommand())
+	c.AddCommand(a.mcpListCommand(), a.mcpLoginCommand(), a.mcpLogoutCommand(),
+		a.restartCommand(sources.Server, "an MCP server"))
 	return c
 }
 

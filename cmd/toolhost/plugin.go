@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/show"
@@ -24,7 +25,7 @@ func (a *app) pluginCommand() *cobra.Command {
 	c.AddCommand(a.pluginListCommand(), a.pluginDescribeCommand(), a.pluginStatsCommand(), a.pluginNewCommand(),
 		a.pluginTestCommand(),
 		a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginRemoveCommand(), a.pluginLockCommand(),
-		a.pluginVerifyCommand())
+		a.pluginVerifyCommand(), a.restartCommand(sources.Plugin, "a plugin"))
 	return c
 }
 

@@ -69,7 +69,8 @@ func writeLead(address string) (path string, err error) {
 		return "", err
 	}
 	to := html.EscapeString(address)
-	_, err = fmt.Fprintf(f, "<!doctype html>\n<meta charset=\"utf-8\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"+
+	_, err = fmt.Fprintf(f, "<!doctype html>\n<meta charset=\"utf-8\">\n"+
+		"<meta name=\"referrer\" content=\"no-referrer\">\n"+
 		"<meta http-equiv=\"refresh\" content=\"0;url=%s\">\n<title>toolhost</title>\n<a href=\"%s\">Open the console</a>\n",
 		to, to)
 	if err := errors.Join(err, f.Close()); err != nil {

@@ -33,6 +33,7 @@ type Server struct {
 	routes  map[string]route
 	watch   watch
 	large   large
+	logins  logins
 	streams chan struct{} // one for each that may be open
 	closing chan struct{}
 	once    sync.Once
@@ -85,6 +86,10 @@ func (s *Server) table() map[string]route {
 		"/api/config":  {reading, s.showConfig},
 		"/api/trust":   {acting, s.trust},
 		"/api/sources": {reading, s.listSources},
+		"/api/said":    {reading, s.showSaid},
+		"/api/restart": {acting, s.restart},
+		"/api/login":   {acting, s.beginLogin},
+		"/api/logging": {reading, s.showLogin},
 		"/api/tools":   {reading, s.listTools},
 		"/api/tool":    {reading, s.showTool},
 		"/api/try":     {acting, s.try},

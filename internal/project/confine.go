@@ -254,6 +254,8 @@ type confinement struct {
 	Common *sandbox.Settings
 	Access *argv.Access
 	Allow  []string
+	// Since is when a server was last wanted anew.
+	Since string
 }
 
 // commonSettings are those that all plugins and MCP servers share.

@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/pins"
 	"github.com/toolhost/toolhost/internal/keep/seal"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/model"
@@ -205,7 +206,8 @@ func (p *Project) addPlugins(m *parts, cfg *config.Config) error {
 		if err != nil {
 			return err
 		}
-		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow}
+		spec.Confinement = confinement{common, &plugin.Access, cfg.Workspace.Allow, ""}
+		spec.Since = p.sources.Since(sources.Plugin, spec.Name)
 		m.lock.Resolve(*plugin, &spec)
 		if err := m.manager.Add(spec); err != nil {
 			return usage(err)
@@ -289,6 +291,7 @@ func (p *Project) newManager(cfg *config.Config) (*plugins.Manager, error) {
 		Redact:      func(s string) string { return p.Recorder.Redactor().String(s) },
 		Sensitive:   p.keepPluginSecrets,
 		Shipped:     shippedPlugin,
+		Said:        func(plugin, line string) { p.said(sources.Plugin, plugin, line) },
 		Life:        p.pluginLife,
 		Prepare:     prepare,
 		Denied:      denied,

@@ -28,6 +28,7 @@ import (
 	"github.com/toolhost/toolhost/internal/keep/fork"
 	"github.com/toolhost/toolhost/internal/keep/record"
 	"github.com/toolhost/toolhost/internal/keep/redact"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
@@ -105,6 +106,7 @@ type Project struct {
 	identity  string           // of the workspace's directory, which was opened once
 	stateDir  string           // of what the host believes of the workspace; "" for none
 	stateless *tool.Error      // why there is none
+	sources   sources.Kept     // what plugins and MCP servers said, of the workspace that a fork is of too
 	telemetry *telemetry.Relay // nil for none
 	store     *state.Store
 	owners    *owners // nil where tasks outlive the process

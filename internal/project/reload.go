@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/keep/sources"
 )
 
 // ErrClosed is the error of Reload on a project that has been closed.
@@ -117,7 +119,8 @@ func (p *Project) retire(old, next *parts) {
 }
 
 // ConfigFiles are the files whose change makes a reload worth it: those that
-// decide about agent.hcl, its lock, and the plugins that it names.
+// decide about agent.hcl, its lock, the plugins that it names, and those that say
+// that a plugin or server is wanted anew.
 func (p *Project) ConfigFiles() []string {
 	cfg := p.Config()
 	var files []string
@@ -127,7 +130,15 @@ func (p *Project) ConfigFiles() []string {
 	if cfg.Path != "" {
 		files = append(files, filepath.Join(cfg.Dir, "agent.lock.hcl"))
 	}
+	if p.sources.State != "" {
+		for _, server := range cfg.Servers {
+			files = append(files, p.sources.File(sources.Server, server.Name))
+		}
+	}
 	for _, plugin := range cfg.Plugins {
+		if p.sources.State != "" {
+			files = append(files, p.sources.File(sources.Plugin, plugin.Name))
+		}
 		if filepath.IsAbs(plugin.Source) {
 			files = append(files, plugin.Source)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/internal/files/atomicfile"
 	"github.com/toolhost/toolhost/internal/files/plainfile"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/keep/state"
 	"github.com/toolhost/toolhost/internal/keep/undo"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
@@ -30,6 +31,7 @@ func (p *Project) findState(root string) {
 			"error", e.Message, "help", e.Suggestion)
 		dir, p.stateless = "", e
 	}
+	p.sources = sources.Kept{State: dir}
 	if p.options.Fork != nil {
 		dir, p.stateless = p.options.Fork.State(), nil
 	}

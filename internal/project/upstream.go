@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/sources"
 	"github.com/toolhost/toolhost/internal/keep/userdir"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth"
@@ -34,6 +35,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 		Logger: p.options.Logger, Version: p.options.Version, Dir: p.Workspace.Root(), CacheDir: userdir.Cache("mcp"),
 		Patience: patience, Sampling: true, Secrets: cfg.Secrets, Logins: p.usableLogins(cfg),
 		OnChange: func(string) { p.noteUpstream() }, Trace: traceOf,
+		Said: func(server, line string) { p.said(sources.Server, server, line) },
 	}
 	if p.parts != nil && p.parts.upstream != nil {
 		m.upstream = p.parts.upstream.Succeed(options)
@@ -43,7 +45,7 @@ func (p *Project) addUpstream(m *parts, cfg *config.Config) error {
 	common := p.commonSettings(cfg)
 	for _, spec := range p.upstreamSpecs(cfg) {
 		spec.Confinement = string(tool.MustMarshal(confinement{common,
-			&argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow}))
+			&argv.Access{Network: spec.Network, Read: spec.Read, Write: spec.Write}, cfg.Workspace.Allow, p.sourceSince(spec.Name)}))
 		if err := m.upstream.Add(spec); err != nil {
 			return usage(err)
 		}

@@ -166,7 +166,12 @@ func (u *user) console() (address string) {
 
 func (u *user) startConsole() (address string, stop func()) {
 	u.t.Helper()
-	c := u.command("console")
+	return u.started(u.command("console"))
+}
+
+// started starts a console and gives the address that it prints.
+func (u *user) started(c *exec.Cmd) (address string, stop func()) {
+	u.t.Helper()
 	in, err := c.StdinPipe()
 	if err != nil {
 		u.t.Fatal(err)

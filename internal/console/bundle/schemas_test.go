@@ -61,6 +61,7 @@ func serveTools(path string) error {
 	if err != nil {
 		return err
 	}
+	say()
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, err := lines.ReadBytes('\n')

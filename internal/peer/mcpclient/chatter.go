@@ -46,6 +46,9 @@ func (l *link) say(level slog.Level, text string, more ...any) {
 	if !ok {
 		return
 	}
+	if said := l.server.client.options.Said; said != nil {
+		said(name, text)
+	}
 	logger.Log(context.Background(), level, show.SaidLine(text, maxLogLength),
 		append([]any{"server", name}, more...)...)
 }

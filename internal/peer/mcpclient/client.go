@@ -74,6 +74,9 @@ type Options struct {
 	// tools than those that Source.Tools gave last. It must not block. Nil is
 	// not called.
 	OnChange func(name string)
+	// Said is called with each line that a server printed or logged, as far as it is
+	// logged, without secrets. Nil is not called.
+	Said func(name, line string)
 }
 
 // Spec declares one server. Its JSON form may travel to another process; the

@@ -34,7 +34,7 @@ func (p *plugin) recallFailures() {
 	h := p.tally.file.read()
 	program := p.programIdentity()
 	missing := program == identity{} && !p.spec.Shipped // it fails at once, and may have come meanwhile
-	if h.FailuresInRow == 0 || h.LastError == nil || missing || h.Failed != program ||
+	if h.FailuresInRow == 0 || h.LastError == nil || !h.LastErrorAt.After(p.spec.Since) || missing || h.Failed != program ||
 		h.FailedConfig != p.configDigest() {
 		return
 	}

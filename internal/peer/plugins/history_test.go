@@ -153,6 +153,21 @@ func TestToolThatAsksForMoreThanItWasGranted(t *testing.T) {
 	assert.True(t, strings.HasPrefix(text(t, r, err), "fetched"))
 }
 
+// What a plugin prints is handed on, without secrets.
+func TestWhatAPluginSays(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "plugin")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho hello secret >&2\nexit 4\n"), 0o755))
+	said := make(chan string, 10)
+	f := newFixture(t, func(o *plugins.Options) {
+		o.Said = func(plugin, line string) { said <- plugin + ": " + line }
+		o.Redact = func(s string) string { return strings.ReplaceAll(s, "secret", "[REDACTED]") }
+	})
+	require.NoError(t, f.Add(plugins.Spec{Name: "chatty", Path: program}))
+	_, err := f.Source("chatty").Tools(t.Context())
+	require.ErrorContains(t, err, "exit status 4")
+	assert.Equal(t, "chatty: hello [REDACTED]", <-said)
+}
+
 // A plugin that hangs at its start must not make every command wait for it.
 func TestFailedStartsOfEarlierHostsCount(t *testing.T) {
 	dir, workspace := t.TempDir(), t.TempDir()
@@ -177,7 +192,12 @@ func TestFailedStartsOfEarlierHostsCount(t *testing.T) {
 	again, _ := os.ReadFile(starts)
 	assert.Equal(t, string(started), string(again), "it is not started")
 
-	// Another configuration is another chance, and so is another program.
+	// Who wants it anew gives it a chance, and so do another configuration and another
+	// program.
+	spec.Since = time.Now().UTC()
+	err = attempt()
+	assert.ErrorContains(t, err, "was not ready after 500ms")
+	assert.NotContains(t, err.Error(), "in a row")
 	spec.Config = []byte(`{"delimiter":";"}`)
 	err = attempt()
 	assert.ErrorContains(t, err, "was not ready after 500ms")

@@ -99,6 +99,9 @@ type Options struct {
 	// Redact takes secrets out of what plugins print, before it is logged, kept
 	// or shown. Nil leaves it be.
 	Redact func(string) string
+	// Said is called with each line that a plugin printed or logged, as far as it is
+	// logged, without secrets. Nil is not called.
+	Said func(plugin, line string)
 	// Life is called with the events in the life of a plugin's process, which
 	// are the Life constants. ctx has the values of the context in which the
 	// process was started, and no end. Life must not call the manager. Nil is
@@ -154,6 +157,9 @@ type Spec struct {
 	// IdleTimeout is how long the process may go unused before it is ended;
 	// the next call starts it again. Zero keeps it.
 	IdleTimeout time.Duration
+	// Since is when the plugin was last wanted anew: failures before that count no
+	// longer. One that is wanted anew gets a new process.
+	Since time.Time
 	// Granted are the permissions that the plugin has. A tool that asks for
 	// others is refused. Nil grants what the tools ask for.
 	Granted []tool.Permission

@@ -51,6 +51,7 @@ func parseHandshake(line string) *handshakeLine {
 type output struct {
 	logger *slog.Logger
 	redact func(string) string
+	said   func(line string) // nil for nobody
 
 	mu           sync.Mutex
 	last         []string
@@ -138,6 +139,9 @@ func (o *output) take(stream string, line []byte) {
 	o.mu.Unlock()
 	if left > 0 {
 		o.logger.Warn("lines of the plugin's output were left out", "lines", left)
+	}
+	if ok && o.said != nil {
+		o.said(r.text())
 	}
 	if ok {
 		o.logger.LogAttrs(context.Background(), r.level, r.message, append(r.attrs, slog.String("stream", stream))...)

@@ -83,6 +83,9 @@ func newRunner(p *plugin) *guardedRunner {
 	r.toClient.out, r.closers.out = io.Pipe()
 	r.toClient.err, r.closers.err = io.Pipe()
 	r.output = newOutput(p.manager.logger.With("plugin", p.spec.Name), p.manager.options.Redact)
+	if said := p.manager.options.Said; said != nil {
+		r.output.said = func(line string) { said(p.spec.Name, line) }
+	}
 	return r
 }
 

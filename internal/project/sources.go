@@ -1,0 +1,65 @@
+package project
+
+import (
+	"slices"
+	"time"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/keep/sources"
+	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/show"
+)
+
+// mostSaid bounds a line that is kept of what a source said.
+const mostSaid = 2000
+
+// said keeps what a plugin or MCP server said, for a person.
+func (p *Project) said(kind sources.Kind, name, line string) {
+	line = show.SaidLine(p.Recorder.Redactor().String(line), mostSaid)
+	if err := p.sources.Said(kind, name, line); err != nil {
+		p.options.Logger.Debug("what a source said is not kept", "source", name, "error", err)
+	}
+}
+
+// sourceSince is when an MCP server was last wanted anew, "" for never.
+func (p *Project) sourceSince(name string) string {
+	if at := p.sources.Since(sources.Server, name); !at.IsZero() {
+		return at.Format(time.RFC3339Nano)
+	}
+	return ""
+}
+
+// StartAnew has every session of this workspace start a plugin or MCP server anew:
+// one that runs is replaced, and one that rests after failures may start with its
+// next call.
+func (p *Project) StartAnew(kind sources.Kind, name string) error {
+	var names []string
+	cfg, what := p.Config(), "plugin"
+	switch kind {
+	case sources.Plugin:
+		for _, c := range cfg.Plugins {
+			names = append(names, c.Name)
+		}
+	case sources.Server:
+		what = "MCP server"
+		for _, c := range cfg.Servers {
+			names = append(names, c.Name)
+		}
+	}
+	if !slices.Contains(names, name) {
+		e := tool.Errorf(tool.NotFound, "this project has no %s %q", what, name)
+		if like := nearest.Name(name, names); like != "" {
+			return e.Suggest("Did you mean %s?", like)
+		}
+		return e.Suggest("Name one that toolhost %s list shows.", kind)
+	}
+	if p.sources.State == "" {
+		return tool.Errorf(tool.Unavailable, "running sessions cannot be told: this workspace has no state").
+			Suggest("toolhost doctor says why.")
+	}
+	if err := p.sources.Anew(kind, name); err != nil {
+		return tool.Errorf(tool.Unavailable, "the %s cannot be started anew: %w", what, err).
+			Suggest("Make %s writable for this user.", show.Word(p.sources.State))
+	}
+	return nil
+}
