@@ -173,6 +173,26 @@ func TestWhoMayApprove(t *testing.T) {
 		connections = append(connections, nc)
 	}
 	f.waitFor(func() bool { return refused.Load() == 5 })
+
+	// A gateway may use the hub's store, and that sends what it holds to any subject.
+	gateway, err := f.link(hub.RoleGateway).Connect(t.Context())
+	require.NoError(t, err)
+	defer gateway.Close()
+	store, err := fleet.OpenStore(t.Context(), gateway)
+	require.NoError(t, err)
+	_, err = store.Calls.Put(t.Context(), "forged", message)
+	require.NoError(t, err)
+	sent, err := f.linkAs(hub.RoleWorker, hub.RoleWorker).Connect(t.Context())
+	require.NoError(t, err)
+	defer sent.Close()
+	forged, err := sent.SubscribeSync(call.Worker.DecideSubject(hub.RoleOperator))
+	require.NoError(t, err)
+	require.NoError(t, sent.Flush())
+	require.NoError(t, gateway.PublishRequest("$JS.API.DIRECT.GET.KV_calls.$KV.calls.forged",
+		call.Worker.DecideSubject(hub.RoleOperator), nil))
+	msg, err := forged.NextMsg(waits)
+	require.NoError(t, err)
+	require.Equal(t, string(message), string(msg.Data))
 	for _, nc := range connections {
 		nc.Close()
 	}

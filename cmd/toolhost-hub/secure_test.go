@@ -178,6 +178,9 @@ func (f *inside) liar() (*hub.Keys, *nats.Conn) {
 	return keys, liar
 }
 
+// refusedWithin is how long a test waits for what must not come.
+const refusedWithin = 2 * time.Second
+
 // A result that a liar stores for a call before it is made is nobody's: neither
 // under its own name, nor under that of the worker that has the session. One that
 // claims to be thousands of workers is heard as some.
@@ -193,7 +196,9 @@ func TestForgedAndFlooding(t *testing.T) {
 		Result: []byte(`{"content":[{"type":"text","text":"forged"}]}`), At: time.Now()})
 	for key, record := range sessions {
 		for _, w := range []fleet.Worker{"liar.x", record.Worker} {
-			require.NoError(t, liar.Publish("$KV.calls."+w.CallKey(key, fleet.NamedCall+"a"), forged))
+			through := fleet.Worker("liar.x").StoreSubject(fleet.AnyGateway) + ".$KV.calls."
+			_, err := liar.Request(through+w.CallKey(key, fleet.NamedCall+"a"), forged, refusedWithin)
+			assert.Equal(t, w == "liar.x", err == nil, "%s: %v", w, err)
 		}
 	}
 	for i := range 3000 {
@@ -233,11 +238,13 @@ func TestPoisonedPackThroughTheHub(t *testing.T) {
 		config += fmt.Sprintf("workspace \"w%d\" {\n pack = %q\n config = \"HOME/agent.hcl\"\n}\n", i, name)
 	}
 	f := newInside(t, notes, config, plain)
-	_, liar := f.liar()
-	store, err := fleet.WorkerStore(t.Context(), liar)
+	nc, err := f.link(hub.RoleGateway).Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	store, err := fleet.MakeStore(t.Context(), nc, 1)
 	require.NoError(t, err)
 	for i, name := range names {
-		_, err := store.Packs.PutBytes(t.Context(), name, packs[i])
+		_, err := store.Packs.Objects.PutBytes(t.Context(), name, packs[i])
 		require.NoError(t, err)
 	}
 	for i, says := range []string{"protocolVersion", "not below the workspace", "not those of its name"} {

@@ -90,10 +90,43 @@ func (l Link) changed(connected bool) {
 	}
 }
 
-// Store are the buckets of the hub.
+// Store are the buckets of the hub. Workers reach none of them by themselves.
 type Store struct {
 	Sessions, Calls jetstream.KeyValue
-	Packs           jetstream.ObjectStore
+	Packs, Results  Bucket
+}
+
+// Bucket is one of objects.
+type Bucket struct {
+	Name    string
+	Objects jetstream.ObjectStore
+	Stream  jetstream.Stream
+	JS      jetstream.JetStream
+}
+
+// PartSubject is where the parts of an object or upload lie.
+func (b *Bucket) PartSubject(id string) string { return "$O." + b.Name + ".C." + id }
+
+// MetaSubject is where lies what is known of an object.
+func (b *Bucket) MetaSubject(name string) string { return "$O." + b.Name + ".M." + name }
+
+// Parts counts the parts of uploads, by their subjects.
+func (b *Bucket) Parts(ctx context.Context, ids string) (map[string]uint64, error) {
+	info, err := b.Stream.Info(ctx, jetstream.WithSubjectFilter(b.PartSubject(ids)))
+	if err != nil {
+		return nil, err
+	}
+	return info.State.Subjects, nil
+}
+
+func makeBucket(ctx context.Context, js jetstream.JetStream, name string, kept time.Duration, replicas int) (b Bucket,
+	err error) {
+	b = Bucket{Name: name, JS: js}
+	if b.Objects, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, TTL: kept,
+		Replicas: replicas}); err == nil {
+		b.Stream, err = js.Stream(ctx, "OBJ_"+name)
+	}
+	return b, err
 }
 
 // StoreStep bounds one step with the store: an answer that is lost does not come
@@ -130,8 +163,10 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 				TTL: CallsKept, Replicas: replicas, MaxValueSize: maxValue})
 		}
 		if err == nil {
-			s.Packs, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: PacksBucket,
-				TTL: packsKept, Replicas: replicas})
+			s.Packs, err = makeBucket(ctx, js, PacksBucket, packsKept, replicas)
+		}
+		if err == nil {
+			s.Results, err = makeBucket(ctx, js, ResultsBucket, CallsKept, replicas)
 		}
 		if err == nil {
 			return s, nil
@@ -144,32 +179,34 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 	}
 }
 
-// OpenStore opens the store that a gateway has made.
+// OpenStore opens what shows a fleet of the store that a gateway has made; it
+// waits for it to be made.
 func OpenStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
-	s, err := WorkerStore(ctx, nc)
-	if err != nil {
-		return nil, err
-	}
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, err
-	}
-	s.Sessions, err = js.KeyValue(ctx, SessionsBucket)
-	return s, err
-}
-
-// WorkerStore opens what a worker uses of the store; it waits for it to be made.
-func WorkerStore(ctx context.Context, nc *nats.Conn) (*Store, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, err
 	}
 	s := new(Store)
+	if s.Calls, err = openCalls(ctx, js); err == nil {
+		s.Sessions, err = js.KeyValue(ctx, SessionsBucket)
+	}
+	return s, err
+}
+
+// WorkerCalls opens the bucket of calls for a worker, through a gateway; it waits
+// for one that has made it.
+func WorkerCalls(ctx context.Context, nc *nats.Conn, w Worker, gateway string) (jetstream.KeyValue, error) {
+	js, err := jetstream.NewWithAPIPrefix(nc, w.StoreSubject(gateway))
+	if err != nil {
+		return nil, err
+	}
+	return openCalls(ctx, js)
+}
+
+func openCalls(ctx context.Context, js jetstream.JetStream) (calls jetstream.KeyValue, err error) {
 	for {
-		if s.Calls, err = js.KeyValue(ctx, CallsBucket); err == nil {
-			if s.Packs, err = js.ObjectStore(ctx, PacksBucket); err == nil {
-				return s, nil
-			}
+		if calls, err = js.KeyValue(ctx, CallsBucket); err == nil {
+			return calls, nil
 		}
 		select {
 		case <-ctx.Done():

@@ -8,8 +8,10 @@
 //	back.GATEWAY.KEY.INSTANCE.ID  frames of the answer to the request ID
 //	beat.KEY.INSTANCE             a worker is alive
 //	ask.KEY.INSTANCE              what a worker asks of the gateways
+//	store.GATEWAY.KEY.INSTANCE.>  what it asks of the bucket of calls, through a gateway
+//	object.KEY.INSTANCE           what it asks about packs and long results
 //	decide.NAME.KEY.INSTANCE      what an operator asks of a worker, and decides there
-//	back.operator-NAME.KEY.INSTANCE.ID  the answer to that
+//	decided.NAME.KEY.INSTANCE.ID  the answer to that
 //
 // KEY is the name of a worker's key, NAME that of an operator's: the hub lets who
 // holds one use its own subjects alone.
@@ -29,6 +31,7 @@ const (
 	SessionsBucket = "sessions"
 	CallsBucket    = "calls"
 	PacksBucket    = "packs"
+	ResultsBucket  = "results"
 )
 
 // The headers of requests between a gateway and a worker.
@@ -37,6 +40,8 @@ const (
 	CallHeader = "Toolhost-Call"
 	// DispatchHeader names one attempt at a call.
 	DispatchHeader = "Toolhost-Dispatch"
+	// GatewayHeader names the gateway of a request, within its worker.
+	GatewayHeader = "Toolhost-Gateway"
 )
 
 // WorkspaceMeta is the key in the _meta of initialize that says where the
@@ -255,10 +260,11 @@ type Call struct {
 	Claim string `json:"claim,omitempty"`
 	// Voided are the attempts that may not run any more.
 	Voided []string `json:"voided,omitempty"`
-	// Result is the result as JSON; one that is long is the object of that name in
-	// the bucket of packs.
+	// Result is the result as JSON. One that is long is an object in the bucket of
+	// results, of Size bytes with the SHA-256 Sum.
 	Result []byte    `json:"result,omitempty"`
-	Object string    `json:"object,omitempty"`
+	Sum    string    `json:"sum,omitempty"`
+	Size   int64     `json:"size,omitempty"`
 	At     time.Time `json:"at"`
 }
 

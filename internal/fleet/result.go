@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -38,6 +41,15 @@ func OtherParams(name string) *tool.Error {
 	return tool.Errorf(tool.InvalidArgument, "%s was not run: the request_id was used for a call with other parameters",
 		name).
 		Suggest("Use a request_id of its own for each call.")
+}
+
+// CheckResult fails for bytes that are not those of an entry's result.
+func CheckResult(entry *Call, data []byte) error {
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != entry.Sum || int64(len(data)) != entry.Size {
+		return tool.Errorf(tool.Unavailable, "the result of %s is not what was stored: it was changed or has expired",
+			entry.Tool).Suggest("The call has run. Look at what it has changed before calling it again.")
+	}
+	return nil
 }
 
 // FailedResult is an error as the result of a call.

@@ -75,6 +75,8 @@ type Tenant struct {
 	Git []string `hcl:"git,optional"`
 	// Calls bounds the calls at one time. Zero is no bound.
 	Calls int `hcl:"calls,optional"`
+	// Results bounds what the hub keeps of its long results, in MiB. Zero is 4096.
+	Results int `hcl:"results,optional"`
 	// Toolset is the one its sessions get, whatever the workspace names.
 	Toolset string            `hcl:"toolset,optional"`
 	Labels  map[string]string `hcl:"labels,optional"`

@@ -31,6 +31,9 @@ type Options struct {
 	// CallLimit bounds how long a call may take, with all its waiting. Zero is an
 	// hour.
 	CallLimit time.Duration
+	// SessionResults bounds what the hub keeps of a session's long results, in bytes.
+	// Zero is 256 MiB.
+	SessionResults int64
 	// Telemetry traces and counts calls. It may be nil.
 	Telemetry *telemetry.Relay
 	Logger    *slog.Logger
@@ -47,7 +50,8 @@ type Gateway struct {
 	end     context.CancelFunc
 	metrics metrics
 	recent  recent
-	echo    atomic.Bool // the hub has given back the last tick
+	objects chan struct{} // bounds the parts of objects that are handled at one time
+	echo    atomic.Bool   // the hub has given back the last tick
 
 	mu        sync.Mutex
 	workers   map[fleet.Worker]*peer
@@ -66,7 +70,8 @@ type peer struct {
 // dial connects to the hub.
 func dial(ctx context.Context, o Options) (*Gateway, error) {
 	g := &Gateway{options: o, logger: o.Logger, name: "gw-" + strings.ToLower(rand.Text()[:10]),
-		workers: make(map[fleet.Worker]*peer), exchanges: make(map[string]*exchange), limits: make(map[string]*usage)}
+		workers: make(map[fleet.Worker]*peer), exchanges: make(map[string]*exchange), limits: make(map[string]*usage),
+		objects: make(chan struct{}, objectsAtOnce)}
 	g.life, g.end = context.WithCancel(context.WithoutCancel(ctx))
 	link := o.Link
 	link.Name, link.Inbox = "gateway "+g.name, "_INBOX.gateway."+g.name
@@ -85,6 +90,7 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g.options.CallLimit = cmp.Or(o.CallLimit, time.Hour)
+	g.options.SessionResults = cmp.Or(o.SessionResults, resultsOfSession)
 	if g.store, err = fleet.MakeStore(ctx, g.nc, max(o.Replicas, 1)); err != nil {
 		g.Close()
 		return nil, err
@@ -93,11 +99,15 @@ func Start(ctx context.Context, o Options) (*Gateway, error) {
 	_, err2 := g.nc.Subscribe("back."+g.name+".>", g.frame)
 	_, err3 := g.nc.QueueSubscribe("ask.*.*", "gateways", func(msg *nats.Msg) { go g.answer(msg) })
 	_, err4 := g.nc.Subscribe(g.tickSubject(), func(*nats.Msg) { g.echo.Store(true) })
-	if err := errors.Join(err1, err2, err3, err4, g.nc.Flush()); err != nil {
+	_, err5 := g.nc.Subscribe("store."+g.name+".>", func(msg *nats.Msg) { go g.forward(msg) })
+	_, err6 := g.nc.QueueSubscribe("store."+fleet.AnyGateway+".>", "gateways", func(msg *nats.Msg) { go g.forward(msg) })
+	_, err7 := g.nc.QueueSubscribe("object.*.*", "gateways", func(msg *nats.Msg) { go g.object(msg) })
+	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, g.nc.Flush()); err != nil {
 		g.Close()
 		return nil, err
 	}
 	go g.watch()
+	go g.sweeps()
 	return g, nil
 }
 
@@ -266,6 +276,9 @@ func fits(has, wanted map[string]string) bool {
 // answer answers what a worker asks. A worker speaks of the sessions alone that
 // the record gives to it.
 func (g *Gateway) answer(msg *nats.Msg) {
+	if !fleet.FromSubject(msg.Subject).MayHear(msg.Reply) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(g.life, 5*time.Second)
 	defer cancel()
 	var ask fleet.Ask

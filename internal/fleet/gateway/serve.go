@@ -164,6 +164,7 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 	if q.Method == http.MethodDelete {
 		g.recent.forget(q.key)
 		_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
+		g.forgetResults(ctx, q.tenant.Name, q.key)
 	}
 	return nil
 }
@@ -375,7 +376,7 @@ func (g *Gateway) settleCall(ctx context.Context, q *request, worker fleet.Worke
 				continue
 			}
 		case entry.State == fleet.CallDone:
-			return true, g.stored(ctx, q, entry)
+			return true, g.stored(ctx, q, key, entry)
 		case entry.IsVoid(attempt):
 			return false, nil
 		default:
@@ -418,11 +419,11 @@ func (g *Gateway) result(q *request, err *tool.Error) error {
 }
 
 // stored answers a call with the result that it had.
-func (g *Gateway) stored(ctx context.Context, q *request, entry *fleet.Call) error {
+func (g *Gateway) stored(ctx context.Context, q *request, key string, entry *fleet.Call) error {
 	data := entry.Result
-	if entry.Object != "" {
+	if entry.Sum != "" {
 		var err error
-		if data, err = g.store.Packs.GetBytes(ctx, entry.Object); err != nil {
+		if data, err = g.longResult(ctx, key, entry); err != nil {
 			return err
 		}
 	}

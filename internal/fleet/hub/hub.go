@@ -16,8 +16,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
-
-	"github.com/toolhost/toolhost/internal/fleet"
 )
 
 // Options say how a hub listens and where it keeps what it knows.
@@ -331,19 +329,13 @@ func gatewayMay() *server.Permissions {
 }
 
 // workerMay is all that a worker with the key of that name may do. What is not
-// named is refused.
+// named is refused. It has no rights in JetStream: that answers to whatever subject
+// the request names, with what the worker has stored.
 func workerMay(key string) *server.Permissions {
-	calls, packs := "KV_"+fleet.CallsBucket, "OBJ_"+fleet.PacksBucket
 	return &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
 			"beat." + key + ".*", "ask." + key + ".*", "back.*." + key + ".*.*", "decided.*." + key + ".*.*",
-			"$KV." + fleet.CallsBucket + "." + key + ".>",
-			"$JS.API.STREAM.INFO." + calls,
-			"$JS.API.DIRECT.GET." + calls + ".$KV." + fleet.CallsBucket + "." + key + ".>",
-			"$O." + fleet.PacksBucket + ".>",
-			"$JS.API.STREAM.INFO." + packs, "$JS.API.DIRECT.GET." + packs + ".>", "$JS.API.STREAM.MSG.GET." + packs,
-			"$JS.API.CONSUMER.CREATE." + packs + ".>", "$JS.API.CONSUMER.DELETE." + packs + ".>",
-			"$JS.API.CONSUMER.INFO." + packs + ".>", "$JS.ACK." + packs + ".>", "$JS.FC." + packs + ".>",
+			"store.*." + key + ".>", "object." + key + ".*",
 		}},
 		Subscribe: &server.SubjectPermission{Allow: []string{"work." + key + ".*", "decide.*." + key + ".*",
 			"_INBOX.worker." + key + ".>"}},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -70,26 +69,30 @@ func TestWhatAWorkerMay(t *testing.T) {
 	assert.Equal(t, map[string]bool{"worker": true, "beat.liar.one": true}, got)
 	assert.Empty(t, heard)
 
-	js, err := jetstream.New(liar)
+	// The hub answers what it keeps to whatever subject a request names, as if it had
+	// said so itself: a worker may ask it nothing.
+	_, err = store.Sessions.Put(t.Context(), "s", []byte("good"))
 	require.NoError(t, err)
-	short, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	_, err = js.KeyValue(short, fleet.SessionsBucket)
-	require.Error(t, err, "the sessions")
-	calls, err := js.KeyValue(t.Context(), fleet.CallsBucket)
+	_, err = store.Calls.Put(t.Context(), "liar.one.s.c", []byte("forged"))
 	require.NoError(t, err)
-	_, err = calls.Create(t.Context(), "liar.one.s.c", []byte("{}"))
-	require.NoError(t, err, "its own calls")
-	_, err = store.Calls.Create(t.Context(), "worker.one.s.c", []byte("{}"))
-	require.NoError(t, err)
-	for _, key := range []string{"worker.one.s.c", "worker.one.s.d"} {
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = calls.Put(short, key, []byte("forged"))
-		require.Error(t, err, key)
-		_, err = calls.Get(short, key)
-		require.Error(t, err, key)
+	for _, ask := range []string{"$JS.API.DIRECT.GET.KV_calls.$KV.calls.liar.one.s.c", "$JS.API.STREAM.INFO.KV_calls",
+		"$JS.API.STREAM.MSG.GET.KV_calls", "$JS.API.CONSUMER.CREATE.OBJ_packs", "$JS.API.INFO", "$KV.calls.liar.one.s.c",
+		"$O.packs.C.x", "$O.results.C.x"} {
+		for _, reply := range []string{"work.worker.one", "$KV.sessions.s", "beat.worker.one"} {
+			_ = liar.PublishRequest(ask, reply, []byte("forged"))
+		}
 	}
+	require.NoError(t, liar.Flush())
+	stored := "$JS.API.DIRECT.GET.KV_calls.$KV.calls.liar.one.s.c"
+	require.NoError(t, gateway.PublishRequest(stored, "work.worker.one", nil))
+	assert.Equal(t, "worker", <-heard, "control: who may ask can name any subject")
+	assert.Empty(t, heard)
+	record, err := store.Sessions.Get(t.Context(), "s")
+	require.NoError(t, err)
+	assert.Equal(t, "good", string(record.Value()))
+	info, err := store.Packs.Stream.Info(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, info.State.Msgs)
 
 	require.NoError(t, keys.Revoke("liar", RoleWorker))
 	require.NoError(t, o.Reload(ns))

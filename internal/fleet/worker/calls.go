@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,9 @@ type call struct {
 	claimID  string
 	digest   string
 	tool     string
-	named    bool // by the client, who may ask for the result again
+	named    bool   // by the client, who may ask for the result again
+	id       string // the last part of key
+	gateway  string // that the call came by; "" once it does not answer
 
 	mu       sync.Mutex
 	claimed  bool
@@ -138,7 +139,8 @@ func (s *session) callOf(method string, request mcp.Request) *call {
 		return nil
 	}
 	id := extra.Header.Get(fleet.CallHeader)
-	c := &call{session: s, key: s.worker.name.CallKey(s.key, id), dispatch: extra.Header.Get(fleet.DispatchHeader),
+	c := &call{session: s, key: s.worker.name.CallKey(s.key, id), id: fleet.Digest(id),
+		gateway: extra.Header.Get(fleet.GatewayHeader), dispatch: extra.Header.Get(fleet.DispatchHeader),
 		claimID: rand.Text(), named: strings.HasPrefix(id, fleet.NamedCall)}
 	switch p := request.GetParams().(type) {
 	case *mcp.CallToolParamsRaw:
@@ -209,7 +211,7 @@ func (c *call) before(ctx context.Context) (mcp.Result, error) {
 	case c.entry.State == fleet.CallLost:
 		return c.lost(), nil
 	}
-	return c.session.worker.kept(ctx, c.entry)
+	return c.kept(ctx)
 }
 
 func (c *call) lost() mcp.Result { return failed(fleet.Lost(c.tool, string(c.session.worker.name))) }
@@ -242,7 +244,7 @@ func (c *call) unknown(err error) mcp.Result {
 func (c *call) put(ctx context.Context, entry fleet.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
-	calls, data := c.session.worker.store.Calls, tool.MustMarshal(entry)
+	calls, data := c.session.worker.store.calls(ctx, c.gateway), tool.MustMarshal(entry)
 	var revision uint64
 	var err error
 	if c.revision == 0 {
@@ -250,8 +252,11 @@ func (c *call) put(ctx context.Context, entry fleet.Call) error {
 	} else {
 		revision, err = calls.Update(ctx, c.key, data, c.revision)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		c.revision, c.entry = revision, entry
+	case !fleet.IsConflict(err):
+		c.gateway = ""
 	}
 	return err
 }
@@ -260,12 +265,13 @@ func (c *call) put(ctx context.Context, entry fleet.Call) error {
 func (c *call) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.StoreStep)
 	defer cancel()
-	entry, err := c.session.worker.store.Calls.Get(ctx, c.key)
+	entry, err := c.session.worker.store.calls(ctx, c.gateway).Get(ctx, c.key)
 	c.revision, c.entry = 0, fleet.Call{}
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return nil
 	}
 	if err != nil {
+		c.gateway = ""
 		return err
 	}
 	c.revision = entry.Revision()
@@ -273,16 +279,17 @@ func (c *call) read(ctx context.Context) error {
 }
 
 // kept is a result that was stored.
-func (w *Worker) kept(ctx context.Context, entry fleet.Call) (mcp.Result, error) {
-	data := entry.Result
-	if entry.Object != "" {
-		object, err := w.store.Packs.Get(ctx, entry.Object)
-		if err != nil {
+func (c *call) kept(ctx context.Context) (mcp.Result, error) {
+	data := c.entry.Result
+	if c.entry.Sum != "" {
+		var long bytes.Buffer
+		about := c.session.about()
+		about.Call = c.id
+		if err := c.session.worker.download(ctx, about, &long, fleet.MostResult); err != nil {
 			return nil, err
 		}
-		defer object.Close()
-		if data, err = io.ReadAll(io.LimitReader(object, mostKept)); err != nil {
-			return nil, err
+		if data = long.Bytes(); fleet.CheckResult(&c.entry, data) != nil {
+			return failed(tool.AsError(fleet.CheckResult(&c.entry, data))), nil
 		}
 	}
 	result := new(mcp.CallToolResult)
@@ -302,12 +309,9 @@ func (w *Worker) kept(ctx context.Context, entry fleet.Call) (mcp.Result, error)
 	return result, nil
 }
 
-// Bounds of stored results, in bytes: what is longer than the first is an object,
-// and what is longer than the second is not stored.
-const (
-	mostInline = 512 << 10
-	mostKept   = 64 << 20
-)
+// mostInline is the size of a result up to which it is in its call's entry, in
+// bytes. What is longer than fleet.MostResult is not stored.
+const mostInline = 512 << 10
 
 // beforeRun claims a call that must not be made twice. It is the host's
 // BeforeRun.
@@ -404,7 +408,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 // keep stores a result.
 func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result, error) {
 	data, err := json.Marshal(answer)
-	if err != nil || len(data) > mostKept {
+	if err != nil {
 		return answer, err
 	}
 	entry := fleet.Call{State: fleet.CallDone, Digest: c.digest, Tool: c.tool, Claim: c.claimID, Result: data,
@@ -434,15 +438,31 @@ func (c *call) keep(ctx context.Context, answer *mcp.CallToolResult) (mcp.Result
 }
 
 func (c *call) store(ctx context.Context, entry fleet.Call) error {
-	w := c.session.worker
-	if len(entry.Result) > mostInline {
-		name := "result-" + fleet.Digest(c.key)
-		if err := w.putPack(ctx, name, bytes.NewReader(entry.Result)); err != nil {
-			return err
-		}
-		entry.Object, entry.Result = name, nil
+	if len(entry.Result) <= mostInline {
+		return c.put(ctx, entry)
+	}
+	about := c.session.about()
+	about.Call = c.id
+	err := error(errTooLong)
+	if len(entry.Result) <= fleet.MostResult {
+		entry.Sum, entry.Size, err = c.session.worker.upload(ctx, about, bytes.NewReader(entry.Result))
+	}
+	entry.Result = nil
+	if code := tool.CodeOf(err); code == tool.TooLarge || code == tool.PermissionDenied {
+		entry.Sum, entry.Size = "", 0
+		entry.Result = tool.MustMarshal(failed(notKept(c.tool, err)))
+	} else if err != nil {
+		return err
 	}
 	return c.put(ctx, entry)
+}
+
+var errTooLong = tool.Errorf(tool.TooLarge, "it has more than %d bytes", fleet.MostResult)
+
+// notKept is the result for who asks again for one that the hub has no room for.
+func notKept(name string, err error) *tool.Error {
+	return tool.Errorf(tool.TooLarge, "%s has run, and its result was given once, but not kept: %w", name, err).
+		Suggest("Look at what it has changed. To have the result again, call with another request_id.")
 }
 
 // failed is a call's result that says what went wrong.

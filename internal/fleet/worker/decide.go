@@ -40,6 +40,9 @@ func (s *session) howToApprove(pending approval.Pending, _ string) string {
 func (w *Worker) decide(msg *nats.Msg) {
 	operator, _, _ := strings.Cut(strings.TrimPrefix(msg.Subject, "decide."), ".")
 	var d fleet.Decide
+	if msg.Subject != w.name.DecideSubject(operator) || len(msg.Header) > 0 || msg.Reply != "" {
+		return // no operator's: the hub's store has been made to send it
+	}
 	if json.Unmarshal(msg.Data, &d) != nil || strings.ContainsAny(d.ID, ".*> ") || d.ID == "" {
 		return
 	}

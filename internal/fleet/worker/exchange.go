@@ -113,6 +113,7 @@ func (ex *exchange) run() {
 			return
 		}
 		defer release()
+		ex.env.Header.Set(fleet.GatewayHeader, gatewayOf(ex.env.Back))
 	}
 	r, err := httpRequest(ex.ctx, ex.env.Method, ex.env.URL, ex.env.Header, ex.env.Body)
 	if err != nil {

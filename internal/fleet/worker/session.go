@@ -358,17 +358,17 @@ func (s *session) keep(ctx context.Context) error {
 
 func (s *session) upload(ctx context.Context, file, digest string, at time.Time) error {
 	defer os.Remove(file)
-	if _, err := s.worker.store.Packs.GetInfo(ctx, digest); err != nil {
-		in, err := os.Open(filepath.Clean(file))
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		if err := s.worker.putPack(ctx, digest, in); err != nil {
-			return err
-		}
+	in, err := os.Open(filepath.Clean(file))
+	if err != nil {
+		return err
 	}
-	_, err := s.worker.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
+	defer in.Close()
+	about := s.about()
+	about.Pack = digest
+	if _, _, err = s.worker.upload(ctx, about, in); err != nil {
+		return err
+	}
+	_, err = s.worker.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
 	if err != nil {
 		return errors.Join(errors.New("the gateways did not take note of it"), err)
 	}

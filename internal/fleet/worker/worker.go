@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/telemetry"
@@ -50,7 +51,7 @@ type Worker struct {
 	name    fleet.Worker
 	logger  *slog.Logger
 	nc      *nats.Conn
-	store   *fleet.Store
+	store   *store
 
 	mu        sync.Mutex
 	sessions  map[string]*session
@@ -88,14 +89,15 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
 	link := o.Link
-	link.Name, link.Inbox = "worker "+string(w.name), "_INBOX.worker."+o.Key+"."+w.name.Instance()
+	link.Name, link.Inbox = "worker "+string(w.name), w.name.InboxPrefix()
 	link.Changed = func(bool) { w.doubts.Add(1) }
 	var err error
 	if w.nc, err = link.Connect(ctx); err != nil {
 		w.end()
 		return nil, err
 	}
-	if w.store, err = fleet.WorkerStore(ctx, w.nc); err != nil {
+	w.store = &store{worker: w, via: make(map[string]jetstream.KeyValue)}
+	if w.store.any, err = fleet.WorkerCalls(ctx, w.nc, w.name, fleet.AnyGateway); err != nil {
 		w.Kill()
 		return nil, err
 	}

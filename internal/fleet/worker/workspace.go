@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/pack"
 )
@@ -71,7 +69,7 @@ func (s *session) fill(ctx context.Context, dir string) error {
 	from := s.record.Workspace
 	switch digest := firstOf(s.record.Pack, from.Pack); {
 	case digest != "":
-		return s.worker.unpack(ctx, digest, dir)
+		return s.unpack(ctx, digest, dir)
 	case from.Git != "":
 		return clone(ctx, from.Git, dir)
 	case from.Empty:
@@ -109,37 +107,26 @@ func (s *session) directory(dir string) error {
 	return fmt.Errorf("the worker does not lend the directory %s: start it with --directory %s", dir, dir)
 }
 
-// maxPackFile bounds a pack as it is stored, in bytes.
-const maxPackFile = 2 << 30
-
-func (w *Worker) unpack(ctx context.Context, digest, dir string) error {
-	object, err := w.store.Packs.Get(ctx, digest)
-	if err != nil {
-		return fmt.Errorf("there is no pack %s in the hub's store: %w", digest, err)
-	}
-	defer object.Close()
-	file, err := os.CreateTemp(w.options.Dir, "unpack-")
+func (s *session) unpack(ctx context.Context, digest, dir string) error {
+	file, err := os.CreateTemp(s.worker.options.Dir, "unpack-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	n, err := io.Copy(file, io.LimitReader(pack.Verifying(object, digest), maxPackFile+1))
-	if err != nil {
-		return err
+	about := s.about()
+	about.Pack = digest
+	sum := sha256.New()
+	if err := s.worker.download(ctx, about, io.MultiWriter(file, sum), fleet.MostPack); err != nil {
+		return fmt.Errorf("the pack %s cannot be had from the hub's store: %w", digest, err)
 	}
-	if n > maxPackFile {
-		return fmt.Errorf("%w: it has more than %d bytes", pack.ErrPoisoned, maxPackFile)
+	if hex.EncodeToString(sum.Sum(nil)) != digest {
+		return fmt.Errorf("%w: its bytes are not those of its name", pack.ErrPoisoned)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
 	return pack.Unpack(dir, file, pack.DefaultLimits)
-}
-
-func (w *Worker) putPack(ctx context.Context, digest string, in io.Reader) error {
-	_, err := w.store.Packs.Put(ctx, jetstream.ObjectMeta{Name: digest}, in)
-	return err
 }
 
 // clone makes a checkout of URL@COMMIT. Nothing of the repository runs.

@@ -1,0 +1,396 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/fleet"
+)
+
+// storeTokens are the parts of a subject before what the store is asked.
+const storeTokens = 4
+
+// expectedRevision is the only header of a worker that the store gets: others have it
+// remove what is not the worker's.
+const expectedRevision = "Nats-Expected-Last-Subject-Sequence"
+
+// forward hands on what a worker asks of the bucket of calls, where it is about its
+// own, and the answer.
+func (g *Gateway) forward(msg *nats.Msg) {
+	parts := strings.SplitN(msg.Subject, ".", storeTokens+1)
+	if len(parts) <= storeTokens {
+		return
+	}
+	from, ask := fleet.NewWorker(parts[2], parts[3]), parts[storeTokens]
+	to := storeSubject(from, ask)
+	if to == "" || !from.MayHear(msg.Reply) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(g.life, fleet.StoreStep)
+	defer cancel()
+	out := nats.NewMsg(to)
+	if to == ask {
+		out.Data = msg.Data
+		if revision := msg.Header.Get(expectedRevision); revision != "" {
+			out.Header.Set(expectedRevision, revision)
+		}
+	}
+	answer, err := g.nc.RequestMsgWithContext(ctx, out)
+	if err != nil {
+		return
+	}
+	answer.Subject, answer.Reply = msg.Reply, ""
+	_ = g.nc.PublishMsg(answer)
+}
+
+// storeSubject is where the store takes what a worker asks, "" for what it may not.
+func storeSubject(from fleet.Worker, ask string) string {
+	bucket, own := "KV_"+fleet.CallsBucket, "$KV."+fleet.CallsBucket+"."+from.Key()+"."
+	switch {
+	case strings.HasPrefix(ask, own):
+		return ask
+	case ask == "STREAM.INFO."+bucket, strings.HasPrefix(ask, "DIRECT.GET."+bucket+"."+own):
+		return "$JS.API." + ask
+	}
+	return ""
+}
+
+// Bounds of what the hub keeps of long results, in bytes, where nothing else is
+// said.
+const (
+	resultsOfSession = 256 << 20
+	resultsOfTenant  = 4 << 30
+)
+
+// objectsAtOnce bounds the parts of objects that are handled at one time.
+const objectsAtOnce = 64
+
+// object answers a worker about an object.
+func (g *Gateway) object(msg *nats.Msg) {
+	from := fleet.FromSubject(msg.Subject)
+	if !from.MayHear(msg.Reply) {
+		return
+	}
+	g.objects <- struct{}{}
+	defer func() { <-g.objects }()
+	ctx, cancel := context.WithTimeout(g.life, commitWithin)
+	defer cancel()
+	var ask fleet.ObjectAsk
+	var reply fleet.ObjectReply
+	var data []byte
+	err := fleet.ReadObjectMsg(msg, &ask)
+	var o *object
+	if err == nil {
+		o, err = g.objectOf(ctx, from, &ask)
+	}
+	if err == nil {
+		switch ask.Action {
+		case fleet.ObjectPart:
+			err = o.part(ctx, ask.Part, msg.Data)
+		case fleet.ObjectCommit:
+			err = o.commit(ctx, ask.Sum, ask.Size)
+		case fleet.ObjectDrop:
+			err = o.abandon(ctx)
+		case fleet.ObjectRead:
+			data, reply.Next, reply.End, err = o.read(ctx, ask.From)
+		default:
+			err = errors.New("the action is not known")
+		}
+	}
+	if err != nil {
+		reply.Error = tool.AsError(err)
+		if reply.Error.Code == tool.Internal {
+			reply.Error = tool.Errorf(tool.Unavailable, "the hub's store: %w", err)
+		}
+	}
+	_ = g.nc.PublishMsg(fleet.ObjectMsg(msg.Reply, &reply, data))
+}
+
+// commitWithin bounds how long an upload may take to be read again.
+const commitWithin = time.Minute
+
+// object is one that a worker asks about.
+type object struct {
+	fleet.Bucket
+	name string
+	id   string // of the upload, and of its parts in the store
+	pack bool
+	most int64 // bytes of the upload
+	// owners are beginnings of ids with what all uploads there may have together.
+	owners []owner
+}
+
+type owner struct {
+	ids  string
+	what string
+	most int64
+}
+
+var errForeign = tool.Errorf(tool.PermissionDenied, "the session is another worker's").Suggest("Open it first.")
+
+// objectOf gives the object that a worker asks about, where that is of a session
+// that it has.
+func (g *Gateway) objectOf(ctx context.Context, from fleet.Worker, ask *fleet.ObjectAsk) (*object, error) {
+	record, _, err := g.read(ctx, ask.Session)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || errors.Is(err, jetstream.ErrInvalidKey) {
+		return nil, errForeign
+	}
+	if err != nil {
+		return nil, err
+	}
+	if record.Worker != from || record.Epoch != ask.Epoch {
+		return nil, errForeign
+	}
+	tenant := fleet.Digest(record.Tenant)
+	session := tenant + "." + ask.Session
+	o := &object{id: session + "." + fleet.Digest(string(from)+"\x00"+ask.Upload)}
+	if ask.Pack != "" {
+		if ask.Action == fleet.ObjectRead && ask.Pack != record.Pack && ask.Pack != record.Workspace.Pack {
+			return nil, errForeign
+		}
+		o.Bucket, o.name, o.pack, o.most = g.store.Packs, ask.Pack, true, fleet.MostPack
+		return o, nil
+	}
+	o.Bucket, o.name, o.most = g.store.Results, resultName(from, ask.Session, ask.Call), fleet.MostResult
+	o.owners = []owner{{session + ".>", "the session", g.options.SessionResults},
+		{tenant + ".>", "the tenant " + record.Tenant, g.options.Config.results(record.Tenant)}}
+	return o, nil
+}
+
+// resultName is that of a call's result.
+func resultName(worker fleet.Worker, session, call string) string {
+	return string(worker) + "." + session + "." + call
+}
+
+// part keeps a part of an upload. The same part is kept once.
+func (o *object) part(ctx context.Context, n int, data []byte) error {
+	if len(data) > fleet.PartSize {
+		return tool.Errorf(tool.TooLarge, "the part has %d bytes", len(data)).Suggest("Send at most %d.", fleet.PartSize)
+	}
+	for _, owner := range append([]owner{{o.id, "the upload", o.most}}, o.owners...) {
+		has, err := o.Parts(ctx, owner.ids)
+		if err != nil {
+			return err
+		}
+		var parts int64
+		for _, count := range has {
+			parts += int64(count)
+		}
+		if (parts+1)*fleet.PartSize > owner.most+fleet.PartSize-1 {
+			return tool.Errorf(tool.TooLarge, "%s has all that the hub keeps of it, %d bytes", owner.what, owner.most).
+				Suggest("Ask for less at one time; what is kept is dropped after %s.", fleet.CallsKept)
+		}
+	}
+	msg := nats.NewMsg(o.PartSubject(o.id))
+	msg.Data = data
+	_, err := o.JS.PublishMsg(ctx, msg, jetstream.WithMsgID(fmt.Sprint(o.id, ".", n)))
+	return full(err)
+}
+
+// full says what an error of the store means to who wants to keep something.
+func full(err error) error {
+	no := new(jetstream.APIError)
+	if errors.As(err, &no) {
+		return tool.Errorf(tool.TooLarge, "the hub's store takes no more: %w", err).
+			Suggest("Ask the operator of the fleet for room on the hub's disk.")
+	}
+	return err
+}
+
+// commit makes an object of an upload, where its bytes are what they are said to be.
+func (o *object) commit(ctx context.Context, sum string, size int64) error {
+	before, err := o.Objects.GetInfo(ctx, o.name)
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	if err == nil && before.NUID == o.id {
+		return nil // only the answer was lost
+	}
+	if err == nil && o.pack {
+		return o.drop(ctx, o.id) // the name says what it holds
+	}
+	got := sha256.New()
+	n, parts, err := o.copy(ctx, got)
+	if err != nil {
+		return err
+	}
+	if is := hex.EncodeToString(got.Sum(nil)); is != sum || n != size || o.pack && is != o.name {
+		_ = o.drop(ctx, o.id)
+		return tool.Errorf(tool.Conflict, "the hub has %d bytes with the digest %s, not %d with %s", n, is, size, sum).
+			Suggest("Send them again.")
+	}
+	info := jetstream.ObjectInfo{Bucket: o.Name, NUID: o.id, Size: uint64(n), Chunks: uint32(parts),
+		Digest:     "SHA-256=" + base64.URLEncoding.EncodeToString(got.Sum(nil)),
+		ObjectMeta: jetstream.ObjectMeta{Name: o.name, Opts: &jetstream.ObjectMetaOptions{ChunkSize: fleet.PartSize}}}
+	msg := nats.NewMsg(o.MetaSubject(base64.URLEncoding.EncodeToString([]byte(o.name))))
+	msg.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	msg.Data = tool.MustMarshal(info)
+	if _, err = o.JS.PublishMsg(ctx, msg); err != nil {
+		return full(err)
+	}
+	if before != nil {
+		_ = o.drop(ctx, before.NUID)
+	}
+	return nil
+}
+
+// copy gives the bytes of the upload.
+func (o *object) copy(ctx context.Context, to io.Writer) (size int64, parts int, err error) {
+	for from := uint64(1); ; parts++ {
+		msg, err := o.Stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(o.PartSubject(o.id)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return size, parts, nil
+		}
+		if err != nil {
+			return size, parts, err
+		}
+		n, err := to.Write(msg.Data)
+		if size += int64(n); err != nil {
+			return size, parts, err
+		}
+		from = msg.Sequence + 1
+	}
+}
+
+// drop removes the parts of an upload.
+func (o *object) drop(ctx context.Context, id string) error {
+	return o.Stream.Purge(ctx, jetstream.WithPurgeSubject(o.PartSubject(id)))
+}
+
+// abandon removes the parts of an upload that is no object.
+func (o *object) abandon(ctx context.Context) error {
+	info, err := o.Objects.GetInfo(ctx, o.name)
+	if err == nil && info.NUID == o.id {
+		return nil
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return err
+	}
+	return o.drop(ctx, o.id)
+}
+
+// read gives the part of the object that begins in the store at from or after it.
+func (o *object) read(ctx context.Context, from uint64) (data []byte, next uint64, end bool, err error) {
+	info, err := o.Objects.GetInfo(ctx, o.name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, 0, true, tool.Errorf(tool.NotFound, "the hub's store has no %s", o.name).
+			Suggest("It may have expired.")
+	}
+	if err != nil {
+		return nil, 0, true, err
+	}
+	msg, err := o.Stream.GetMsg(ctx, max(1, from), jetstream.WithGetMsgSubject(o.PartSubject(info.NUID)))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, true, nil
+	}
+	if err != nil {
+		return nil, 0, true, err
+	}
+	return msg.Data, msg.Sequence + 1, false, nil
+}
+
+// longResult is the result of a call that is no part of its entry.
+func (g *Gateway) longResult(ctx context.Context, key string, entry *fleet.Call) ([]byte, error) {
+	if entry.Size > fleet.MostResult {
+		return nil, fmt.Errorf("the result of the call has %d bytes", entry.Size)
+	}
+	o := &object{Bucket: g.store.Results, name: key}
+	var all []byte
+	for from, end := uint64(0), false; ; {
+		var data []byte
+		var err error
+		if data, from, end, err = o.read(ctx, from); err != nil {
+			return nil, err
+		}
+		if end {
+			break
+		}
+		if all = append(all, data...); int64(len(all)) > entry.Size {
+			break
+		}
+	}
+	return all, fleet.CheckResult(entry, all)
+}
+
+// sweepEvery is how often what nobody completes is removed, uploadWithin after how
+// long.
+const (
+	sweepEvery   = 30 * time.Minute
+	uploadWithin = time.Hour
+)
+
+func (g *Gateway) sweeps() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := g.Sweep(g.life, uploadWithin); err != nil && g.life.Err() == nil {
+			g.logger.Warn("the hub's store was not swept", "error", err)
+		}
+		select {
+		case <-g.life.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Sweep removes uploads that nobody has completed within a time: their worker
+// was lost.
+func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
+	for _, bucket := range []fleet.Bucket{g.store.Packs, g.store.Results} {
+		parts, err := bucket.Parts(ctx, ">")
+		if err != nil {
+			return err
+		}
+		objects, err := bucket.Objects.List(ctx)
+		if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+			return err
+		}
+		for _, object := range objects {
+			delete(parts, bucket.PartSubject(object.NUID))
+		}
+		for subject := range parts {
+			last, err := bucket.Stream.GetLastMsgForSubject(ctx, subject)
+			if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && time.Since(last.Time) < within {
+				continue
+			}
+			if err == nil {
+				err = bucket.Stream.Purge(ctx, jetstream.WithPurgeSubject(subject))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgetResults removes the long results of a session that its client has ended.
+func (g *Gateway) forgetResults(ctx context.Context, tenant, session string) {
+	results := g.store.Results
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fleet.StoreStep)
+	defer cancel()
+	_ = results.Stream.Purge(ctx, jetstream.WithPurgeSubject(
+		results.PartSubject(fleet.Digest(tenant)+"."+session+".>")))
+}
+
+// results bounds what the hub keeps of a tenant's long results, in bytes.
+func (c *Config) results(tenant string) int64 {
+	for _, t := range c.Tenants {
+		if t.Name == tenant && t.Results > 0 {
+			return int64(t.Results) << 20
+		}
+	}
+	return resultsOfTenant
+}
