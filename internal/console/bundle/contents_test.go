@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -66,6 +69,46 @@ func TestContentsOfAResult(t *testing.T) {
 		!strings.HasSuffix(strings.TrimSpace(got), "}") {
 		t.Error(got)
 	}
+}
+
+// The files that a call has left are shown with their names, places and sizes.
+func TestArtifactsOfACall(t *testing.T) {
+	u, ctx := newUser(t), browser(t)
+	u.env = append(u.env, "TOOLHOST_TRUST=1")
+	u.write("agent.hcl", `limits {
+  output = "1KiB"
+}
+tool "long" {
+  description = "Says much"
+  risk        = "read_only"
+  command { argv = ["seq", "1", "5000"] }
+}
+`)
+	told := u.connect("one").call("long", map[string]any{})
+	files, err := filepath.Glob(filepath.Join(u.dir, ".agent", "runs", "*", "*", "*stdout*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err, told)
+	}
+	info, err := os.Stat(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()), until(`document.querySelector("nav")`),
+		chromedp.Evaluate[chromedp.Void](`location.hash = "#/timeline"`), openCall("long"),
+		until(`[...document.querySelectorAll("dt")].some(d => d.innerText == "Artifacts")`), looks("artifacts"))
+	got := value[string](t, ctx, `[...document.querySelectorAll("dt")].find(d => d.innerText == "Artifacts").nextElementSibling.innerText`)
+	name, _ := filepath.Rel(u.dir, files[0])
+	if want := fmt.Sprintf("%s: %s (%s bytes)", "stdout", filepath.ToSlash(name), thousands(info.Size())); got != want {
+		t.Errorf("%q is shown, not %q", got, want)
+	}
+}
+
+// thousands is a number as the page shows it.
+func thousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 // Of what several calls have changed one file is taken back, and all since one of
