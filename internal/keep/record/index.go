@@ -265,7 +265,6 @@ type facts struct {
 	Duration  float64  `json:"duration_sec"`
 	Files     []string `json:"files_affected"`
 	DryRun    bool     `json:"dry_run"`
-	Through   int64    `json:"through"`
 }
 
 // add takes a line. One that is none of an entry is passed over: what is wrong
@@ -279,10 +278,8 @@ func (in *ingest) add(line []byte) error {
 		return nil
 	}
 	in.at.n, in.at.hash = e.N, hash
-	if e.Event == prunedEvent && e.Session == "" {
-		var f facts
-		_ = json.Unmarshal(e.Body, &f)
-		in.through = max(in.through, f.Through)
+	if through, ok := e.dropped(); ok {
+		in.through = max(in.through, through)
 		return nil
 	}
 	at := e.time().UnixMicro()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,64 @@ func TestKilledWriters(t *testing.T) {
 	running, err := r.Calls(t.Context(), record.Filter{Status: record.StatusRunning})
 	require.NoError(t, err)
 	assert.Empty(t, running, "nobody is there who could end them")
+}
+
+// A process that is killed while it drops old entries leaves some of their files.
+// They are no part of the record any more, whether their contents are still
+// there or not, and go when entries are dropped again.
+func TestKilledWhileItPrunes(t *testing.T) {
+	for name, removed := range map[string][]string{
+		"nothing":               nil,
+		"contents of the first": {"blobs/00000001"},
+		"the first":             {"blobs/00000001", "log/00000001.jsonl"},
+		"contents of all":       {"blobs/00000001", "log/00000001.jsonl", "blobs/00000002"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			o := record.Options{Root: t.TempDir(), Now: func() time.Time { return now }}
+			o.State = stateOf(o.Root)
+			r := recorder(t, func(to *record.Options) { *to = o })
+			callOf(t, r, "old", "a", strings.Repeat("large ", 2000))
+			now = now.Add(25 * time.Hour) // the next segment
+			require.NoError(t, r.Event(t.Context(), "old", "tool_call_started", started{"spans", "read_file", nil}))
+			callOf(t, r, "old", "b", strings.Repeat("larger ", 2000))
+			dir, before := filepath.Join(o.State, "record"), filepath.Join(t.TempDir(), "before")
+			require.NoError(t, os.CopyFS(before, os.DirFS(dir)))
+			for _, path := range removed {
+				require.NoError(t, os.RemoveAll(filepath.Join(before, path)))
+			}
+			now = now.Add(40 * 24 * time.Hour)
+			_, err := r.Prune(record.Limits{})
+			require.NoError(t, err)
+			for _, kind := range []string{"log", "blobs"} {
+				require.NoError(t, os.CopyFS(filepath.Join(dir, kind), os.DirFS(filepath.Join(before, kind))))
+			}
+			require.NoError(t, r.Event(t.Context(), "old", "tool_call_finished", finished{RequestID: "spans",
+				Tool: "read_file", Status: "success"}))
+			callOf(t, r, "new", "c", "")
+			for range 2 { // the second time with an index that is made anew
+				calls, err := r.Calls(t.Context(), record.Filter{}) // makes the index
+				require.NoError(t, err)
+				require.Len(t, calls, 1)
+				assert.Equal(t, "c", calls[0].Request)
+				v := verified(t, r)
+				assert.Empty(t, v.Problems)
+				assert.Zero(t, v.Blobs)
+				assert.Zero(t, v.Open)
+				for _, more := range []string{"", "-wal", "-shm"} {
+					require.NoError(t, os.RemoveAll(filepath.Join(dir, "index.db"+more)))
+				}
+			}
+			now = now.Add(40 * 24 * time.Hour)
+			_, err = r.Prune(record.Limits{})
+			require.NoError(t, err)
+			for _, kind := range []string{"log", "blobs"} {
+				left, err := filepath.Glob(filepath.Join(dir, kind, "0000000[12]*"))
+				require.NoError(t, err)
+				assert.Empty(t, left)
+			}
+		})
+	}
 }
 
 // A call whose process is there is running, and one whose process was killed is

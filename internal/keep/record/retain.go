@@ -2,7 +2,10 @@ package record
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,6 +107,66 @@ func (l *ledger) lastBefore(segments []int64, drop int, at *head) (int64, error)
 	}
 	e, _, err := readEntry(line)
 	return e.N - 1, err
+}
+
+// dropped gives the last entry that is gone, where the log says so with e.
+func (e *entry) dropped() (through int64, ok bool) {
+	if e.Event != prunedEvent || e.Session != "" {
+		return 0, false
+	}
+	var said pruned
+	_ = json.Unmarshal(e.Body, &said)
+	return said.Through, true
+}
+
+// withoutDropped leaves out the segments at the beginning that the log says were
+// dropped: a process that was killed while it dropped them has left them, with
+// their contents or without. The next prune removes them.
+func (l *ledger) withoutDropped(segments []int64, at *head) ([]int64, error) {
+	through, err := l.droppedThrough(segments)
+	for err == nil && through > 0 && len(segments) > 1 {
+		var last int64
+		if last, err = l.lastBefore(segments, 1, at); err != nil || last > through {
+			break
+		}
+		segments = segments[1:]
+	}
+	return segments, err
+}
+
+// droppedThrough is the last entry that the log says was dropped, 0 for none.
+func (l *ledger) droppedThrough(segments []int64) (through int64, err error) {
+	for i := len(segments) - 1; i >= 0 && err == nil && through == 0; i-- {
+		err = eachLine(l.segmentPath(segments[i]), func(line []byte) {
+			if bytes.Contains(line, []byte(prunedEvent)) {
+				if e, _, err := readEntry(line); err == nil {
+					said, _ := e.dropped()
+					through = max(through, said)
+				}
+			}
+		})
+	}
+	return through, err
+}
+
+// eachLine reads the whole lines of a segment.
+func eachLine(path string, do func(line []byte)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 256<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(line)
+	}
 }
 
 func (l *ledger) olderThan(segment int64, age time.Duration) bool {

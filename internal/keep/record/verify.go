@@ -101,6 +101,9 @@ func (v *verifier) problem(p Problem) {
 
 func (v *verifier) run(ctx context.Context, at head, ok bool) error {
 	segments, err := v.log.segments()
+	if err == nil {
+		segments, err = v.log.withoutDropped(segments, &at)
+	}
 	if err != nil {
 		return err
 	}
@@ -210,10 +213,8 @@ func (v *verifier) entry(where string, e *entry, off, size int64) {
 				What:    fmt.Sprintf("the %s of the call cannot be read: %v", e.Holds, err)})
 		}
 	}
-	if e.Event == prunedEvent && e.Session == "" {
-		var f facts
-		_ = json.Unmarshal(e.Body, &f)
-		v.through = max(v.through, f.Through)
+	if through, ok := e.dropped(); ok {
+		v.through = max(v.through, through)
 		return
 	}
 	of := e.Of
