@@ -25,8 +25,9 @@ const (
 
 // packed is a large content, ready to be stored.
 type packed struct {
-	blob blob
-	data []byte // compressed
+	blob  blob
+	whole json.RawMessage
+	data  []byte // compressed
 }
 
 // content gives what is kept of v, without secrets: as it is, or packed.
@@ -58,7 +59,7 @@ func pack(data []byte) (*packed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &packed{blob{digest(data), int64(len(data)), digest(out.Bytes())}, out.Bytes()}, nil
+	return &packed{blob{digest(data), int64(len(data)), digest(out.Bytes())}, data, out.Bytes()}, nil
 }
 
 func digest(data []byte) string {

@@ -2,7 +2,6 @@ package record
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/toolhost/toolhost/internal/keep/redact"
@@ -126,9 +125,7 @@ func (r *Recorder) copy(e *entry, large *packed) error {
 	}
 	whole := e.Content
 	if large != nil && e.Holds == shown {
-		if data, err := unpack(large.data, large.blob.Bytes); err == nil {
-			whole = json.RawMessage(data)
-		}
+		whole = large.whole
 	}
 	return failure("write an event to", run.dir, run.append(append(e.line(whole, false), '\n')))
 }

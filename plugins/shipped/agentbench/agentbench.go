@@ -4,6 +4,7 @@
 package agentbench
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"os/exec"
@@ -119,7 +120,7 @@ type outcome struct {
 // out.
 func withoutNulls(_ string, params json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(params, &fields) != nil || fields == nil {
+	if !bytes.Contains(params, []byte("null")) || json.Unmarshal(params, &fields) != nil || fields == nil {
 		return params
 	}
 	found := false
