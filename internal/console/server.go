@@ -77,6 +77,7 @@ func (s *Server) table() map[string]route {
 		"/api/pending": {reading, s.lookAtPending},
 		"/api/spaces":  {reading, s.listSpaces},
 		"/api/calls":   {reading, s.listCalls},
+		"/api/spans":   {reading, s.listSpans},
 		"/api/call":    {reading, s.showCall},
 		"/api/piece":   {reading, s.showPiece},
 		"/api/diff":    {reading, s.showDiff},

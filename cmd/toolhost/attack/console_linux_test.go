@@ -54,7 +54,7 @@ func visitRequests(address string) (all []*http.Request) {
 		{"Authorization": "Bearer x", "X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": address},
 	} {
 		for _, path := range []string{"inbox", "pending", "spaces", "calls", "call", "diff", "changes", "config", "sources",
-			"tools", "tool", "saved", "piece", "said", "logging"} {
+			"tools", "tool", "saved", "piece", "said", "logging", "spans"} {
 			all = append(all, visit("GET", base+"/api/"+path, "", headers))
 		}
 		for path, body := range map[string]string{"session": `{"code":"0"}`, "trust": `{}`, "try": `{}`, "undo": `{}`,

@@ -16,9 +16,10 @@ function summed(calls) {
   return { names, sessions: [...names.keys()], first, last };
 }
 
-// Lanes shows the calls as spans, a lane for each session. Who drags over a time
+// Lanes shows the calls as spans, a lane for each session, and below them in their
+// lanes, as lines, tasks and plugins from their start to their end. Who drags over a time
 // sees that alone; the wheel zooms, and so do the buttons.
-export function Lanes({ calls, since, until, choose }) {
+export function Lanes({ calls, spans, since, until, choose }) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [brush, setBrush] = useState(null); // two places, in pixels
@@ -28,7 +29,9 @@ export function Lanes({ calls, since, until, choose }) {
   const shown = sessions.slice(0, most), rows = new Map(shown.map((s, i) => [s, i]));
   const now = Date.now() * 1000;
   const ends = (c) => c.status === "running" ? now : c.began + c.took * 1000;
-  const from = since || first, to = until || (calls.some((c) => c.status === "running") ? Math.max(last, now) : last);
+  const lives = spans.filter((s) => rows.has(laneOf(s)) && s.began >= first);
+  const tasks = Math.max(last, ...lives.filter((s) => s.kind === "task").map((s) => s.ended || now));
+  const from = since || first, to = until || Math.max(tasks, calls.some((c) => c.status === "running") ? now : last);
   const span = Math.max(1000, to - from);
   const left = Math.min(120, width / 4);
   const x = (t) => left + (t - from) / span * (width - left - 4);
@@ -50,7 +53,7 @@ export function Lanes({ calls, since, until, choose }) {
     c.width = width * scale;
     c.height = height * scale;
     draw(c.getContext("2d"), scale);
-  }, [calls, width, brush, scheme, since, until]);
+  }, [calls, spans, width, brush, scheme, since, until]);
   function draw(g, scale) {
     const style = getComputedStyle(canvas.current), colour = (name) => style.getPropertyValue(name) || style.color;
     g.scale(scale, scale);
@@ -72,6 +75,14 @@ export function Lanes({ calls, since, until, choose }) {
       if (c.status === "running") g.strokeRect(a + .5, y + .5, b - a, lane - 7);
       else g.fillRect(a, bad ? y - 2 : y, b - a, bad ? lane - 2 : lane - 6); // what failed is higher, not only of another colour
     }
+    for (const s of lives) {
+      const a = Math.max(left, x(s.began)), b = Math.min(width, Math.max(a + 2, x(s.ended || now)));
+      if (b <= left || a >= width) continue;
+      const y = rows.get(laneOf(s)) * lane + (s.kind === "task" ? lane - 3 : lane - 1);
+      g.fillStyle = failed(s) ? stop : s.kind === "task" ? mark : faint;
+      g.fillRect(a, y, b - a, s.kind === "task" ? 2 : 1);
+      if (failed(s)) g.fillRect(b - 2, y - 4, 2, 6); // an end that is seen without colour
+    }
     g.fillStyle = faint;
     for (let i = 0, n = Math.max(1, Math.floor((width - left) / 160)); i <= n; i++) {
       const t = from + span * i / n, text = label(t, span);
@@ -90,12 +101,13 @@ export function Lanes({ calls, since, until, choose }) {
   };
   const under = (e) => {
     const px = place(e), row = Math.floor((e.clientY - canvas.current.getBoundingClientRect().top) / lane);
-    return calls.find((c) => laneOf(c) === shown[row] && x(c.began) - 2 <= px && px <= Math.max(x(ends(c)), x(c.began) + 2) + 2);
+    return calls.find((c) => laneOf(c) === shown[row] && x(c.began) - 2 <= px && px <= Math.max(x(ends(c)), x(c.began) + 2) + 2)
+      || lives.find((s) => laneOf(s) === shown[row] && x(s.began) <= px && px <= x(s.ended || now));
   };
   return (
     <div class="lanes" role="group" aria-label="Lanes by session" hidden={!calls.length && !since}>
       <canvas ref={canvas} role="img" aria-label={`${calls.length} calls of ${sessions.length} sessions as spans; the list below has them all`}
-        style={{ height: `${height}px` }} title={at ? `${at.call} · ${at.status}` : ""}
+        style={{ height: `${height}px` }} title={at ? (at.kind ? `${at.kind} ${at.name} · ${at.state}` : `${at.call} · ${at.status}`) : ""}
         onPointerDown={(e) => { canvas.current.setPointerCapture(e.pointerId); setBrush([place(e), place(e)]); }}
         onPointerMove={(e) => (brush ? setBrush([brush[0], place(e)]) : setAt(under(e)))} onPointerUp={release}
         onWheel={(e) => { e.preventDefault(); zoom(e.deltaY < 0 ? .7 : 1.4, timeAt(place(e))); }} />
@@ -123,6 +135,8 @@ function fit(g, text, width) {
   while (text && g.measureText(text + "…").width > width) text = text.slice(0, -1);
   return text + "…";
 }
+
+const failed = (s) => ["crashed", "failed", "unresponsive", "killed", "timed_out", "lost"].includes(s.state);
 
 const label = (micro, span) => new Date(micro / 1000).toLocaleString([], span > 172800e6 ? { month: "short", day: "numeric", hour: "2-digit", hour12: false }
   : { hour: "2-digit", minute: "2-digit", second: span < 3600e6 ? "2-digit" : undefined, hour12: false });

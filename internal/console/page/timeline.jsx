@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api.js";
 import { Problem, Rows } from "./parts.jsx";
 import { Lanes } from "./lanes.jsx";
@@ -27,6 +27,27 @@ function merge(older, newer) {
 // same reports whether nothing has begun, ended or gone on since.
 const same = (calls, news) => news.length <= calls.length && news.every((c, i) => c.status !== "running" && keyOf(c) === keyOf(calls[i])
   && c.status === calls[i].status && c.took === calls[i].took && c.files === calls[i].files);
+
+const lane = (c) => `${c.space}/${c.session}`;
+
+// callOf is the call that a span began in: the one that the record names, or the
+// last of its session that ran then.
+const callOf = (s, calls) => calls.find((c) => lane(c) === lane(s) && (s.call ? c.id === s.call
+  : c.began <= s.began && (c.status === "running" || s.began <= c.began + c.took * 1000))) || (s.call && { ...s, id: s.call, tool: "its call" });
+
+// Spans lists tasks and plugins, with the calls that they began in.
+function Spans({ spans, calls }) {
+  const [open, setOpen] = useState(false); // there may be very many calls to look through
+  const list = useMemo(() => (open ? spans.slice(0, 100).map((s) => [s, callOf(s, calls)]) : []), [open, spans, calls]);
+  if (!spans.length) return null;
+  return (
+    <details class="spans" onToggle={(e) => setOpen(e.currentTarget.open)}><summary>Tasks and plugins: {spans.length}</summary>
+      <ul class="plain">{list.map(([s, call]) => {
+        return <li key={`${lane(s)}/${s.kind}/${s.name}/${s.began}`}>{clock(s.began)} {s.kind} <strong>{s.name}</strong> · {s.state}
+          {s.ended > s.began && ` · ${duration((s.ended - s.began) / 1000)}`} · {s.session}{call && <> · <a href={linkTo(call)}>{call.tool}</a></>}</li>;
+      })}</ul></details>
+  );
+}
 
 const asked = ({ until, ...f }, before, limit) => ({ ...f, before, limit });
 const moment = (micro) => new Date(micro / 1000).toLocaleString([], { hour12: false });
@@ -63,6 +84,22 @@ export function Timeline() {
     look(true);
     return () => { stop.abort(); clearTimeout(timer); };
   }, [f]);
+  const [spans, setSpans] = useState([]);
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer, before = "";
+    const look = async () => {
+      try {
+        const now = await get("/api/spans", { space: f.space, session: f.session }, stop.signal);
+        const text = JSON.stringify(now);
+        if (text !== before || now.some((s) => !s.ended)) setSpans(now);
+        before = text;
+      } catch (e) { if (e.name === "AbortError") return; } // the calls say what fails
+      timer = setTimeout(look, document.hidden ? 10000 : 2000);
+    };
+    look();
+    return () => { stop.abort(); clearTimeout(timer); };
+  }, [f.space, f.session]);
   const { calls, more, back } = loaded.value;
   const further = async () => {
     if (busy.current || !more || !back) return;
@@ -91,7 +128,8 @@ export function Timeline() {
         <span class="count" aria-live="polite">{calls.length}{more ? "+" : ""} calls{f.text && more && back ? `, sought back to ${moment(back)}` : ""}</span>
       </form>
       <Problem of={failed} />
-      <Lanes calls={calls} since={f.since} until={f.until} choose={(since, until) => { filter.value = { ...filter.value, since, until }; }} />
+      <Lanes calls={calls} spans={spans} since={f.since} until={f.until} choose={(since, until) => { filter.value = { ...filter.value, since, until }; }} />
+      <Spans spans={spans} calls={calls} />
       <Rows count={calls.length} height={height} label="Calls" role="list" near={further} row={(i, style) => {
         const c = calls[i];
         return (
