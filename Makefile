@@ -122,7 +122,7 @@ READERLINES ?= 200000
 READERSEED ?= $(shell date +%s)
 .PHONY: reader
 reader:
-	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./internal/policy -run TestReaderAgainstShells -v -timeout 3h
+	TOOLHOST_READER_LINES=$(READERLINES) TOOLHOST_READER_SEED=$(READERSEED) $(GO) test ./internal/policy -run TestReaderAgainstShells -count=1 -v -timeout 3h
 
 # trustfuzz compares what is in force with and without TRUSTFILES random
 # agent.hcl that nobody has approved.
@@ -130,7 +130,7 @@ TRUSTFILES ?= 100000
 TRUSTSEED ?= $(shell date +%s)
 .PHONY: trustfuzz
 trustfuzz:
-	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./internal/project -run TestTrustDecision -v -timeout 3h
+	TOOLHOST_TRUST_FILES=$(TRUSTFILES) TOOLHOST_TRUST_SEED=$(TRUSTSEED) $(GO) test ./internal/project -run TestTrustDecision -count=1 -v -timeout 3h
 
 # bench prints ratios measured in one run.
 bench: build
