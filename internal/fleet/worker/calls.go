@@ -385,6 +385,7 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 	defer cancel()
+	defer context.AfterFunc(c.session.worker.life, cancel)() // the hub cannot be reached any more
 	answer, ok := result.(*mcp.CallToolResult)
 	ok = ok && answer != nil
 	switch {
