@@ -138,13 +138,16 @@ func TestUndoAFileAndSinceACall(t *testing.T) {
 			const o = s && [...s.options].find(o => o.innerText.startsWith("` + option + `")); if (!o) return false;
 			s.value = o.value; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`)
 	}
-	done := until(`!document.querySelector(".rule") && !document.querySelector(".problem") && document.querySelector(".diff")`)
-	do(t, ctx, choose("Files", "b.txt"), press("Undo"), until(`document.querySelector(".rule .diff")`), press("Do it"), done)
+	shown := func(what string) chromedp.Action[chromedp.Void] {
+		return until(`!document.querySelector(".rule") && !document.querySelector(".problem") && ` + what)
+	}
+	do(t, ctx, choose("Files", "b.txt"), press("Undo"), until(`document.querySelector(".rule .diff")`), press("Do it"),
+		shown(`document.querySelector(".diff")`))
 	if a, b := u.read("a.txt"), u.read("b.txt"); a != "new\n" || b != "old b\n" {
 		t.Errorf("one file is undone: %q, %q", a, b)
 	}
 	do(t, ctx, choose("Files", "all"), choose("Calls", "this one and all"), press("Undo"), until(`document.querySelector(".rule .diff")`),
-		looks("undo-since"), press("Do it"), done)
+		looks("undo-since"), press("Do it"), shown(`document.querySelector("[role=status]")?.innerText.includes("is undone already")`))
 	if a, b, c := u.read("a.txt"), u.read("b.txt"), u.read("c.txt"); a != "old a\n" || b != "old b\n" || c != "" {
 		t.Errorf("all since is undone: %q, %q, %q", a, b, c)
 	}

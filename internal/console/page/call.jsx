@@ -107,7 +107,10 @@ export function Effects({ at, files, time, turned }) {
   const [failed, setFailed] = useState(null);
   const [busy, setBusy] = useState(false);
   const [part, setPart] = useState({ path: "", since: "" });
-  const load = () => get("/api/diff", at).then(setDiff, (e) => { setDiff({}); setFailed(e); });
+  const load = () => get("/api/diff", at).then(setDiff, (e) => {
+    setDiff({ undone: e.code === "no_change" && e });
+    if (e.code !== "no_change") setFailed(e);
+  });
   useEffect(() => { load(); }, [at.space, at.session, at.id]);
   const turn = async (ask) => {
     setBusy(true);
@@ -127,6 +130,7 @@ export function Effects({ at, files, time, turned }) {
       <h2>What it has changed</h2>
       {diff && diff.diff && <Diff of={diff.diff} label="Changes" />}
       {diff && diff.since && diff.since.length > 0 && <p>Changed by somebody else since: {diff.since.join(", ")}</p>}
+      {diff && diff.undone && <p role="status">{diff.undone.message}. {diff.undone.next}</p>}
       <Problem of={failed} />
       {failed && failed.diff && <><h3>What is there now (-), and what this would bring back (+)</h3><Diff of={failed.diff} label="Both sides" /></>}
       <div class="bar">
