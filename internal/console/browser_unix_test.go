@@ -102,7 +102,7 @@ func TestLeadsThatWereLeft(t *testing.T) {
 	assert.FileExists(t, fresh)
 }
 
-// A browser that cannot be opened is told of; the address opens the console all
+// That a browser cannot be opened is said; the address opens the console all
 // the same.
 func TestBrowserThatFails(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T){

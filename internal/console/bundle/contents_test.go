@@ -48,9 +48,10 @@ func TestContentsOfAResult(t *testing.T) {
 		until(`document.querySelector("audio")?.src.startsWith("data:audio/wav;base64,UklGR")`),
 		looks("contents"))
 	for script, want := range map[string]string{
-		`[...document.querySelectorAll("main a[target]")].map(a => a.href + " " + a.rel).join("|")`: "https://example.com/page noopener noreferrer",
-		`[...document.querySelectorAll("main p code")].map(c => c.innerText).join("|")`:             "javascript:window.pwned=1",
-		`[...document.querySelectorAll("main p.hint")].map(c => c.innerText).join("|")`:             "file:///notes.txt",
+		`[...document.querySelectorAll("main a[target]")].map(a => a.href + " " + a.rel).join("|")`: "" +
+			"https://example.com/page noopener noreferrer",
+		`[...document.querySelectorAll("main p code")].map(c => c.innerText).join("|")`: "javascript:window.pwned=1",
+		`[...document.querySelectorAll("main p.hint")].map(c => c.innerText).join("|")`: "file:///notes.txt",
 	} {
 		if got := value[string](t, ctx, script); got != want {
 			t.Errorf("%s gives %q, not %q", script, got, want)

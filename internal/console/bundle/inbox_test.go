@@ -91,7 +91,8 @@ func TestEightSessionsAskAtOnce(t *testing.T) {
 	u, ctx := newUser(t), browser(t)
 	do(t, ctx, chromedp.EmulateViewport(1200, 800), chromedp.Navigate(u.console()),
 		until(`document.querySelector(".empty p")`),
-		chromedp.Evaluate[chromedp.Void](`new MutationObserver(() => { window.seen = Date.now(); }).observe(document.querySelector("title"), { childList: true })`))
+		chromedp.Evaluate[chromedp.Void](`new MutationObserver(() => { window.seen = Date.now(); })
+			.observe(document.querySelector("title"), { childList: true })`))
 	type answer struct {
 		n    int
 		text string

@@ -275,7 +275,8 @@ func TestFormsOfPublicSchemas(t *testing.T) {
 		}
 		for _, f := range fields {
 			kinds[f[1]]++
-			if (f[1] == "json") != (f[2] != "") || !slices.Contains([]string{"object", "array", "string", "number", "enum", "choice", "json"}, f[1]) {
+			if (f[1] == "json") != (f[2] != "") ||
+				!slices.Contains([]string{"object", "array", "string", "number", "enum", "choice", "json"}, f[1]) {
 				t.Errorf("%s: %q", tool.Name, f)
 			}
 		}

@@ -37,7 +37,8 @@ func TestLogsAndRestart(t *testing.T) {
 		t.Errorf("%q", found)
 	}
 	began := strings.Count(first, "began as ")
-	do(t, ctx, looks("sources-log"), press("Restart public"), until(`document.querySelector("main").innerText.includes("Sessions that run start it anew")`),
+	do(t, ctx, looks("sources-log"), press("Restart public"),
+		until(`document.querySelector("main").innerText.includes("Sessions that run start it anew")`),
 		until(fmt.Sprintf(`document.querySelector('[aria-label="Log of public"]').innerText.split("began as ").length > %d`, began+1)))
 	if told := s.call("shows", map[string]any{}); strings.Contains(told, `"isError":true`) {
 		t.Error(told)
@@ -105,7 +106,8 @@ exec ` + filepath.Join(u.bin, "toolhost") + ` "$@"
 	link := `document.querySelector('a[href="https://example.com/authorize?state=first"][rel="noopener noreferrer"][target]')`
 	do(t, ctx, press("Log in to tracker"), until(link), looks("sources-login"))
 	answer("no")
-	do(t, ctx, until(`[...document.querySelectorAll(".problem")].some(p => p.innerText.includes("the user said no to <script>pwned=1</script>"))`))
+	do(t, ctx, until(`[...document.querySelectorAll(".problem")]
+		.some(p => p.innerText.includes("the user said no to <script>pwned=1</script>"))`))
 	if got := value[string](t, ctx, `document.querySelector("main").innerText`); strings.Contains(got, "state=first") {
 		t.Error(got)
 	}

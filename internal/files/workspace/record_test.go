@@ -124,7 +124,7 @@ func (r *manyRecorder) BeforeChanges(ctx context.Context, changes iter.Seq[works
 	return nil
 }
 
-// TestRecorderOfBatches is told of all changes before one is made, each with the
+// TestRecorderOfBatches hears all changes before one is made, each with the
 // content that goes, whether that was expected, given or neither.
 func TestRecorderOfBatches(t *testing.T) {
 	dir := realTemp(t)
@@ -156,7 +156,7 @@ func TestRecorderOfBatches(t *testing.T) {
 	assert.Equal(t, ". drwxr-xr-x\na -rw-r--r-- \"new\"\nb -rw-r--r-- \"new\"\ne -rw-r--r-- \"new\"\n", tree(t, dir))
 }
 
-// goneRecorder has a file go before it is told of it.
+// goneRecorder has a file go before it hears of the change.
 type goneRecorder struct {
 	manyRecorder
 	path string
