@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,9 +49,13 @@ func (b *suite) watched() (lines []comparison, err error) {
 			{"changes nothing", "1.05", []string{"/bin/sh", "-c", few}, 200},
 			{"10,000 small writes", "1.6", []string{"/bin/sh", "-c", many}, 7},
 			{"go build", "1.15", []string{goTool, "build", "-o", "out", "./big"}, 5},
+			{"npm ci", "1.3", []string{"npm", "ci", "--offline", "--no-audit", "--no-fund"}, 5},
 		} {
 			policy := sandbox.Settings{Level: level.Level}.Policy(b.work).Prepared()
 			w := &watchedRun{root: root, store: store, argv: c.argv, policy: policy}
+			if c.name == "npm ci" {
+				w.packages = b.packages
+			}
 			lines = append(lines, comparison{name: fmt.Sprintf("%s, watched, %s", c.name, level.Level),
 				baseName: "unwatched", aim: c.aim, rounds: c.rounds, before: w.prepare,
 				ours: w.watched, base: func() error { return w.run(context.Background()) }})
@@ -66,6 +71,8 @@ type watchedRun struct {
 	argv   []string
 	policy sandbox.Policy
 	calls  int
+
+	packages func() (map[string]string, error) // files of the tree besides; may be nil
 }
 
 // prepare makes the tree anew.
@@ -75,6 +82,13 @@ func (w *watchedRun) prepare() error {
 	}
 	const program = "package main\n\nimport \"net/http\"\n\nfunc main() { _ = http.ListenAndServe(\"\", nil) }\n"
 	files := map[string]string{"go.mod": "module example.com/big\n\ngo 1.24\n", "big/main.go": program}
+	if w.packages != nil {
+		more, err := w.packages()
+		if err != nil {
+			return err
+		}
+		maps.Copy(files, more)
+	}
 	for name, text := range files {
 		path := filepath.Join(w.root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -102,10 +116,44 @@ func (w *watchedRun) watched() error {
 }
 
 func (w *watchedRun) run(ctx context.Context) error {
-	env := map[string]string{"GOCACHE": w.cache(), "GOFLAGS": "", "GOTOOLCHAIN": "local"}
+	env := map[string]string{"GOCACHE": w.cache(), "GOFLAGS": "", "GOTOOLCHAIN": "local",
+		"npm_config_cache": w.root + packageCache, "npm_config_update_notifier": "false"}
 	r, err := proc.Run(ctx, proc.Command{Argv: w.argv, Dir: w.root, Env: proc.Environ(env), Prepare: w.policy.Confine})
 	if err == nil && r.ExitCode != 0 {
 		err = fmt.Errorf("%v: exit code %d: %s", w.argv, r.ExitCode, r.Stderr.String())
 	}
 	return err
+}
+
+// packageCache comes after the tree's name: what npm ci installs, without the network.
+const packageCache = "-packages"
+
+// npmTree needs some 350 packages, of 8,900 files together.
+const npmTree = `{"name": "tree", "version": "1.0.0", "private": true,
+	"dependencies": {"@modelcontextprotocol/inspector": "2.12.0"}}`
+
+// fetchPackages has npm lock and fetch the packages of npmTree, and returns the
+// files that npm ci needs.
+func (b *suite) fetchPackages() (map[string]string, error) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		return nil, notHere{err}
+	}
+	dir := filepath.Join(b.work, "watched-tree")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(npmTree), 0o644); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("npm", "install", "--no-audit", "--no-fund", "--omit-lockfile-registry-resolved=false",
+		"--cache", filepath.Join(b.work, "watched"+packageCache))
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return nil, notHere{fmt.Errorf("npm install: %w\n%s", err, text)}
+	}
+	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"package.json": npmTree, "package-lock.json": string(lock)}, os.RemoveAll(dir)
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,7 @@ type suite struct {
 	bare     string // one whose agent.hcl declares none
 	clients  []*client
 	atEnd    []func() error
+	packages func() (map[string]string, error) // what an npm ci needs
 }
 
 // prepare builds the programs to compare with and lays out the workspaces.
@@ -36,6 +38,7 @@ func prepare(binary, dir string) (*suite, error) {
 		plugins:  filepath.Join(dir, "plugins"),
 		bare:     filepath.Join(dir, "bare"),
 	}
+	b.packages = sync.OnceValues(b.fetchPackages)
 	for out, pkg := range map[string]string{b.hello: "hello", b.minimal: "mcpserver"} {
 		if err := build("", out, "./cmd/toolhost-bench/testdata/"+pkg); err != nil {
 			return nil, err
