@@ -94,13 +94,19 @@ func TestScaleOfCalls(t *testing.T) {
 	}
 }
 
+// perWorker is how many sessions a worker has at most: each holds a file open, and
+// 20,000 are a common limit.
+const perWorker = 15000
+
 // What an idle session costs in hub, gateway and worker, and what one costs that
 // its worker has let go of.
 func TestScaleOfSessions(t *testing.T) {
 	testneed.LongOnly(t, "it measures for minutes")
 	sessions := number("TOOLHOST_TEST_SESSIONS", 400)
+	workers := 1 + (sessions-1)/perWorker
 	for _, idle := range []string{"1h", "1s"} {
-		f, url := newScale(t, 1, 16, "--sessions", fmt.Sprint(sessions+10), "--idle", idle, "--pack-after", "1h")
+		f, url := newScale(t, workers, 16, "--sessions", fmt.Sprint(sessions/workers+100), "--idle", idle,
+			"--pack-after", "1h")
 		post(t, url, openSession(t, url), lookMessage())
 		before := make([]int, len(f.workers))
 		for i, p := range f.workers {
@@ -114,13 +120,17 @@ func TestScaleOfSessions(t *testing.T) {
 		http.DefaultClient.CloseIdleConnections()
 		if idle == "1s" {
 			f.waitFor(func() bool {
-				at, _ := filepath.Glob(filepath.Join(f.home, "worker0", "sessions", "*"))
+				at, _ := filepath.Glob(filepath.Join(f.home, "worker*", "sessions", "*"))
 				return len(at) == 0
 			})
 		}
-		for i, role := range []string{"hub", "gateway", "worker"} {
-			t.Logf("%d sessions, idle after %s: %s %.1f KiB each", sessions, idle, role,
-				float64(f.workers[i].resident()-before[i])/float64(sessions)/1024)
+		grown := map[string]int{}
+		for i, p := range f.workers {
+			grown[[]string{"hub", "gateway", "workers"}[min(i, 2)]] += p.resident() - before[i]
+		}
+		for role, bytes := range grown {
+			t.Logf("%d sessions of %d workers, idle after %s: %s %.1f KiB each", sessions, workers, idle, role,
+				float64(bytes)/float64(sessions)/1024)
 		}
 		for _, p := range f.workers {
 			p.kill()
