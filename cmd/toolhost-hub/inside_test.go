@@ -37,6 +37,13 @@ type inside struct {
 // tools of agent.
 func newInside(t *testing.T, agent, config string, workers ...func(*worker.Options)) *inside {
 	t.Helper()
+	return newInsideOf(t, agent, config, func(*gateway.Options) {}, workers...)
+}
+
+// newInsideOf is newInside with another gateway.
+func newInsideOf(t *testing.T, agent, config string, change func(*gateway.Options),
+	workers ...func(*worker.Options)) *inside {
+	t.Helper()
 	f := &inside{place: newPlace(t)}
 	for name, dir := range map[string]string{"HOME": "", "XDG_STATE_HOME": "state", "XDG_DATA_HOME": "data",
 		"XDG_CONFIG_HOME": "config", "XDG_CACHE_HOME": "cache"} {
@@ -53,8 +60,9 @@ func newInside(t *testing.T, agent, config string, workers ...func(*worker.Optio
 	f.hub, err = hub.Start(f.options)
 	require.NoError(t, err)
 	t.Cleanup(func() { f.hub.Shutdown(); f.hub.WaitForShutdown() })
-	f.gateway, err = gateway.Start(t.Context(),
-		gateway.Options{Link: f.link(hub.RoleGateway), Config: c, Logger: discard})
+	o := gateway.Options{Link: f.link(hub.RoleGateway), Config: c, Logger: discard}
+	change(&o)
+	f.gateway, err = gateway.Start(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(f.gateway.Close)
 	for _, change := range workers {

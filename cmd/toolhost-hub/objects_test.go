@@ -73,14 +73,32 @@ func newLong(t *testing.T, change func(*worker.Options)) (f *inside, session str
 	w := f.start1(discard, change)
 	t.Cleanup(w.Kill) // one that cannot reach the hub would wait for its calls
 	f.waitFor(func() bool { return len(f.gateway.Workers()) == 1 })
-	nc, err := f.link(hub.RoleGateway).Connect(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	store, err = fleet.MakeStore(t.Context(), nc, 1)
-	require.NoError(t, err)
 	_, session, _ = send(t, f.url, tokenA, "", opening(""))
 	require.NotEmpty(t, session)
-	return f, session, store
+	return f, session, f.store()
+}
+
+// store is the hub's, for who may use it.
+func (f *inside) store() *fleet.Store {
+	f.t.Helper()
+	nc, err := f.link(hub.RoleGateway).Connect(f.t.Context())
+	require.NoError(f.t, err)
+	f.t.Cleanup(nc.Close)
+	store, err := fleet.MakeStore(f.t.Context(), nc, 1)
+	require.NoError(f.t, err)
+	return store
+}
+
+// end has a client end its session.
+func (f *inside) end(token, session string) {
+	f.t.Helper()
+	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodDelete, f.url, nil)
+	require.NoError(f.t, err)
+	r.Header.Set("Mcp-Session-Id", session)
+	r.Header.Set("Authorization", "Bearer "+token)
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(f.t, err)
+	require.NoError(f.t, answer.Body.Close())
 }
 
 // parts are the subjects of all parts of long results.
@@ -142,25 +160,15 @@ func TestLongResults(t *testing.T) {
 	}
 	require.Equal(t, 2, of("b"))
 	require.Equal(t, 2, of("a"), "and nothing of the one that had no room")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, f.url, nil)
-	require.NoError(t, err)
-	r.Header.Set("Mcp-Session-Id", session)
-	r.Header.Set("Authorization", "Bearer "+tokenA)
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
+	f.end(tokenA, session)
 	f.waitFor(func() bool { return of("a") == 0 })
 	assert.Equal(t, 2, of("b"))
 }
 
-// A result that was changed in the hub's store is not given, by the worker that
-// made it or by a gateway, and its call is not made again.
-func TestChangedResult(t *testing.T) {
-	f, session, store := newLong(t, plain)
-	for _, id := range []string{"good", "bad"} {
-		_, _, text := send(t, f.url, tokenA, session, longMessage(id, id[:1]))
-		require.True(t, strings.Contains(text, strings.Repeat(id[:1], longBytes)))
-	}
+// spoil changes a byte of what the hub keeps with that text in it.
+func spoil(t *testing.T, store *fleet.Store, text string) {
+	t.Helper()
+	spoilt := 0
 	for subject := range parts(t, store) {
 		var kept [][]byte
 		for from := uint64(1); ; {
@@ -171,16 +179,29 @@ func TestChangedResult(t *testing.T) {
 			}
 			kept, from = append(kept, msg.Data), msg.Sequence+1
 		}
-		if !bytes.Contains(kept[1], []byte("bbbb")) {
+		if !bytes.Contains(kept[1], []byte(text)) {
 			continue
 		}
 		kept[1][100]++
+		spoilt++
 		require.NoError(t, store.Results.Stream.Purge(t.Context(), jetstream.WithPurgeSubject(subject)))
 		for _, data := range kept {
 			_, err := store.Results.JS.Publish(t.Context(), subject, data)
 			require.NoError(t, err)
 		}
 	}
+	require.Equal(t, 1, spoilt)
+}
+
+// A result that was changed in the hub's store is not given, by the worker that
+// made it or by a gateway, and its call is not made again.
+func TestChangedResult(t *testing.T) {
+	f, session, store := newLong(t, plain)
+	for _, id := range []string{"good", "bad"} {
+		_, _, text := send(t, f.url, tokenA, session, longMessage(id, id[:1]))
+		require.True(t, strings.Contains(text, strings.Repeat(id[:1], longBytes)))
+	}
+	spoil(t, store, "bbbb")
 	check := func(where string) {
 		_, _, text := send(t, f.url, tokenA, session, longMessage("good", "g"))
 		assert.True(t, strings.Contains(text, strings.Repeat("g", longBytes)), where)
@@ -346,9 +367,12 @@ func TestLiarAndTheStore(t *testing.T) {
 	read := fleet.ObjectAsk{Action: fleet.ObjectRead, Session: session1, Epoch: record.Epoch, Call: call}
 	pack, foreign, old := read, read, read
 	pack.Pack, foreign.Pack, old.Epoch = record.Pack, strings.Repeat("0", 64), record.Epoch-1
+	file := read
+	file.File = "toolhost://run/mcp-a.1/stdout"
 	part, commit := read, read
 	part.Action, part.Upload, commit.Action, commit.Upload = fleet.ObjectPart, "u", fleet.ObjectCommit, "u"
-	for name, about := range map[string]fleet.ObjectAsk{"read": read, "pack": pack, "part": part, "commit": commit} {
+	for name, about := range map[string]fleet.ObjectAsk{"read": read, "pack": pack, "file": file, "part": part,
+		"commit": commit} {
 		refused := object(liar, "liar.x", about)
 		if assert.NotNil(t, refused, name) {
 			assert.Equal(t, tool.PermissionDenied, refused.Code, name)
@@ -356,6 +380,9 @@ func TestLiarAndTheStore(t *testing.T) {
 	}
 	assert.Nil(t, object(honest, record.Worker, read), "control")
 	assert.Nil(t, object(honest, record.Worker, pack), "control")
+	if missing := object(honest, record.Worker, file); assert.NotNil(t, missing, "control") {
+		assert.Equal(t, tool.NotFound, missing.Code)
+	}
 	for name, about := range map[string]fleet.ObjectAsk{"another pack": foreign, "an earlier epoch": old} {
 		refused := object(honest, record.Worker, about)
 		if assert.NotNil(t, refused, name) {

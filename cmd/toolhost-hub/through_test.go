@@ -40,7 +40,10 @@ func TestOperations(t *testing.T) {
 	f.start1(discard, plain)
 	f.waitFor(func() bool { status, _ := f.get("/readyz"); return status == http.StatusOK })
 	callTool(t, session(t, f.url), "note", note("one"), nil)
-	status, text = f.get("/metrics")
+	f.waitFor(func() bool { // a client may have its result before the call is counted
+		status, text = f.get("/metrics")
+		return strings.Contains(text, "toolhost_fleet_calls_total 1\n")
+	})
 	assert.Equal(t, http.StatusOK, status)
 	for _, line := range []string{"toolhost_fleet_calls_total 1", "toolhost_fleet_workers 1", "toolhost_fleet_slots 4",
 		"toolhost_fleet_calls_lost_total 0", `toolhost_fleet_call_seconds_bucket{le="+Inf"} 1`,

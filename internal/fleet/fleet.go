@@ -9,7 +9,7 @@
 //	beat.KEY.INSTANCE             a worker is alive
 //	ask.KEY.INSTANCE              what a worker asks of the gateways
 //	store.GATEWAY.KEY.INSTANCE.>  what it asks of the bucket of calls, through a gateway
-//	object.KEY.INSTANCE           what it asks about packs and long results
+//	object.KEY.INSTANCE           what it asks about packs, long results and linked outputs
 //	decide.NAME.KEY.INSTANCE      what an operator asks of a worker, and decides there
 //	decided.NAME.KEY.INSTANCE.ID  the answer to that
 //

@@ -48,14 +48,16 @@ const (
 )
 
 // ObjectAsk is what a worker asks about an object of a session that it has: its
-// pack, or the result of a call that it has made there.
+// pack, the result of a call that it has made there, or what results link to.
 type ObjectAsk struct {
 	Action  string `json:"action"`
 	Session string `json:"session"`
 	Epoch   uint64 `json:"epoch"`
-	// Pack is the digest of a pack. Call, else, is the last part of the call's key.
+	// Pack is the digest of a pack. Call, else, is the last part of the call's key, and
+	// File names what every worker of the session is to find again.
 	Pack string `json:"pack,omitempty"`
 	Call string `json:"call,omitempty"`
+	File string `json:"file,omitempty"`
 	// Upload names the upload that a part belongs to, and Part counts these.
 	Upload string `json:"upload,omitempty"`
 	Part   int    `json:"part,omitempty"`
@@ -66,10 +68,13 @@ type ObjectAsk struct {
 	From uint64 `json:"from,omitempty"`
 }
 
-// ObjectReply is the answer. A part that is read is the message's data.
+// ObjectReply is the answer. A part that is read is the message's data, and Sum and
+// Size are what the whole was when it was kept.
 type ObjectReply struct {
 	Next  uint64      `json:"next,omitempty"`
 	End   bool        `json:"end,omitempty"`
+	Sum   string      `json:"sum,omitempty"`
+	Size  int64       `json:"size,omitempty"`
 	Error *tool.Error `json:"error,omitempty"`
 }
 

@@ -45,7 +45,7 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *i
 	case t != nil && outcome.Err != nil && outcome.Err.Code == tool.Internal:
 		return nil, internalFailure(outcome.Err.Message)
 	}
-	result := s.result(link.session, outcome, request.ProtocolVersion())
+	result := s.result(ctx, link.session, outcome, request.ProtocolVersion())
 	if limit := boundOf(in.client); link.stdio && limit > 0 && mayExceed(outcome.Result, limit) {
 		result = fit(result, limit)
 	}
@@ -53,11 +53,12 @@ func (s *Server) answer(ctx context.Context, request *mcp.CallToolRequest, in *i
 }
 
 // result turns an outcome into a revision's form.
-func (s *Server) result(session *host.Session, outcome *host.Outcome, revision string) *mcp.CallToolResult {
+func (s *Server) result(ctx context.Context, session *host.Session, outcome *host.Outcome,
+	revision string) *mcp.CallToolResult {
 	r := outcome.Result
 	result := &mcp.CallToolResult{
 		IsError:           outcome.Err != nil,
-		Content:           append(contents(r.Contents), s.runLinks(session, outcome)...),
+		Content:           append(contents(r.Contents), s.runLinks(ctx, session, outcome)...),
 		StructuredContent: structured(revision, outcome.Definition, r.Structured),
 	}
 	once(result, outcome.Definition, r.Structured)

@@ -41,6 +41,15 @@ const (
 	maxPage  = 1 << 20
 )
 
+// RunFiles keeps the outputs that results link to where they outlast the server.
+type RunFiles interface {
+	// Keep is given an output before the result that links to it by uri is given. An
+	// error says why the output is not kept.
+	Keep(ctx context.Context, uri string, open func() (*os.File, error)) error
+	// Fetch gives an output that this server does not have.
+	Fetch(ctx context.Context, uri string) (*os.File, error)
+}
+
 // offerRuns lets clients read the output of calls, where it is kept.
 func (s *Server) offerRuns() {
 	if s.host.Session("any").ArtifactDir() == "" {
@@ -56,7 +65,7 @@ func (s *Server) offerRuns() {
 }
 
 // runLinks are links to the whole of what a result shows in part.
-func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Content {
+func (s *Server) runLinks(ctx context.Context, session *host.Session, outcome *host.Outcome) []mcp.Content {
 	dir := session.ArtifactDir()
 	if !outcome.Result.Truncated || dir == "" {
 		return nil
@@ -71,14 +80,29 @@ func (s *Server) runLinks(session *host.Session, outcome *host.Outcome) []mcp.Co
 		}
 		if at == filepath.Join(dir, filepath.FromSlash(record.LogName(outcome.Step, a.Name))) {
 			size := a.Bytes
-			links = append(links, &mcp.ResourceLink{
+			link := &mcp.ResourceLink{
 				URI:  fmt.Sprintf("toolhost://run/%s.%d/%s", session.Name(), outcome.Step, a.Name),
 				Name: a.Name, MIMEType: "text/plain", Size: &size,
 				Description: fmt.Sprintf("The whole %s of this call, %d bytes. Append ?offset=N for the page from byte N.", a.Name, size),
-			})
+			}
+			if err := s.keepRun(ctx, link.URI); err != nil {
+				link.Description += " Read it soon, as it may be lost when the session moves: " + tool.AsError(err).Message + "."
+			}
+			links = append(links, link)
 		}
 	}
 	return links
+}
+
+func (s *Server) keepRun(ctx context.Context, uri string) error {
+	if s.options.RunFiles == nil {
+		return nil
+	}
+	page, err := parseRun(uri)
+	if err != nil {
+		return err
+	}
+	return s.options.RunFiles.Keep(ctx, uri, func() (*os.File, error) { return s.openRun(page) })
 }
 
 // runPage is what a link asks for.
@@ -91,14 +115,17 @@ type runPage struct {
 }
 
 // readRun serves resources/read of a call's output.
-func (s *Server) readRun(_ context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (s *Server) readRun(ctx context.Context, request *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	page, err := parseRun(request.Params.URI)
 	if err != nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
 	}
-	data, size, err := s.readPage(page)
-	if err != nil {
+	data, size, err := s.readPage(ctx, page)
+	if err != nil && s.options.RunFiles == nil {
 		return nil, mcp.ResourceNotFoundError(request.Params.URI)
+	}
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: tool.AsError(err).Message}
 	}
 	contents := &mcp.ResourceContents{URI: request.Params.URI, MIMEType: "text/plain"}
 	if text := excerpt.TrimEnd(data); utf8.Valid(text) && (len(text) > 0 || len(data) == 0) {
@@ -141,21 +168,14 @@ func parseRun(uri string) (runPage, error) {
 	return p, nil
 }
 
-// readPage reads a page of the file that keeps an output. It follows no link
-// out of the workspace and opens regular files only.
-func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
-	base, name := s.host.Session(p.session).ArtifactDir(), record.LogName(p.step, p.stream)
-	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {
-		base, name = s.host.Root(), filepath.ToSlash(rel)+"/"+name
+// readPage reads a page of the file that keeps an output.
+func (s *Server) readPage(ctx context.Context, p runPage) (data []byte, size int64, err error) {
+	file, err := s.openRun(p)
+	if err != nil && s.options.RunFiles != nil {
+		file, err = s.options.RunFiles.Fetch(ctx, p.uri)
 	}
-	root, err := plainfile.Root(base)
 	if err != nil {
 		return nil, 0, err
-	}
-	defer root.Close()
-	file, err := plainfile.OpenIn(root, name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, 0, errors.Join(err, fs.ErrNotExist)
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -164,4 +184,23 @@ func (s *Server) readPage(p runPage) (data []byte, size int64, err error) {
 	}
 	data, err = io.ReadAll(io.NewSectionReader(file, p.offset, p.length))
 	return data, info.Size(), err
+}
+
+// openRun opens the file that keeps an output. It follows no link out of the
+// workspace and opens regular files only.
+func (s *Server) openRun(p runPage) (*os.File, error) {
+	base, name := s.host.Session(p.session).ArtifactDir(), record.LogName(p.step, p.stream)
+	if rel, err := filepath.Rel(s.host.Root(), base); err == nil && filepath.IsLocal(rel) {
+		base, name = s.host.Root(), filepath.ToSlash(rel)+"/"+name
+	}
+	root, err := plainfile.Root(base)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := plainfile.OpenIn(root, name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	return file, nil
 }

@@ -51,6 +51,9 @@ type Options struct {
 	// Recorded gives what the record has of a call, for tasks that this server
 	// did not make; nil for a call that there is not. May be nil.
 	Recorded func(ctx context.Context, id string) (*Recorded, error)
+	// RunFiles keeps what results link to for another server that goes on with the
+	// sessions of this one. May be nil.
+	RunFiles RunFiles
 	// Settled is closed when no further tools are about to come. Lists of
 	// tools, and calls of a tool that is not there, wait for it. Nil waits for
 	// nothing.

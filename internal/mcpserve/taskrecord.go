@@ -66,7 +66,7 @@ func (s *Server) recordedTask(ctx context.Context, id string) (*taskState, error
 		if entry, err := s.host.Catalog().Lookup(call.Tool); err == nil {
 			outcome.Definition = entry.Definition()
 		}
-		state.Result = s.result(s.host.Session(call.Session), outcome, statelessRevision)
+		state.Result = s.result(ctx, s.host.Session(call.Session), outcome, statelessRevision)
 	}
 	if state.Error != nil {
 		state.StatusMessage = state.Error.Message

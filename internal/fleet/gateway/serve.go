@@ -180,7 +180,7 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 	case q.stateless:
 		name := q.URL.Query().Get("session")
 		if name != "" {
-			if err := record.ValidSession("http-" + name); err != nil {
+			if err := record.ValidSession("http-" + name + mostEpoch); err != nil {
 				return err
 			}
 		}
@@ -210,6 +210,9 @@ func (g *Gateway) find(ctx context.Context, q *request) error {
 	}
 	return err
 }
+
+// mostEpoch is what workers append to a session's name at most.
+const mostEpoch = ".18446744073709551615"
 
 // open makes the record of a session.
 func (g *Gateway) open(ctx context.Context, q *request, initialize []byte) error {

@@ -103,7 +103,7 @@ func (g *Gateway) object(msg *nats.Msg) {
 		case fleet.ObjectDrop:
 			err = o.abandon(ctx)
 		case fleet.ObjectRead:
-			data, reply.Next, reply.End, err = o.read(ctx, ask.From)
+			data, err = o.read(ctx, ask.From, &reply)
 		default:
 			err = errors.New("the action is not known")
 		}
@@ -163,6 +163,9 @@ func (g *Gateway) objectOf(ctx context.Context, from fleet.Worker, ask *fleet.Ob
 		return o, nil
 	}
 	o.Bucket, o.name, o.most = g.store.Results, resultName(from, ask.Session, ask.Call), fleet.MostResult
+	if ask.File != "" {
+		o.name = fileName(ask.Session, ask.File)
+	}
 	o.owners = []owner{{session + ".>", "the session", g.options.SessionResults},
 		{tenant + ".>", "the tenant " + record.Tenant, g.options.Config.results(record.Tenant)}}
 	return o, nil
@@ -172,6 +175,10 @@ func (g *Gateway) objectOf(ctx context.Context, from fleet.Worker, ask *fleet.Ob
 func resultName(worker fleet.Worker, session, call string) string {
 	return string(worker) + "." + session + "." + call
 }
+
+// fileName is that of what results of a session link to. No worker's name has a
+// slash.
+func fileName(session, file string) string { return "session/" + session + "/" + fleet.Digest(file) }
 
 // part keeps a part of an upload. The same part is kept once.
 func (o *object) part(ctx context.Context, n int, data []byte) error {
@@ -281,23 +288,28 @@ func (o *object) abandon(ctx context.Context) error {
 }
 
 // read gives the part of the object that begins in the store at from or after it.
-func (o *object) read(ctx context.Context, from uint64) (data []byte, next uint64, end bool, err error) {
+func (o *object) read(ctx context.Context, from uint64, reply *fleet.ObjectReply) ([]byte, error) {
 	info, err := o.Objects.GetInfo(ctx, o.name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, 0, true, tool.Errorf(tool.NotFound, "the hub's store has no %s", o.name).
-			Suggest("It may have expired.")
+		return nil, tool.Errorf(tool.NotFound, "the hub's store has no %s", o.name).Suggest("It may have expired.")
 	}
 	if err != nil {
-		return nil, 0, true, err
+		return nil, err
+	}
+	reply.Size = int64(info.Size)
+	if sum, err := base64.URLEncoding.DecodeString(strings.TrimPrefix(info.Digest, "SHA-256=")); err == nil {
+		reply.Sum = hex.EncodeToString(sum)
 	}
 	msg, err := o.Stream.GetMsg(ctx, max(1, from), jetstream.WithGetMsgSubject(o.PartSubject(info.NUID)))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, 0, true, nil
+		reply.End = true
+		return nil, nil
 	}
 	if err != nil {
-		return nil, 0, true, err
+		return nil, err
 	}
-	return msg.Data, msg.Sequence + 1, false, nil
+	reply.Next = msg.Sequence + 1
+	return msg.Data, nil
 }
 
 // longResult is the result of a call that is no part of its entry.
@@ -307,13 +319,12 @@ func (g *Gateway) longResult(ctx context.Context, key string, entry *fleet.Call)
 	}
 	o := &object{Bucket: g.store.Results, name: key}
 	var all []byte
-	for from, end := uint64(0), false; ; {
-		var data []byte
-		var err error
-		if data, from, end, err = o.read(ctx, from); err != nil {
+	for reply := new(fleet.ObjectReply); ; {
+		data, err := o.read(ctx, reply.Next, reply)
+		if err != nil {
 			return nil, err
 		}
-		if end {
+		if reply.End {
 			break
 		}
 		if all = append(all, data...); int64(len(all)) > entry.Size {

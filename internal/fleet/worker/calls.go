@@ -285,7 +285,7 @@ func (c *call) kept(ctx context.Context) (mcp.Result, error) {
 		var long bytes.Buffer
 		about := c.session.about()
 		about.Call = c.id
-		if err := c.session.worker.download(ctx, about, &long, fleet.MostResult); err != nil {
+		if _, err := c.session.worker.download(ctx, about, &long, fleet.MostResult); err != nil {
 			return nil, err
 		}
 		if data = long.Bytes(); fleet.CheckResult(&c.entry, data) != nil {

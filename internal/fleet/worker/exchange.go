@@ -115,7 +115,7 @@ func (ex *exchange) run() {
 		defer release()
 		ex.env.Header.Set(fleet.GatewayHeader, gatewayOf(ex.env.Back))
 	}
-	r, err := httpRequest(ex.ctx, ex.env.Method, ex.env.URL, ex.env.Header, ex.env.Body)
+	r, err := httpRequest(ex.ctx, ex.env.Method, s.uri(ex.env.URL), ex.env.Header, ex.env.Body)
 	if err != nil {
 		ex.refuse(fleet.RefusedFailed, 0, err.Error())
 		return

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -53,6 +54,7 @@ type session struct {
 	changed atomic.Int64 // counts calls that may have changed something
 	packed  int64        // changed at the newest pack
 	packing sync.Mutex
+	files   files
 }
 
 // enter gives the session of a request, entered once. It says why there is none.
@@ -81,6 +83,7 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 	case s == nil:
 		s = &session{worker: w, key: env.Session, name: env.Name, record: env.Record, ready: make(chan struct{}),
 			idleSince: time.Now()}
+		s.files.session = s
 		s.life, s.end = context.WithCancel(w.life)
 		s.asked.Store(int64(time.Since(w.began)))
 		w.sessions[env.Session] = s
@@ -104,6 +107,17 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 		return nil, fleet.RefusedFailed, s.failed.Error()
 	}
 	return s, "", ""
+}
+
+// uri is that of a request, for the host: a session that clients name has another
+// name for the record of each workspace, where its calls are counted from 1.
+func (s *session) uri(asked string) string {
+	u, err := url.Parse(asked)
+	if err != nil || s.workspace.shared || s.epoch() < 2 || u.Query().Get("session") == "" {
+		return asked
+	}
+	u.RawQuery = url.Values{"session": {fmt.Sprintf("%s.%d", u.Query().Get("session"), s.epoch())}}.Encode()
+	return u.String()
 }
 
 func (s *session) epoch() uint64 {
@@ -173,7 +187,7 @@ func (s *session) host(context.Context) error {
 		Telemetry:    func(string) *telemetry.Relay { return w.options.Telemetry },
 	}
 	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
-		TaskAfter: w.options.TaskAfter, Unwatched: true}
+		TaskAfter: w.options.TaskAfter, Unwatched: true, RunFiles: &s.files}
 	var err error
 	if s.offer, err = opening.Offer(s.life, serving); err != nil {
 		return err
@@ -256,6 +270,7 @@ func (s *session) close() {
 	if s.workspace != nil {
 		s.workspace.remove()
 	}
+	s.files.remove()
 }
 
 // release packs a session that is not in use and lets go of it: another worker

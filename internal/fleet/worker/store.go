@@ -134,19 +134,21 @@ func (w *Worker) upload(ctx context.Context, about fleet.ObjectAsk, in io.Reader
 	return about.Sum, size, err
 }
 
-// download reads an object of a session, up to a number of bytes.
-func (w *Worker) download(ctx context.Context, about fleet.ObjectAsk, to io.Writer, most int64) error {
+// download reads an object of a session, up to a number of bytes, and gives what its
+// digest and size were when it was kept.
+func (w *Worker) download(ctx context.Context, about fleet.ObjectAsk, to io.Writer, most int64) (*fleet.ObjectReply,
+	error) {
 	about.Action = fleet.ObjectRead
 	for {
 		reply, part, err := w.object(ctx, about, nil)
 		if err != nil || reply.End {
-			return err
+			return reply, err
 		}
 		if most -= int64(len(part)); most < 0 {
-			return errors.New("it is larger than it may be")
+			return nil, errors.New("it is larger than it may be")
 		}
 		if _, err := to.Write(part); err != nil {
-			return err
+			return nil, err
 		}
 		about.From = reply.Next
 	}

@@ -117,7 +117,7 @@ func (s *session) unpack(ctx context.Context, digest, dir string) error {
 	about := s.about()
 	about.Pack = digest
 	sum := sha256.New()
-	if err := s.worker.download(ctx, about, io.MultiWriter(file, sum), fleet.MostPack); err != nil {
+	if _, err := s.worker.download(ctx, about, io.MultiWriter(file, sum), fleet.MostPack); err != nil {
 		return fmt.Errorf("the pack %s cannot be had from the hub's store: %w", digest, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != digest {
