@@ -42,7 +42,7 @@ func TestOperations(t *testing.T) {
 	callTool(t, session(t, f.url), "note", note("one"), nil)
 	f.waitFor(func() bool { // a client may have its result before the call is counted
 		status, text = f.get("/metrics")
-		return strings.Contains(text, "toolhost_fleet_calls_total 1\n")
+		return strings.Contains(text, "toolhost_fleet_call_seconds_count 1\n")
 	})
 	assert.Equal(t, http.StatusOK, status)
 	for _, line := range []string{"toolhost_fleet_calls_total 1", "toolhost_fleet_workers 1", "toolhost_fleet_slots 4",
