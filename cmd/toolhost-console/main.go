@@ -4,11 +4,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,7 +15,6 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/buildinfo"
 	"github.com/toolhost/toolhost/internal/console"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 func main() {
@@ -43,34 +40,6 @@ func serve(toolhost, port string, open bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	server, err := console.Listen(port, console.Options{Toolhost: toolhost, Version: buildinfo.Read().Version,
-		Logger: logger})
-	if err != nil {
-		return err
-	}
-	address := server.Address()
-	fmt.Println(address)
-	if open && console.BrowserExpected(os.Getenv) {
-		server.OpenBrowser(address, func(err error) {
-			fmt.Fprintf(os.Stderr, "No browser was opened: %s. Open the address yourself.\n", show.Line(err.Error()))
-		})
-	}
-	go func() {
-		tellAgain(server, os.Stdin)
-		stop() // toolhost console has ended, however it did
-	}()
-	return server.Serve(ctx)
-}
-
-// tellAgain prints a new address for each line that it is given: one opens the
-// console once. It returns where no more can come.
-func tellAgain(server *console.Server, in io.Reader) {
-	for in := bufio.NewReader(in); ; {
-		switch b, err := in.ReadByte(); {
-		case err != nil:
-			return
-		case b == '\n':
-			fmt.Println(server.Address())
-		}
-	}
+	return console.Run(ctx, port, open, console.Options{Toolhost: toolhost, Version: buildinfo.Read().Version,
+		Logger: logger}, os.Stdin, os.Stdout, os.Stderr)
 }

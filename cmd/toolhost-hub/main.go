@@ -70,7 +70,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.work, "workspace", "", "the directory to work in, on the workers")
 	f.StringVar(&a.toolset, "toolset", "", "the toolset to offer")
 	f.BoolVar(&a.trust, "trust", false, "let the agent.hcl of the workspace count as approved")
-	root.AddCommand(a.hubCommand(), a.workerCommand(), a.serveCommand(), a.fleetCommand())
+	root.AddCommand(a.hubCommand(), a.workerCommand(), a.serveCommand(), a.fleetCommand(), a.consoleCommand())
 	return root
 }
 

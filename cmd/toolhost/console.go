@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 func (a *app) consoleCommand() *cobra.Command {
 	var port uint16
 	var noOpen bool
+	var hub string
 	c := &cobra.Command{
 		Use:   "console",
 		Short: "See in a browser what waits for you and what ran, and decide there",
@@ -26,13 +28,15 @@ It prints an address that one browser can open, once, within 10 minutes, and in 
 terminal of a desktop opens it in yours. Press Enter for another one. The page
 lies on 127.0.0.1 and loads nothing from elsewhere. While it is open, calls that
 need approval and that nobody else can be asked about wait a while for your
-answer. Ctrl+C ends it.`,
+answer. Ctrl+C ends it. With --hub, and an operator's key (--key FILE), the page also has what
+waits on the workers of a fleet.`,
 		Example: `  toolhost console
   toolhost console --port 7788
-  toolhost console --no-open`,
+  toolhost console --no-open
+  toolhost console --hub nats://127.0.0.1:4222`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			run, err := consoleProgram(c.Context(), port, !noOpen && isTerminal(a.out))
+			run, err := a.consoleProgram(c.Context(), hub, port, !noOpen && isTerminal(a.out))
 			if err != nil {
 				return err
 			}
@@ -44,13 +48,20 @@ answer. Ctrl+C ends it.`,
 	}
 	c.Flags().Uint16Var(&port, "port", 0, "the port of 127.0.0.1 to listen on (default: any that is free)")
 	c.Flags().BoolVar(&noOpen, "no-open", false, "print the address and open no browser")
+	c.Flags().StringVar(&hub, "hub", "", "show what waits on the workers of this hub too (docs/FLEET.md)")
+	c.FParseErrWhitelist.UnknownFlags = a.forFleet()
 	return c
 }
 
 // consoleProgram is the console, on that port of 127.0.0.1; 0 is any. It opens a
-// browser where that is asked for and there can be one.
-func consoleProgram(ctx context.Context, port uint16, open bool) (*exec.Cmd, error) {
-	program, err := installation.Console.Find("")
+// browser where that is asked for and there can be one. With a hub it is
+// toolhost-hub, which reads the flags itself.
+func (a *app) consoleProgram(ctx context.Context, hub string, port uint16, open bool) (*exec.Cmd, error) {
+	helper := installation.Console
+	if hub != "" {
+		helper = installation.Hub
+	}
+	program, err := helper.Find("")
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +73,9 @@ func consoleProgram(ctx context.Context, port uint16, open bool) (*exec.Cmd, err
 	if open {
 		args = append(args, "--open")
 	}
+	if hub != "" {
+		args = append(slices.Clone(a.args), "--toolhost", self)
+	}
 	run := exec.CommandContext(ctx, program, args...)
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	return run, nil
@@ -70,7 +84,7 @@ func consoleProgram(ctx context.Context, port uint16, open bool) (*exec.Cmd, err
 // consoleBeside runs a console, on a listener of its own, as long as ctx goes on.
 // The server goes on without it.
 func (a *app) consoleBeside(ctx context.Context) (wait func(), err error) {
-	run, err := consoleProgram(ctx, 0, false)
+	run, err := a.consoleProgram(ctx, "", 0, false)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type waitingCall struct {
 	ID      string    `json:"id"`
 	Root    string    `json:"root"`
 	Fork    string    `json:"fork,omitempty"`
+	Worker  string    `json:"worker,omitempty"` // where it waits, for a call of a fleet
+	Tenant  string    `json:"tenant,omitempty"`
 	Tool    string    `json:"tool"`
 	Call    string    `json:"call"`
 	Session string    `json:"session,omitempty"`
@@ -85,10 +88,12 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 	defer done()
 	defer s.watch.begin()()
 	sent := make(map[string]string) // the digest, by key
-	last := time.Time{}
+	last, problems := time.Time{}, []string(nil)
 	for first := true; ; first = false {
 		news := s.news(r.Context(), sent)
-		if first || len(news.Add)+len(news.Gone)+len(news.Problems) > 0 || time.Since(last) > 5*beat {
+		if first || len(news.Add)+len(news.Gone) > 0 || !slices.Equal(news.Problems, problems) ||
+			time.Since(last) > 5*beat {
+			problems = news.Problems
 			for _, part := range news.parts() {
 				if out(part) != nil {
 					return nil
@@ -110,11 +115,7 @@ func (s *Server) followInbox(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNews) {
 	news.Ready = true
 	now := make(map[string]bool)
-	for _, found := range s.spaces.all() {
-		waiting, err := found.pending(ctx)
-		if err != nil && ctx.Err() == nil {
-			news.Problems = append(news.Problems, shownText(found.title()+": "+err.Error()))
-		}
+	take := func(waiting []waitingCall) {
 		for _, call := range waiting {
 			now[call.Key] = true
 			if sent[call.Key] != call.Digest {
@@ -123,6 +124,16 @@ func (s *Server) news(ctx context.Context, sent map[string]string) (news inboxNe
 			}
 		}
 	}
+	for _, found := range s.spaces.all() {
+		waiting, err := found.pending(ctx)
+		if err != nil && ctx.Err() == nil {
+			news.Problems = append(news.Problems, shownText(found.title()+": "+err.Error()))
+		}
+		take(waiting)
+	}
+	away, problems := s.waitingAway()
+	news.Problems = append(news.Problems, problems...)
+	take(away)
 	for key := range sent {
 		if !now[key] {
 			delete(sent, key)
@@ -214,6 +225,14 @@ func compacted(data json.RawMessage) []byte {
 }
 
 func (s *Server) lookAtPending(w http.ResponseWriter, r *http.Request) error {
+	call, err := s.findAway(r.FormValue("space"), r.FormValue("id"))
+	if err != nil {
+		return err
+	}
+	if call != nil {
+		l, _, err := s.lookAway(r.Context(), *call)
+		return give(w, l, err)
+	}
 	found, err := s.spaces.find(r.FormValue("space"))
 	if err != nil {
 		return err
@@ -240,27 +259,42 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) error {
 	if err := given(r, &d); err != nil {
 		return err
 	}
-	found, err := s.spaces.find(d.Space)
-	if err != nil {
-		return err
-	}
-	switch d.Verdict {
-	case "deny":
-		err = s.refuse(r.Context(), found, d)
-	case "once", "always":
-		err = s.approve(r.Context(), found, d)
-	default:
-		err = tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SaidLine(d.Verdict, show.MostName)).
+	if !slices.Contains([]string{"once", "always", "deny"}, d.Verdict) {
+		return tool.Errorf(tool.InvalidArgument, "%q is no decision", show.SaidLine(d.Verdict, show.MostName)).
 			Suggest("Decide once, always or deny.")
+	}
+	call, err := s.findAway(d.Space, d.ID)
+	if err == nil && call != nil {
+		err = s.decideAway(r.Context(), *call, d)
+	} else if err == nil {
+		err = s.decideHere(r.Context(), d)
 	}
 	return give(w, map[string]string{"decided": d.Verdict}, err)
 }
 
+func (s *Server) decideHere(ctx context.Context, d decision) error {
+	found, err := s.spaces.find(d.Space)
+	if err != nil {
+		return err
+	}
+	if d.Verdict == "deny" {
+		return s.refuse(ctx, found, d)
+	}
+	return s.approve(ctx, found, d)
+}
+
+func reasonFits(reason string) error {
+	if len(reason) > mostReason {
+		return tool.Errorf(tool.InvalidArgument, "the reason has %d bytes", len(reason)).
+			Suggest("Give at most %d.", mostReason)
+	}
+	return nil
+}
+
 // refuse needs no look at what the call would do.
 func (s *Server) refuse(ctx context.Context, found *space, d decision) error {
-	if len(d.Reason) > mostReason {
-		return tool.Errorf(tool.InvalidArgument, "the reason has %d bytes", len(d.Reason)).
-			Suggest("Give at most %d.", mostReason)
+	if err := reasonFits(d.Reason); err != nil {
+		return err
 	}
 	p, err := found.approvals.Get(ctx, d.ID)
 	if err == nil && p.Digest() != d.Digest {

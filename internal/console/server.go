@@ -20,7 +20,9 @@ type Options struct {
 	Toolhost string
 	// Version is its version.
 	Version string
-	Logger  *slog.Logger
+	// Away is where calls wait on other machines; nil for none.
+	Away   Away
+	Logger *slog.Logger
 }
 
 // Server is a console. It answers at one address of this machine only.

@@ -29,7 +29,7 @@ var (
 	Console   = Helper{Name: "toolhost-console", Purpose: "shows what waits and what ran in a browser (toolhost console)"}
 	OTel      = Helper{Name: "toolhost-otel", Purpose: "sends traces and metrics where OTEL_EXPORTER_OTLP_ENDPOINT is set"}
 	// Hub is for those who run a fleet.
-	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve --hub)",
+	Hub = Helper{Name: "toolhost-hub", Purpose: "runs fleets (the commands hub, worker and fleet, and serve and console with --hub)",
 		Apart: true}
 )
 

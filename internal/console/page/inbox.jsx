@@ -18,7 +18,7 @@ export function followInbox() {
     tell: (news) => {
       ready.value = true;
       const problems = (news.problems || []).join("\n");
-      if (problems) trouble.value = { message: problems, next: "" };
+      if (!news.more) trouble.value = problems ? { message: problems, next: "" } : null;
       if (!fresh && !next && !news.add && !news.gone) return;
       next ||= fresh ? new Map() : new Map(waiting.value);
       fresh = false;
@@ -137,7 +137,7 @@ function Waiting({ call }) {
       // A stroke for the call that was here a moment ago decides nothing.
       if (!verdict || Date.now() - since < 250) return;
       e.preventDefault();
-      if (verdict === "deny" || (look && !look.problem)) setArmed(verdict);
+      if (verdict === "deny" || (look && !look.problem && !(call.worker && verdict === "always"))) setArmed(verdict);
     };
     addEventListener("keydown", press);
     return () => removeEventListener("keydown", press);
@@ -147,11 +147,13 @@ function Waiting({ call }) {
     <article class="detail" aria-live="polite">
       <h2>{q ? q.headline : call.call}</h2>
       <p class="why">{q && q.why}</p>
+      {call.worker && <p>All that is shown here is the word of the worker {call.worker}, which decides as you say.</p>}
       <Problem of={failed} />
       {look && look.problem && <Problem of={{ message: "It can only be denied. " + look.problem, next: "" }} />}
       {q ? <Question of={q} /> : !failed && <p>Looking what it would do.</p>}
       <dl class="facts">
-        <dt>Workspace</dt><dd>{call.root}</dd>
+        {call.worker ? <><dt>Worker</dt><dd>{call.worker}</dd><dt>Tenant</dt><dd>{call.tenant}</dd></>
+          : <><dt>Workspace</dt><dd>{call.root}</dd></>}
         <dt>Session</dt><dd>{call.session || "any"}</dd>
         {call.client && <><dt>Client</dt><dd>{call.client}</dd></>}
         {call.toolset && <><dt>Toolset</dt><dd>{call.toolset}</dd></>}
@@ -162,7 +164,7 @@ function Waiting({ call }) {
       <div class="decide" role="group" aria-label="Decision">
         {armed === "" && <>
           <button onClick={() => setArmed("once")} disabled={!look || !!look.problem || busy}>Allow once <kbd>a</kbd></button>
-          <button onClick={() => setArmed("always")} disabled={!look || !!look.problem || busy}>Always <kbd>A</kbd></button>
+          {!call.worker && <button onClick={() => setArmed("always")} disabled={!look || !!look.problem || busy}>Always <kbd>A</kbd></button>}
           <button onClick={() => setArmed("deny")} disabled={busy}>Deny <kbd>d</kbd></button>
           <span class="hint">Enter then confirms. <kbd>j</kbd> <kbd>k</kbd> move.</span>
         </>}

@@ -24,7 +24,7 @@ type Operator struct {
 	nc  *nats.Conn
 
 	mu      sync.Mutex
-	workers map[fleet.Worker]bool
+	workers map[fleet.Worker]time.Time // when each was heard last
 	answers map[string]question
 }
 
@@ -35,8 +35,12 @@ type question struct {
 }
 
 const (
-	// mostWorkers bounds those that are asked.
+	// mostWorkers bounds those that are asked, and mostOfKey those of one key: one
+	// that lies can claim to be many.
 	mostWorkers = 4096
+	mostOfKey   = 256
+	// forgetAfter is when one that is not heard any more is asked no more.
+	forgetAfter = time.Minute
 	// listWithin bounds how long a worker may take to list what waits, lookWithin
 	// how long it may look.
 	listWithin = 10 * time.Second
@@ -45,7 +49,7 @@ const (
 
 // Connect reaches a fleet with the operator's key of that name.
 func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error) {
-	o := &Operator{key: key, workers: make(map[fleet.Worker]bool), answers: make(map[string]question)}
+	o := &Operator{key: key, workers: make(map[fleet.Worker]time.Time), answers: make(map[string]question)}
 	link.Name, link.Inbox = "operator "+key, "_INBOX.operator."+key
 	var err error
 	if o.nc, err = link.Connect(ctx); err != nil {
@@ -88,11 +92,35 @@ func (o *Operator) Close() { o.nc.Close() }
 func (o *Operator) back(rest string) string { return "decided." + o.key + "." + rest }
 
 func (o *Operator) heard(msg *nats.Msg) {
+	name := fleet.FromSubject(msg.Subject)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.workers) < mostWorkers {
-		o.workers[fleet.FromSubject(msg.Subject)] = true
+	if _, known := o.workers[name]; !known {
+		of := 0
+		for other := range o.workers {
+			if other.Key() == name.Key() {
+				of++
+			}
+		}
+		if of >= mostOfKey || len(o.workers) >= mostWorkers {
+			return
+		}
 	}
+	o.workers[name] = time.Now()
+}
+
+// heardOf gives the workers that were heard of late.
+func (o *Operator) heardOf() (workers []fleet.Worker) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for w, heard := range o.workers {
+		if time.Since(heard) > forgetAfter {
+			delete(o.workers, w)
+			continue
+		}
+		workers = append(workers, w)
+	}
+	return workers
 }
 
 // answered takes an answer, which only the worker that was asked can give.
@@ -143,15 +171,9 @@ func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, with
 // Waiting lists the calls that wait, the oldest first. Silent are the workers that
 // did not answer, or have more than they list.
 func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, silent []fleet.Worker) {
-	o.mu.Lock()
-	workers := make([]fleet.Worker, 0, len(o.workers))
-	for w := range o.workers {
-		workers = append(workers, w)
-	}
-	o.mu.Unlock()
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	for _, w := range workers {
+	for _, w := range o.heardOf() {
 		asking.Go(func() {
 			answer, err := o.ask(ctx, w, fleet.Decide{Action: fleet.DecideList}, listWithin)
 			mu.Lock()
