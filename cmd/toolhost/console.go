@@ -28,8 +28,8 @@ It prints an address that one browser can open, once, within 10 minutes, and in 
 terminal of a desktop opens it in yours. Press Enter for another one. The page
 lies on 127.0.0.1 and loads nothing from elsewhere. While it is open, calls that
 need approval and that nobody else can be asked about wait a while for your
-answer. Ctrl+C ends it. With --hub, and an operator's key (--key FILE), the page also has what
-waits on the workers of a fleet.`,
+answer. Ctrl+C ends it. With --hub, and an operator's key (--key FILE), the page
+also has what waits on the workers of a fleet.`,
 		Example: `  toolhost console
   toolhost console --port 7788
   toolhost console --no-open

@@ -164,7 +164,8 @@ func TestWhatAWorkerSays(t *testing.T) {
 	const hostile = "\x1b[2J\u202e</script>\n"
 	e := oneAway()
 	long := strings.Repeat(hostile, 1000)
-	e.calls = []AwayCall{{Worker: "w." + hostile, ID: "a", Session: long, Tenant: long, Tool: long, Call: long, Reason: long}}
+	e.calls = []AwayCall{{Worker: "w." + hostile, ID: "a", Session: long, Tenant: long, Tool: long, Call: long,
+		Reason: long}}
 	e.question = show.Question{Tool: hostile, Title: long, Risk: hostile, Rule: hostile, Reason: hostile, Object: hostile,
 		Argv: []string{hostile}, Files: []string{hostile}, Effect: hostile,
 		Params: []show.Param{{Name: hostile, Value: tool.MustMarshal(hostile)}, {Name: "none"}}}
