@@ -397,7 +397,7 @@ func TestLiarAndTheStore(t *testing.T) {
 	spoilt.Action, spoilt.Size = fleet.ObjectCommit, 4
 	spoilt.Sum = "3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7" // of "data"
 	assert.NotNil(t, object(honest, record.Worker, spoilt))
-	_, err = store.Packs.Objects.GetInfo(t.Context(), spoilt.Pack)
+	_, err = store.Packs.Objects.GetInfo(t.Context(), session1+"/"+spoilt.Pack)
 	require.ErrorIs(t, err, jetstream.ErrObjectNotFound)
 	spoilt.Action, spoilt.Pack, spoilt.Upload = fleet.ObjectPart, spoilt.Sum, "v"
 	require.Nil(t, object(honest, record.Worker, spoilt))

@@ -199,7 +199,9 @@ type Envelope struct {
 	Opening bool `json:"opening,omitempty"`
 	// Known says that the gateway takes the worker to have the session, from before:
 	// of Record there is the epoch alone. A worker that does not have it refuses.
-	Known bool   `json:"known,omitempty"`
+	Known bool `json:"known,omitempty"`
+	// Calls bounds the calls of the session at one time. Zero is no bound.
+	Calls int    `json:"calls,omitempty"`
 	Body  []byte `json:"body,omitempty"`
 }
 

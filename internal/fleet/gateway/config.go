@@ -73,10 +73,16 @@ type Tenant struct {
 	Workspaces []string `hcl:"workspaces,optional"`
 	// Git are the beginnings of URLs that sessions may name by themselves.
 	Git []string `hcl:"git,optional"`
-	// Calls bounds the calls at one time. Zero is no bound.
-	Calls int `hcl:"calls,optional"`
+	// Calls bounds the calls at one time, and SessionCalls those of each session. Zero
+	// is no bound.
+	Calls        int `hcl:"calls,optional"`
+	SessionCalls int `hcl:"session_calls,optional"`
 	// Results bounds what the hub keeps of its long results, in MiB. Zero is 4096.
 	Results int `hcl:"results,optional"`
+	// Packs bounds what the hub keeps of its packs, in MiB, and SessionPacks those of
+	// each session. Zero is 65536, and 4096.
+	Packs        int `hcl:"packs,optional"`
+	SessionPacks int `hcl:"session_packs,optional"`
 	// Toolset is the one its sessions get, whatever the workspace names.
 	Toolset string            `hcl:"toolset,optional"`
 	Labels  map[string]string `hcl:"labels,optional"`

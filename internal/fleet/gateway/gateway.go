@@ -306,11 +306,12 @@ func (g *Gateway) answer(msg *nats.Msg) {
 
 // noted takes note of a new pack, and of a session that is let go.
 func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) error {
-	return g.change(ctx, ask.Session, func(r *fleet.Record) error {
+	var before string
+	err := g.change(ctx, ask.Session, func(r *fleet.Record) error {
 		if r.Worker != from || r.Epoch != ask.Epoch {
 			return errors.New("the session is another worker's")
 		}
-		if ask.Pack != "" {
+		if before = r.Pack; ask.Pack != "" {
 			r.Pack, r.Packed = ask.Pack, ask.Packed
 		}
 		if ask.Release {
@@ -318,6 +319,12 @@ func (g *Gateway) noted(ctx context.Context, from fleet.Worker, ask fleet.Ask) e
 		}
 		return nil
 	})
+	if err == nil && ask.Pack != "" && before != "" && before != ask.Pack {
+		if err := g.forgetPack(ctx, ask.Session, before); err != nil { // it is swept
+			g.logger.Warn("an old pack was not removed", "session", ask.Session, "error", err)
+		}
+	}
+	return err
 }
 
 // mostPast bounds the workers of before that a session remembers. A call that was

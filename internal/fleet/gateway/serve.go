@@ -163,8 +163,12 @@ func (g *Gateway) serve(ctx context.Context, q *request) error {
 	}
 	if q.Method == http.MethodDelete {
 		g.recent.forget(q.key)
+		r, _, _ := g.read(context.WithoutCancel(ctx), q.key)
 		_ = g.store.Sessions.Delete(context.WithoutCancel(ctx), q.key)
 		g.forgetResults(ctx, q.tenant.Name, q.key)
+		if r != nil && r.Pack != "" {
+			_ = g.forgetPack(context.WithoutCancel(ctx), q.key, r.Pack)
+		}
 	}
 	return nil
 }
@@ -313,7 +317,8 @@ func (g *Gateway) envelope(q *request, r *fleet.Record, p *peer) *fleet.Envelope
 		uri += "?session=" + name
 	}
 	return &fleet.Envelope{ID: id, Back: p.name.BackSubject(g.name, id), Session: q.key, Name: q.name, Record: *r,
-		Method: q.Method, URL: uri, Header: header, Stateless: q.stateless, Opening: q.opening, Body: q.body}
+		Method: q.Method, URL: uri, Header: header, Stateless: q.stateless, Opening: q.opening,
+		Calls: q.tenant.SessionCalls, Body: q.body}
 }
 
 // earlier gives the result of a call that a worker of before has made. Where none
@@ -453,6 +458,8 @@ func (g *Gateway) refuse(ctx context.Context, q *request, err error) {
 			Suggest("Call again, with the same request_id if it had one; the operator of the fleet may start more workers.")
 	case errors.Is(err, errNoWorker):
 		e = tool.Errorf(fleet.CodeBusy, "%w", err).Suggest("Try again in %s, or start another worker.", retryAfter)
+	case errors.As(err, &no) && no.why == fleet.RefusedBusy && no.text != "":
+		e = tool.Errorf(fleet.CodeBusy, "%s", no.text).Suggest("Nothing was run. Try again in %s.", retryAfter)
 	case errors.As(err, &no) && no.why == fleet.RefusedBusy:
 		e = tool.Errorf(fleet.CodeBusy, "the worker of the session is busy, and its queue is full").
 			Suggest("Nothing was run. Try again in %s.", retryAfter)

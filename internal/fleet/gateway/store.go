@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,12 +67,18 @@ func storeSubject(from fleet.Worker, ask string) string {
 	return ""
 }
 
-// Bounds of what the hub keeps of long results, in bytes, where nothing else is
-// said.
+// Bounds of what the hub keeps of long results and packs, in bytes, where nothing
+// else is said. A pack takes room beside the one before it until the session's record
+// names it.
 const (
 	resultsOfSession = 256 << 20
 	resultsOfTenant  = 4 << 30
+	packsOfSession   = 4 << 30
+	packsOfTenant    = 64 << 30
 )
+
+// mostPacks bounds the packs of a session, with uploads that are under way.
+const mostPacks = 4
 
 // objectsAtOnce bounds the parts of objects that are handled at one time.
 const objectsAtOnce = 64
@@ -125,16 +132,17 @@ type object struct {
 	fleet.Bucket
 	name string
 	id   string // of the upload, and of its parts in the store
-	pack bool
-	most int64 // bytes of the upload
+	pack string // the digest of a pack
+	most int64  // bytes of the upload
 	// owners are beginnings of ids with what all uploads there may have together.
 	owners []owner
 }
 
 type owner struct {
-	ids  string
-	what string
-	most int64
+	ids     string
+	what    string
+	most    int64
+	uploads int // 0 for any number
 }
 
 var errForeign = tool.Errorf(tool.PermissionDenied, "the session is another worker's").Suggest("Open it first.")
@@ -159,16 +167,56 @@ func (g *Gateway) objectOf(ctx context.Context, from fleet.Worker, ask *fleet.Ob
 		if ask.Action == fleet.ObjectRead && ask.Pack != record.Pack && ask.Pack != record.Workspace.Pack {
 			return nil, errForeign
 		}
-		o.Bucket, o.name, o.pack, o.most = g.store.Packs, ask.Pack, true, fleet.MostPack
-		return o, nil
+		o.Bucket, o.name, o.pack, o.most = g.store.Packs, packName(ask.Session, ask.Pack), ask.Pack, fleet.MostPack
+		o.owners = []owner{{session + ".>", "the session", g.options.Config.sessionPacks(record.Tenant), mostPacks},
+			{tenant + ".>", "the tenant " + record.Tenant, g.options.Config.packs(record.Tenant), 0}}
+		if ask.Action == fleet.ObjectRead && ask.Pack != record.Pack {
+			o.name, err = g.packOfOperator(ctx, ask.Pack)
+		}
+		return o, err
 	}
 	o.Bucket, o.name, o.most = g.store.Results, resultName(from, ask.Session, ask.Call), fleet.MostResult
 	if ask.File != "" {
 		o.name = fileName(ask.Session, ask.File)
 	}
-	o.owners = []owner{{session + ".>", "the session", g.options.SessionResults},
-		{tenant + ".>", "the tenant " + record.Tenant, g.options.Config.results(record.Tenant)}}
+	o.owners = []owner{{session + ".>", "the session", g.options.SessionResults, 0},
+		{tenant + ".>", "the tenant " + record.Tenant, g.options.Config.results(record.Tenant), 0}}
 	return o, nil
+}
+
+// packName is that of a session's pack.
+func packName(session, digest string) string { return session + "/" + digest }
+
+// packOfOperator is the name of a pack that a fleet.hcl names: one that was put into the
+// store under its digest, or that a session has made.
+func (g *Gateway) packOfOperator(ctx context.Context, digest string) (string, error) {
+	_, err := g.store.Packs.Objects.GetInfo(ctx, digest)
+	if !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return digest, err
+	}
+	all, err := g.store.Packs.Objects.List(ctx)
+	if err != nil && !errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return "", err
+	}
+	for _, object := range all {
+		if strings.HasSuffix(object.Name, "/"+digest) {
+			return object.Name, nil
+		}
+	}
+	return digest, nil
+}
+
+// forgetPack removes a pack of a session that its record names no more. One that
+// fleet.hcl names stays.
+func (g *Gateway) forgetPack(ctx context.Context, session, digest string) error {
+	if g.options.Config.hasPack(digest) {
+		return nil
+	}
+	err := g.store.Packs.Objects.Delete(ctx, packName(session, digest))
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil
+	}
+	return err
 }
 
 // resultName is that of a call's result.
@@ -185,10 +233,14 @@ func (o *object) part(ctx context.Context, n int, data []byte) error {
 	if len(data) > fleet.PartSize {
 		return tool.Errorf(tool.TooLarge, "the part has %d bytes", len(data)).Suggest("Send at most %d.", fleet.PartSize)
 	}
-	for _, owner := range append([]owner{{o.id, "the upload", o.most}}, o.owners...) {
+	for _, owner := range append([]owner{{o.id, "the upload", o.most, 0}}, o.owners...) {
 		has, err := o.Parts(ctx, owner.ids)
 		if err != nil {
 			return err
+		}
+		if _, begun := has[o.PartSubject(o.id)]; owner.uploads > 0 && !begun && len(has) >= owner.uploads {
+			return tool.Errorf(tool.TooLarge, "%s has all the packs that the hub keeps of it, %d", owner.what, owner.uploads).
+				Suggest("Have the newest one noted; the others are removed within %s then.", uploadWithin+sweepEvery)
 		}
 		var parts int64
 		for _, count := range has {
@@ -196,7 +248,8 @@ func (o *object) part(ctx context.Context, n int, data []byte) error {
 		}
 		if (parts+1)*fleet.PartSize > owner.most+fleet.PartSize-1 {
 			return tool.Errorf(tool.TooLarge, "%s has all that the hub keeps of it, %d bytes", owner.what, owner.most).
-				Suggest("Ask for less at one time; what is kept is dropped after %s.", fleet.CallsKept)
+				Suggest("Ask for less at one time, or the operator of the fleet for room; old results are dropped after %s.",
+					fleet.CallsKept)
 		}
 	}
 	msg := nats.NewMsg(o.PartSubject(o.id))
@@ -224,7 +277,7 @@ func (o *object) commit(ctx context.Context, sum string, size int64) error {
 	if err == nil && before.NUID == o.id {
 		return nil // only the answer was lost
 	}
-	if err == nil && o.pack {
+	if err == nil && o.pack != "" {
 		return o.drop(ctx, o.id) // the name says what it holds
 	}
 	got := sha256.New()
@@ -232,7 +285,7 @@ func (o *object) commit(ctx context.Context, sum string, size int64) error {
 	if err != nil {
 		return err
 	}
-	if is := hex.EncodeToString(got.Sum(nil)); is != sum || n != size || o.pack && is != o.name {
+	if is := hex.EncodeToString(got.Sum(nil)); is != sum || n != size || o.pack != "" && is != o.pack {
 		_ = o.drop(ctx, o.id)
 		return tool.Errorf(tool.Conflict, "the hub has %d bytes with the digest %s, not %d with %s", n, is, size, sum).
 			Suggest("Send them again.")
@@ -290,6 +343,9 @@ func (o *object) abandon(ctx context.Context) error {
 // read gives the part of the object that begins in the store at from or after it.
 func (o *object) read(ctx context.Context, from uint64, reply *fleet.ObjectReply) ([]byte, error) {
 	info, err := o.Objects.GetInfo(ctx, o.name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) && o.pack != "" { // of a hub before packs were the session's own
+		info, err = o.Objects.GetInfo(ctx, o.pack)
+	}
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, tool.Errorf(tool.NotFound, "the hub's store has no %s", o.name).Suggest("It may have expired.")
 	}
@@ -356,8 +412,8 @@ func (g *Gateway) sweeps() {
 	}
 }
 
-// Sweep removes uploads that nobody has completed within a time: their worker
-// was lost.
+// Sweep removes what is older than a time and in no use: uploads that nobody has
+// completed, since their worker was lost, and packs that no record names.
 func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	for _, bucket := range []fleet.Bucket{g.store.Packs, g.store.Results} {
 		parts, err := bucket.Parts(ctx, ">")
@@ -370,6 +426,13 @@ func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 		}
 		for _, object := range objects {
 			delete(parts, bucket.PartSubject(object.NUID))
+			session, digest, ok := strings.Cut(object.Name, "/")
+			if ok && bucket.Name == fleet.PacksBucket && time.Since(object.ModTime) >= within {
+				err = g.sweepPack(ctx, session, digest)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		for subject := range parts {
 			last, err := bucket.Stream.GetLastMsgForSubject(ctx, subject)
@@ -387,6 +450,14 @@ func (g *Gateway) Sweep(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
+func (g *Gateway) sweepPack(ctx context.Context, session, digest string) error {
+	record, _, err := g.read(ctx, session)
+	if errors.Is(err, jetstream.ErrKeyNotFound) || err == nil && record.Pack != digest {
+		return g.forgetPack(ctx, session, digest)
+	}
+	return err
+}
+
 // forgetResults removes the long results of a session that its client has ended.
 func (g *Gateway) forgetResults(ctx context.Context, tenant, session string) {
 	results := g.store.Results
@@ -396,12 +467,30 @@ func (g *Gateway) forgetResults(ctx context.Context, tenant, session string) {
 		results.PartSubject(fleet.Digest(tenant)+"."+session+".>")))
 }
 
-// results bounds what the hub keeps of a tenant's long results, in bytes.
+// results bounds what the hub keeps of a tenant's long results, in bytes, packs what it
+// keeps of packs, and sessionPacks that of each session's.
 func (c *Config) results(tenant string) int64 {
+	return c.bound(tenant, resultsOfTenant, func(t *Tenant) int { return t.Results })
+}
+
+func (c *Config) packs(tenant string) int64 {
+	return c.bound(tenant, packsOfTenant, func(t *Tenant) int { return t.Packs })
+}
+
+func (c *Config) sessionPacks(tenant string) int64 {
+	return c.bound(tenant, packsOfSession, func(t *Tenant) int { return t.SessionPacks })
+}
+
+func (c *Config) bound(tenant string, otherwise int64, of func(*Tenant) int) int64 {
 	for _, t := range c.Tenants {
-		if t.Name == tenant && t.Results > 0 {
-			return int64(t.Results) << 20
+		if t.Name == tenant && of(t) > 0 {
+			return int64(of(t)) << 20
 		}
 	}
-	return resultsOfTenant
+	return otherwise
+}
+
+// hasPack reports whether a workspace begins at that pack.
+func (c *Config) hasPack(digest string) bool {
+	return slices.ContainsFunc(c.Workspaces, func(w WorkspaceBlock) bool { return w.Pack == digest })
 }

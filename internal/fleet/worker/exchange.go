@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -107,6 +108,12 @@ func (ex *exchange) run() {
 	defer s.leaveAs(ex.env.Method)
 	s.wake()
 	if ex.env.Header.Get(fleet.CallHeader) != "" {
+		defer s.calls.Add(-1)
+		if n := s.calls.Add(1); ex.env.Calls > 0 && n > int64(ex.env.Calls) {
+			ex.refuse(fleet.RefusedBusy, time.Second,
+				fmt.Sprintf("the session has %d calls at one time, which is its limit", ex.env.Calls))
+			return
+		}
 		release, ok := w.slot(ex.ctx)
 		if !ok {
 			ex.refuse(fleet.RefusedBusy, time.Second, "")

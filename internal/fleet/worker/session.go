@@ -44,6 +44,7 @@ type session struct {
 	closing   bool
 	told      bool // that the workspace was restored
 
+	calls   atomic.Int64 // that run or wait for a slot
 	waits   atomic.Bool  // a call may wait for approval
 	looking sync.Mutex   // held while files are looked at
 	looked  atomic.Int64 // when that was the last time, since the worker began
