@@ -88,14 +88,14 @@ func (a *app) asOperator(ctx context.Context, flags *linkFlags, do func(context.
 }
 
 func listWaiting(ctx context.Context, o *operator.Operator, asJSON bool) error {
-	all, silent := o.Waiting(ctx)
+	all, problems := o.Waiting(ctx)
 	rows := make([]row, 0, len(all))
 	for _, w := range all {
 		rows = append(rows, row{fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(w.ID), show.Line(w.Session),
 			show.Line(w.Tenant), w.Worker, w.Expires.Local().Format(time.TimeOnly), show.Line(w.Call)), w})
 	}
-	for _, w := range silent {
-		fmt.Fprintf(os.Stderr, "The worker %s did not answer, or has more calls that wait than it lists.\n", w)
+	for _, problem := range problems {
+		fmt.Fprintln(os.Stderr, problem)
 	}
 	if len(rows) == 0 && !asJSON {
 		fmt.Println("No call waits for approval.")

@@ -22,6 +22,8 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/fleet/operator"
+	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // operator connects with an operator's key.
@@ -153,8 +155,11 @@ func TestWhoMayApprove(t *testing.T) {
 	f.waitFor(func() bool { call, err = o.Find(t.Context(), id); return err == nil })
 	look, err := o.Look(t.Context(), call)
 	require.NoError(t, err)
-	message := tool.MustMarshal(fleet.Decide{Action: fleet.DecideApprove, ID: "x", Session: look.Session, Call: look.ID,
-		Shown: look.Shown})
+	signs, err := fleet.ReadSigner(f.linkAs(hub.RoleOperator, hub.RoleOperator).KeyFile, hub.RoleOperator)
+	require.NoError(t, err)
+	message, err := signs.Sign(call.Worker, fleet.Decide{Action: fleet.DecideApprove, ID: "x", Session: look.Session,
+		Call: look.ID, Shown: look.Shown}) // one that the operator has signed: only who sends it is another
+	require.NoError(t, err)
 
 	var refused atomic.Int32
 	var connections []*nats.Conn
@@ -212,6 +217,134 @@ func TestWhoMayApprove(t *testing.T) {
 	assert.True(t, callTool(t, s, "note", note("one"), nil).IsError)
 	require.NoError(t, o.Approve(t.Context(), look))
 	assert.False(t, callTool(t, s, "note", note("one"), nil).IsError)
+}
+
+// A decision counts where an operator whom the hub knows has signed it, for this run
+// of this worker, and once: whoever could have the hub send something for an
+// operator has no use of what others have signed.
+func TestForgedDecisions(t *testing.T) {
+	f := newInside(t, asks, `
+workspace "here" {
+  directory = "HOME/here"
+  config    = "HOME/agent.hcl"
+}
+`, func(o *worker.Options) {
+		require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(o.Dir), "here"), 0o700))
+		o.Directories = []string{filepath.Join(filepath.Dir(o.Dir), "here")}
+	})
+	file := f.write("here/a.txt", "old\n")
+	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
+	require.NoError(t, err)
+	_, err = keys.Add("eve", hub.RoleOperator)
+	require.NoError(t, err)
+	others, err := hub.OpenKeys(filepath.Join(f.home, "others"))
+	require.NoError(t, err)
+	signer := func(keys *hub.Keys, name string) *fleet.Signer {
+		s, err := fleet.ReadSigner(keys.SeedFile(name, hub.RoleOperator), name)
+		require.NoError(t, err)
+		return s
+	}
+	own := signer(keys, hub.RoleOperator)
+
+	s := session(t, f.url+"/here")
+	edit := map[string]any{"path": "a.txt", "content": "new\n"}
+	id := idOf.FindStringSubmatch(text(callTool(t, s, "write_file", edit, nil)))[1]
+	o := f.operator(hub.RoleOperator)
+	var call fleet.Waiting
+	f.waitFor(func() bool { call, err = o.Find(t.Context(), id); return err == nil })
+	look, err := o.Look(t.Context(), call)
+	require.NoError(t, err)
+
+	// What the hub's store can send, the operator's own connection can: nothing but
+	// the signature tells who it is from.
+	nc, err := f.linkAs(hub.RoleOperator, hub.RoleOperator).Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	answers, err := nc.SubscribeSync("decided." + hub.RoleOperator + ".>")
+	require.NoError(t, err)
+	ask := func(message []byte, id string) *tool.Error {
+		require.NoError(t, nc.Publish(call.Worker.DecideSubject(hub.RoleOperator), message))
+		for {
+			msg, err := answers.NextMsg(waits)
+			require.NoError(t, err)
+			if !strings.HasSuffix(msg.Subject, "."+id) {
+				continue
+			}
+			var said fleet.Decided
+			require.NoError(t, json.Unmarshal(msg.Data, &said))
+			return said.Error
+		}
+	}
+	sign := func(s *fleet.Signer, w fleet.Worker, d fleet.Decide) []byte {
+		message, err := s.Sign(w, d)
+		require.NoError(t, err)
+		return message
+	}
+	decide := func(id string) fleet.Decide {
+		return fleet.Decide{Action: fleet.DecideApprove, ID: id, Session: look.Session, Call: look.ID, Shown: look.Shown}
+	}
+	unsigned := decide("unsigned")
+	unsigned.Worker, unsigned.Operator = call.Worker, hub.RoleOperator
+	for id, message := range map[string][]byte{
+		"unsigned":    tool.MustMarshal(fleet.Signed{Decide: tool.MustMarshal(unsigned)}),
+		"eves":        sign(signer(keys, "eve"), call.Worker, decide("eves")),
+		"another-hub": sign(signer(others, hub.RoleOperator), call.Worker, decide("another-hub")),
+		"another-run": sign(own, fleet.NewWorker(call.Worker.Key(), "before"), decide("another-run")),
+	} {
+		refused := ask(message, id)
+		require.NotNil(t, refused, id)
+		assert.Contains(t, refused.Message, "is not signed by an operator", id)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("between\n"), 0o600))
+	late := sign(own, call.Worker, decide("late"))
+	refused := ask(late, "late")
+	require.NotNil(t, refused)
+	assert.Contains(t, refused.Message, "is not what was shown")
+	require.NoError(t, os.WriteFile(file, []byte("old\n"), 0o600))
+	refused = ask(late, "late")
+	require.NotNil(t, refused, "what was refused is not taken when it comes again")
+	assert.Contains(t, refused.Message, "was taken before")
+	assert.Empty(t, f.recorded("operator_decided"))
+	assert.True(t, callTool(t, s, "write_file", edit, nil).IsError)
+
+	require.Nil(t, ask(sign(own, call.Worker, decide("good")), "good"))
+	result := callTool(t, s, "write_file", edit, nil)
+	assert.False(t, result.IsError, text(result))
+}
+
+// An operator's program takes no look that is not of what its digest says: who has
+// it shown something else has something else decided on, which does not wait.
+func TestForgedLook(t *testing.T) {
+	f := newInside(t, asks, "")
+	w := fleet.NewWorker(hub.RoleWorker, "one")
+	nc, err := f.link(hub.RoleWorker).Connect(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	question := show.Question{Tool: "note", Effect: "harmless"}
+	var shown atomic.Value
+	shown.Store(fleet.ShownDigest("d", show.Question{Tool: "note", Effect: "dangerous"}))
+	_, err = nc.Subscribe(w.DecideSubject("*"), func(msg *nats.Msg) {
+		d := asked(msg)
+		_ = nc.Publish(w.DecidedSubject(hub.RoleOperator, d.ID), tool.MustMarshal(fleet.Decided{Look: &fleet.Look{
+			Waiting: fleet.Waiting{ID: "abcd"}, Question: question, Digest: "d", Shown: shown.Load().(string)}}))
+	})
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+	o := f.operator(hub.RoleOperator)
+	_, err = o.Look(t.Context(), fleet.Waiting{ID: "abcd", Worker: w})
+	require.ErrorContains(t, err, "does not show the call")
+	shown.Store(fleet.ShownDigest("d", question))
+	_, err = o.Look(t.Context(), fleet.Waiting{ID: "abcd", Worker: w})
+	require.NoError(t, err)
+}
+
+// asked is what an operator asks, unchecked.
+func asked(msg *nats.Msg) (d fleet.Decide) {
+	var s fleet.Signed
+	if json.Unmarshal(msg.Data, &s) == nil {
+		_ = json.Unmarshal(s.Decide, &d)
+	}
+	return d
 }
 
 // The command lists, shows and denies anywhere, and approves in a terminal alone.

@@ -248,15 +248,13 @@ func TestConsoleAndLiars(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	_, err = nc.Subscribe(liar.DecideSubject("*"), func(msg *nats.Msg) {
-		var d fleet.Decide
-		if json.Unmarshal(msg.Data, &d) != nil {
-			return
-		}
+		d := asked(msg)
 		answer := fleet.Decided{Waiting: []fleet.Waiting{waiting, waiting, bad}}
 		switch d.Action {
 		case fleet.DecideLook: // each time another
-			answer = fleet.Decided{Look: &fleet.Look{Waiting: waiting, Question: show.Question{Tool: hostile, Title: hostile,
-				Effect: hostile + strings.Repeat("x", int(looks.Add(1)))}}}
+			question := show.Question{Tool: hostile, Title: hostile, Effect: hostile + strings.Repeat("x", int(looks.Add(1)))}
+			answer = fleet.Decided{Look: &fleet.Look{Waiting: waiting, Question: question,
+				Shown: fleet.ShownDigest("", question)}}
 		case fleet.DecideApprove:
 			decided.Add(1)
 			answer = fleet.Decided{}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -20,6 +21,9 @@ const (
 // Decide is what an operator asks a worker.
 type Decide struct {
 	Action string `json:"action"`
+	// Worker is who is asked, in this run of it, and Operator who asks.
+	Worker   Worker `json:"worker,omitempty"`
+	Operator string `json:"operator,omitempty"`
 	// ID of this question. The answer goes to its subject.
 	ID string `json:"id"`
 	// Session and Call are the call, as the list names it.
@@ -58,12 +62,20 @@ type Waiting struct {
 type Look struct {
 	Waiting
 	Question show.Question `json:"question"`
-	// Shown stands for the call and all that is shown of it.
+	// Digest is the call's.
+	Digest string `json:"digest"`
+	// Shown stands for the call and all that is shown of it, see ShownDigest.
 	Shown string `json:"shown"`
 }
 
-// ShownDigest stands for a call, by its digest, and for what is shown of it.
+// ShownDigest stands for a call, by its digest, and for what is shown of it. It is
+// the same for a question that was sent.
 func ShownDigest(call string, question show.Question) string {
-	sum := sha256.Sum256(append([]byte(call+"\x00"), tool.MustMarshal(question)...))
+	var sent show.Question
+	said := tool.MustMarshal(question)
+	if json.Unmarshal(said, &sent) == nil { // bytes that are no text become a sign that stands for them
+		said = tool.MustMarshal(sent)
+	}
+	sum := sha256.Sum256(append([]byte(call+"\x00"), said...))
 	return hex.EncodeToString(sum[:])
 }

@@ -163,6 +163,7 @@ func OpenKeys(dir string) (*Keys, error) {
 	if err := k.read(); err != nil {
 		return nil, err
 	}
+	defer k.certify()
 	begins := len(k.list) == 0
 	for _, role := range Roles() {
 		if role == RoleOperator && !begins {
@@ -279,6 +280,7 @@ func (k *Keys) Add(name, role string) (string, error) {
 		return "", err
 	}
 	k.list = append(k.list, Key{name, role, public, false})
+	k.certify()
 	return file, nil
 }
 

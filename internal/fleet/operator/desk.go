@@ -3,14 +3,12 @@ package operator
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/internal/fleet"
-	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Desk keeps what waits on the workers at hand, for who looks again and again. It
@@ -93,10 +91,8 @@ func (d *Desk) renew(w fleet.Worker, l *list) {
 		l.asked = time.Time{}
 		return
 	}
-	name := show.SaidLine(string(w), show.MostName)
-	l.problem, l.waiting = "", nil
+	l.waiting, l.problem = nil, problemOf(w, answer, err)
 	if err != nil {
-		l.problem = fmt.Sprintf("The worker %s does not say what waits there.", name)
 		return
 	}
 	seen := make(map[string]bool)
@@ -107,13 +103,9 @@ func (d *Desk) renew(w fleet.Worker, l *list) {
 		seen[one.ID] = true
 		one.Worker = w
 		l.waiting = append(l.waiting, one)
-		answer.More = answer.More || len(l.waiting) == mostListed
 		if len(l.waiting) == mostListed {
 			break
 		}
-	}
-	if answer.More {
-		l.problem = fmt.Sprintf("More calls wait on the worker %s than it lists.", name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +21,9 @@ import (
 
 // Operator is one that is connected.
 type Operator struct {
-	key string
-	nc  *nats.Conn
+	key    string
+	signer *fleet.Signer
+	nc     *nats.Conn
 
 	mu      sync.Mutex
 	workers map[fleet.Worker]time.Time // when each was heard last
@@ -52,6 +54,9 @@ func Connect(ctx context.Context, link fleet.Link, key string) (*Operator, error
 	o := &Operator{key: key, workers: make(map[fleet.Worker]time.Time), answers: make(map[string]question)}
 	link.Name, link.Inbox = "operator "+key, "_INBOX.operator."+key
 	var err error
+	if o.signer, err = fleet.ReadSigner(link.KeyFile, key); err != nil {
+		return nil, err
+	}
 	if o.nc, err = link.Connect(ctx); err != nil {
 		return nil, err
 	}
@@ -153,7 +158,11 @@ func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, with
 	}()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := o.nc.Publish(w.DecideSubject(o.key), tool.MustMarshal(d)); err != nil {
+	message, err := o.signer.Sign(w, d)
+	if err == nil {
+		err = o.nc.Publish(w.DecideSubject(o.key), message)
+	}
+	if err != nil {
 		return nil, err
 	}
 	select {
@@ -168,9 +177,9 @@ func (o *Operator) ask(ctx context.Context, w fleet.Worker, d fleet.Decide, with
 	}
 }
 
-// Waiting lists the calls that wait, the oldest first. Silent are the workers that
-// did not answer, or have more than they list.
-func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, silent []fleet.Worker) {
+// Waiting lists the calls that wait, the oldest first, and tells of the workers that
+// do not say what waits there, or have more than they list.
+func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, problems []string) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, w := range o.heardOf() {
@@ -178,8 +187,8 @@ func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, silent []f
 			answer, err := o.ask(ctx, w, fleet.Decide{Action: fleet.DecideList}, listWithin)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || answer.More {
-				silent = append(silent, w)
+			if problem := problemOf(w, answer, err); problem != "" {
+				problems = append(problems, problem)
 			}
 			if err != nil {
 				return
@@ -192,13 +201,29 @@ func (o *Operator) Waiting(ctx context.Context) (all []fleet.Waiting, silent []f
 	}
 	asking.Wait()
 	slices.SortFunc(all, func(a, b fleet.Waiting) int { return a.Asked.Compare(b.Asked) })
-	slices.Sort(silent)
-	return all, silent
+	slices.Sort(problems)
+	return all, problems
+}
+
+// problemOf says why not all is known that waits on a worker; "" where it is.
+func problemOf(w fleet.Worker, answer *fleet.Decided, err error) string {
+	name := show.SaidLine(string(w), show.MostName)
+	switch {
+	case tool.CodeOf(err) == tool.Unavailable:
+		return fmt.Sprintf("The worker %s does not say what waits there.", name)
+	case err != nil:
+		e := tool.AsError(err)
+		return fmt.Sprintf("The worker %s does not say what waits there: %s. %s", name,
+			show.SaidLine(e.Message, show.MostMessage), show.SaidLine(e.Suggestion, show.MostMessage))
+	case answer.More:
+		return fmt.Sprintf("More calls wait on the worker %s than it lists.", name)
+	}
+	return ""
 }
 
 // Find gives the call that waits under that ID.
 func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
-	all, silent := o.Waiting(ctx)
+	all, problems := o.Waiting(ctx)
 	all = slices.DeleteFunc(all, func(w fleet.Waiting) bool { return !strings.EqualFold(w.ID, id) })
 	switch {
 	case len(all) == 1:
@@ -209,8 +234,8 @@ func (o *Operator) Find(ctx context.Context, id string) (fleet.Waiting, error) {
 	}
 	err := tool.Errorf(tool.NotFound, "no call waits for approval as %q: it was decided on, has waited too long, or its "+
 		"session has moved", id)
-	if len(silent) > 0 {
-		return fleet.Waiting{}, err.Suggest("These workers did not answer: %v.", silent)
+	if len(problems) > 0 {
+		return fleet.Waiting{}, err.Suggest("%s", strings.Join(problems, " "))
 	}
 	return fleet.Waiting{}, err.
 		Suggest("toolhost fleet approve lists those that wait; a call that is made again waits again.")
@@ -223,7 +248,9 @@ func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, e
 	if err != nil {
 		return nil, err
 	}
-	if answer.Look == nil || answer.Look.ID != call.ID {
+	// What is decided on is what is shown here, whoever has sent the answer.
+	if answer.Look == nil || answer.Look.ID != call.ID ||
+		answer.Look.Shown != fleet.ShownDigest(answer.Look.Digest, answer.Look.Question) {
 		return nil, tool.Errorf(tool.Unavailable, "the worker %s does not show the call", call.Worker).
 			Suggest("Deny it with --deny, and look at that worker.")
 	}

@@ -22,6 +22,8 @@ const (
 	mostWaiting = 500
 	// mostReason bounds what an operator says, in bytes.
 	mostReason = 4 << 10
+	// mostID bounds the ID of a question, in bytes.
+	mostID = 64
 	// mostAnswer bounds an answer, in bytes: it is one message.
 	mostAnswer = 900 << 10
 	// mostQuestions bounds the questions of operators that are answered at one time.
@@ -39,18 +41,21 @@ func (s *session) howToApprove(pending approval.Pending, _ string) string {
 // alone, and nobody else speak here.
 func (w *Worker) decide(msg *nats.Msg) {
 	operator, _, _ := strings.Cut(strings.TrimPrefix(msg.Subject, "decide."), ".")
-	var d fleet.Decide
 	if msg.Subject != w.name.DecideSubject(operator) || len(msg.Header) > 0 || msg.Reply != "" {
 		return // no operator's: the hub's store has been made to send it
 	}
-	if json.Unmarshal(msg.Data, &d) != nil || strings.ContainsAny(d.ID, ".*> ") || d.ID == "" {
+	d, err := w.opened(msg.Data, operator)
+	if strings.ContainsAny(d.ID, ".*> ") || d.ID == "" || len(d.ID) > mostID {
 		return
 	}
 	w.questions <- struct{}{}
 	defer func() { <-w.questions }()
 	ctx, cancel := context.WithTimeout(w.life, lookWithin)
 	defer cancel()
-	answer, err := w.decided(ctx, operator, d)
+	var answer *fleet.Decided
+	if err == nil {
+		answer, err = w.decided(ctx, operator, d)
+	}
 	if err != nil {
 		answer = &fleet.Decided{Error: tool.AsError(err)}
 	}
@@ -61,6 +66,28 @@ func (w *Worker) decide(msg *nats.Msg) {
 			Suggest("Deny it with --deny, or look at it on the machine of the worker %s.", w.name)})
 	}
 	_ = w.nc.Publish(w.name.DecidedSubject(operator, d.ID), data)
+}
+
+// opened gives what an operator asks, once: a decision that comes again is none.
+func (w *Worker) opened(data []byte, operator string) (fleet.Decide, error) {
+	authority, unknown := w.authority, error(nil)
+	if authority == "" {
+		authority, unknown = fleet.ReadAuthority(w.options.Link.KeyFile)
+	}
+	d, err := fleet.OpenSigned(data, authority, operator, w.name)
+	if unknown != nil {
+		err = unknown
+	}
+	if err != nil || d.Action != fleet.DecideApprove && d.Action != fleet.DecideDeny {
+		return d, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.settled[d.ID] {
+		return d, tool.Errorf(tool.Conflict, "this decision was taken before").Suggest("Look at the call again.")
+	}
+	w.settled[d.ID] = true
+	return d, nil
 }
 
 func (w *Worker) decided(ctx context.Context, operator string, d fleet.Decide) (*fleet.Decided, error) {
@@ -232,5 +259,6 @@ func (s *session) wouldBe(ctx context.Context, p approval.Pending) (*fleet.Look,
 		return nil, err
 	}
 	question := outcome.Question()
-	return &fleet.Look{Waiting: s.line(p), Question: question, Shown: fleet.ShownDigest(p.Digest(), question)}, nil
+	return &fleet.Look{Waiting: s.line(p), Question: question, Digest: p.Digest(),
+		Shown: fleet.ShownDigest(p.Digest(), question)}, nil
 }

@@ -70,9 +70,11 @@ type Worker struct {
 	doubts    atomic.Int64 // counts what may have cost the worker its sessions
 	asked     atomic.Int64 // the doubts that are settled for all sessions
 	asking    sync.Mutex
-	questions chan struct{} // bounds the questions of operators that are answered at one time
-	deciding  sync.Mutex    // held while a call is decided on
-	letting   chan struct{} // bounds the sessions that are packed and let go at one time
+	questions chan struct{}   // bounds the questions of operators that are answered at one time
+	deciding  sync.Mutex      // held while a call is decided on
+	authority string          // the hub's, who knows the operators
+	settled   map[string]bool // the decisions that were taken, in this run: they are for no other
+	letting   chan struct{}   // bounds the sessions that are packed and let go at one time
 	life      context.Context
 	end       context.CancelFunc
 	drained   chan struct{}
@@ -85,6 +87,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
 		drained: make(chan struct{}), letting: make(chan struct{}, mostLetting), questions: make(chan struct{}, mostQuestions),
+		settled: make(map[string]bool),
 	}
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -92,6 +95,9 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 	link.Name, link.Inbox = "worker "+string(w.name), w.name.InboxPrefix()
 	link.Changed = func(bool) { w.doubts.Add(1) }
 	var err error
+	if w.authority, err = fleet.ReadAuthority(link.KeyFile); err != nil {
+		w.logger.Warn("operators cannot decide on calls that wait here", "error", err)
+	}
 	if w.nc, err = link.Connect(ctx); err != nil {
 		w.end()
 		return nil, err
