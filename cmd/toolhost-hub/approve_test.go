@@ -247,7 +247,7 @@ workspace "here" {
 	own := signer(keys, hub.RoleOperator)
 
 	s := session(t, f.url+"/here")
-	edit := map[string]any{"path": "a.txt", "content": "new\n"}
+	edit := map[string]any{"path": "a.txt", "content": "<b>new</b> \u2028\n"}
 	id := idOf.FindStringSubmatch(text(callTool(t, s, "write_file", edit, nil)))[1]
 	o := f.operator(hub.RoleOperator)
 	var call fleet.Waiting

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -59,13 +60,23 @@ func (w *Worker) decide(msg *nats.Msg) {
 	if err != nil {
 		answer = &fleet.Decided{Error: tool.AsError(err)}
 	}
-	data, err := json.Marshal(answer)
+	data, err := said(answer)
 	if err != nil || len(data) > mostAnswer {
 		data = tool.MustMarshal(fleet.Decided{Error: tool.Errorf(tool.TooLarge,
 			"the call is too large to be shown from here: %d bytes", len(data)).
 			Suggest("Deny it with --deny, or look at it on the machine of the worker %s.", w.name)})
 	}
 	_ = w.nc.Publish(w.name.DecidedSubject(operator, d.ID), data)
+}
+
+// said is an answer as it is sent: what is shown arrives byte for byte, as its digest
+// has it.
+func said(answer *fleet.Decided) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(answer)
+	return b.Bytes(), err
 }
 
 // opened gives what an operator asks, once: a decision that comes again is none.
