@@ -275,7 +275,7 @@ func TestConsoleAndLiars(t *testing.T) {
 		}
 	}()
 	lie := p.waits(now, func(c consoleCall) bool { return c.Worker == string(liar) })
-	assert.Len(t, now(), 2, "each once, and none with an ID that is no call's")
+	f.waitFor(func() bool { return len(now()) == 2 }) // each once, and none with an ID that is no call's
 	assert.Equal(t, id, lie.ID)
 	look, raw := p.look(lie)
 	for _, text := range []string{lie.Call, lie.Tenant, look.Question.Headline, look.Question.Effect} {
