@@ -186,13 +186,14 @@ func TestOldLinkOfANamedSession(t *testing.T) {
 }
 
 // stateless sends a request of the revision without sessions, of a client that knows
-// tasks, and gives the answer. The parameters are without their end.
-func stateless(t *testing.T, url, method, name, params string) string {
+// tasks, and gives the answer. The parameters are without their end; what they say of
+// themselves besides is meta.
+func stateless(t *testing.T, url, method, name, params string, meta ...string) string {
 	t.Helper()
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s,"_meta":{`+
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s,"_meta":{%s`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":`+
-		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, method, params)
+		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`, method, params, strings.Join(meta, ""))
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
 	require.NoError(t, err)
 	for header, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": method,

@@ -20,12 +20,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/project"
 )
 
 // runAs has the test binary be the program.
 const runAs = "TOOLHOST_HUB_TEST_RUN"
 
 func TestMain(m *testing.M) {
+	if code, ok := project.Anew(os.Args[1:]); ok {
+		os.Exit(code)
+	}
 	if os.Getenv(sendsSpans) != "" && len(os.Args) == 1 {
 		os.Exit(sendSpans())
 	}

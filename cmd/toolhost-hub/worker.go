@@ -31,6 +31,7 @@ type workerFlags struct {
 	idle        time.Duration
 	packAfter   time.Duration
 	taskAfter   time.Duration
+	drain       time.Duration
 }
 
 func (f *workerFlags) register(flags *pflag.FlagSet) {
@@ -46,6 +47,8 @@ func (f *workerFlags) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.packAfter, "pack-after", 5*time.Second, "how long after a change a workspace is packed")
 	flags.DurationVar(&f.taskAfter, "task-after", mcpserve.DefaultTaskAfter,
 		"when a call becomes a task, for clients that know MCP's tasks; a negative time for never")
+	flags.DurationVar(&f.drain, "drain", 20*time.Second,
+		"how long a session that moves waits for its background tasks before they are ended")
 }
 
 func defaultWorkerDir() string {
@@ -58,7 +61,7 @@ func defaultWorkerDir() string {
 
 func (f *workerFlags) options() (worker.Options, error) {
 	o := worker.Options{Dir: f.dir, Slots: f.slots, Queue: f.queue, Sessions: f.sessions, Idle: f.idle,
-		PackAfter: f.packAfter, TaskAfter: f.taskAfter, Version: buildinfo.Read().Version,
+		PackAfter: f.packAfter, TaskAfter: f.taskAfter, Drain: f.drain, Version: buildinfo.Read().Version,
 		Labels: make(map[string]string)}
 	if f.slots < 1 || f.sessions < 1 || f.queue < 0 {
 		return o, usagef("Use 1 or more.", "--slots, --sessions and --queue are numbers of calls and sessions")

@@ -54,6 +54,8 @@ type Options struct {
 	// RunFiles keeps what results link to for another server that goes on with the
 	// sessions of this one. May be nil.
 	RunFiles RunFiles
+	// TaskStore keeps how tasks stand, for the same. May be nil.
+	TaskStore TaskStore
 	// Settled is closed when no further tools are about to come. Lists of
 	// tools, and calls of a tool that is not there, wait for it. Nil waits for
 	// nothing.

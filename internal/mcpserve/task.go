@@ -34,6 +34,8 @@ type task struct {
 	given     map[string]json.RawMessage
 	answered  chan struct{} // holds a token when no question is open
 	ended     chan struct{}
+	kept      chan struct{} // closed when it is kept how the task ended
+	reason    string        // why the server has ended it
 
 	once       sync.Once
 	begins     chan struct{} // closed when it is known whether the record has its beginning
@@ -105,6 +107,12 @@ func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 func (t *task) end(result *mcp.CallToolResult, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	cut := t.reason != "" && !t.cancelled && (err != nil || result == nil || result.IsError)
+	if cut {
+		result, err = t.endedFor(result, err)
+	} else {
+		t.reason = ""
+	}
 	t.result, t.err, t.changed, t.requests = result, err, time.Now(), nil
 	switch {
 	case t.cancelled && (err != nil || result == nil || result.IsError):
@@ -125,6 +133,9 @@ func (t *task) state() *taskState {
 		status = taskFailed
 	}
 	state := newState(t.id, status, t.begun, t.changed)
+	if status != taskWorking && status != taskAsks {
+		state.StatusMessage = t.reason
+	}
 	if t.unrecorded != nil { // the record says so after a restart, and nobody is to be told two things
 		state.Error = lost("the call ended, and its end could not be recorded (" +
 			strings.TrimSuffix(tool.AsError(t.unrecorded).Message, ".") + ")")

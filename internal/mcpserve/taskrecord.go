@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
@@ -38,14 +39,14 @@ const (
 const randomLength = 26
 
 // recordedTask is a task of another process, or of this one long ago.
-func (s *Server) recordedTask(ctx context.Context, id string) (*taskState, error) {
+func (s *Server) recordedTask(ctx context.Context, id string) (mcp.Result, error) {
 	missing := &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is no task of that id"}
 	if s.options.Recorded == nil || len(id) < randomLength {
 		return nil, missing
 	}
 	call, err := s.options.Recorded(ctx, id)
 	if err != nil || call == nil {
-		return nil, missing
+		return s.keptTask(ctx, id)
 	}
 	state := newState(id, taskCompleted, call.Began, call.Ended)
 	switch {

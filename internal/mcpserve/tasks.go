@@ -204,7 +204,7 @@ func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, requi
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) (mcp.Result, error) {
 	t := &task{id: s.taskID(request.Params), begun: time.Now(), changed: time.Now(), status: taskWorking,
 		asked: make(map[string]bool), answered: make(chan struct{}, 1), ended: make(chan struct{}),
-		begins: make(chan struct{})}
+		kept: make(chan struct{}), begins: make(chan struct{})}
 	var own context.Context
 	own, t.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), taskKey{}, t))
 	stop := context.AfterFunc(linkOf(ctx).ended, t.cancel)
@@ -242,9 +242,15 @@ func (s *Server) asTask(ctx context.Context, request *mcp.CallToolRequest, requi
 		}
 	}
 	s.remember(t)
+	s.keepTask(ctx, t)
+	go func() {
+		defer close(t.kept)
+		<-t.ended
+		s.keepTask(ctx, t)
+	}()
 	created := t.state()
 	created.ResultType, created.Status = "task", taskWorking
-	created.InputRequests, created.Result, created.Error = nil, nil, nil
+	created.InputRequests, created.Result, created.Error, created.StatusMessage = nil, nil, nil, ""
 	close(taken)
 	return created, nil
 }

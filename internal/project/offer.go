@@ -31,8 +31,9 @@ type Serving struct {
 	// SessionID and Middleware are those of mcpserve.Options. They may be nil.
 	SessionID  func() string
 	Middleware mcp.Middleware
-	// RunFiles is that of mcpserve.Options. It may be nil.
-	RunFiles mcpserve.RunFiles
+	// RunFiles and TaskStore are those of mcpserve.Options. They may be nil.
+	RunFiles  mcpserve.RunFiles
+	TaskStore mcpserve.TaskStore
 	// Unwatched leaves it to the caller to call [Offer.Look]: looking at the files of
 	// thousands of servers in one process all the time takes all of a processor.
 	Unwatched bool
@@ -71,6 +72,7 @@ func (o *Opening) Offer(ctx context.Context, serving Serving) (*Offer, error) {
 		Search: serving.Search, Instructions: instructions(p, stands), KeepQuestion: p.KeepQuestion, Settled: settled,
 		SessionID: serving.SessionID, Middleware: serving.Middleware,
 		TaskAfter: serving.TaskAfter, Recorded: p.recordedCall, RunFiles: serving.RunFiles,
+		TaskStore: serving.TaskStore,
 	})
 	offer := &Offer{Project: p, Server: server, Settled: settled, opening: o,
 		firstList: cmp.Or(serving.FirstList, FirstList), stands: stands}

@@ -65,6 +65,30 @@ func (o *owners) end(session string) error {
 	return err
 }
 
+// has reports whether the tasks of a session end with this process.
+func (o *owners) has(session string) bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.sessions[session] != nil
+}
+
+// RunningTasks counts the background tasks that run of the sessions that are served.
+func (p *Project) RunningTasks() int {
+	running, err := p.Tasks().Running(p.owners.has)
+	if err != nil {
+		return 0
+	}
+	return len(running)
+}
+
+// EndTasks ends the background tasks of the sessions that are served, and keeps why.
+func (p *Project) EndTasks(ctx context.Context, reason string) error {
+	return p.Tasks().EndAll(ctx, p.owners.has, reason)
+}
+
 // endAll ends the tasks of all sessions that were owned.
 func (o *owners) endAll() {
 	if o == nil {

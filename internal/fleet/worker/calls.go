@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/mcpserve"
 	"github.com/toolhost/toolhost/internal/policy"
 )
 
@@ -37,6 +38,7 @@ type call struct {
 
 	mu       sync.Mutex
 	claimed  bool
+	asTask   []byte // the answer, where it is a task
 	revision uint64 // of the entry, 0 for none
 	entry    fleet.Call
 }
@@ -292,6 +294,9 @@ func (c *call) kept(ctx context.Context) (mcp.Result, error) {
 			return failed(tool.AsError(fleet.CheckResult(&c.entry, data))), nil
 		}
 	}
+	if task := mcpserve.KeptTask(data); task != nil {
+		return task, nil
+	}
 	result := new(mcp.CallToolResult)
 	if err := json.Unmarshal(data, result); err != nil {
 		return nil, err
@@ -348,13 +353,13 @@ func (c *call) claim(ctx context.Context) error {
 	if c.entry.IsVoid(c.dispatch) {
 		return notMine(c.tool)
 	}
-	err := c.put(ctx, fleet.Call{State: fleet.CallRunning, Digest: c.digest, Tool: c.tool, Claim: c.claimID,
-		Voided: c.entry.Voided, At: time.Now()})
+	entry := c.begun()
+	err := c.put(ctx, entry)
 	if err == nil {
 		return nil
 	}
 	conflict := fleet.IsConflict(err)
-	if e := c.read(ctx); e == nil && c.entry.State == fleet.CallRunning && c.entry.Claim == c.claimID {
+	if e := c.read(ctx); e == nil && c.entry.State == entry.State && c.entry.Claim == c.claimID {
 		return nil // only the answer was lost
 	} else if conflict && e == nil {
 		return notMine(c.tool)
@@ -391,6 +396,8 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 	switch {
 	case c.claimed && err != nil, c.claimed && ok && answer.IsError && c.session.life.Err() != nil:
 		return c.lose(ctx) // cut off: who knows where
+	case c.named && mcpserve.IsTask(result):
+		return result, c.keepTask(ctx, result)
 	case !ok:
 		return result, err
 	case len(answer.InputRequests) > 0 && c.claimed: // the client answers, and calls again
@@ -404,6 +411,28 @@ func (c *call) finish(ctx context.Context, result mcp.Result, err error) (mcp.Re
 		return result, err
 	}
 	return c.keep(ctx, answer)
+}
+
+// keepTask stores that the call is a task, for who makes it again: that goes on, or it
+// is known what became of it.
+func (c *call) keepTask(ctx context.Context, answer mcp.Result) (err error) {
+	if c.asTask, err = json.Marshal(answer); err != nil {
+		return err
+	}
+	if err := c.put(ctx, c.begun()); err != nil {
+		c.session.worker.logger.Warn("a task is not known by the name of its call", "session", c.session.key, "error", err)
+	}
+	return nil
+}
+
+// begun is the entry of a call that has begun.
+func (c *call) begun() fleet.Call {
+	entry := fleet.Call{State: fleet.CallRunning, Digest: c.digest, Tool: c.tool, Claim: c.claimID,
+		Voided: c.entry.Voided, At: time.Now()}
+	if c.asTask != nil {
+		entry.State, entry.Result = fleet.CallDone, c.asTask
+	}
+	return entry
 }
 
 // keep stores a result.

@@ -77,9 +77,7 @@ func (f *files) Fetch(ctx context.Context, uri string) (*os.File, error) {
 	if file, err := os.Open(name); err == nil {
 		return file, nil
 	}
-	about := f.session.about()
-	about.File = uri
-	if err := f.download(ctx, about, name); tool.CodeOf(err) == tool.NotFound {
+	if err := f.download(ctx, uri, name); tool.CodeOf(err) == tool.NotFound {
 		return nil, tool.Errorf(tool.NotFound, "the output %s is gone: the hub keeps none of that name", uri).
 			Suggest("It may have expired, or stayed on a worker of before for lack of room. Call the tool again.")
 	} else if err != nil {
@@ -89,8 +87,8 @@ func (f *files) Fetch(ctx context.Context, uri string) (*os.File, error) {
 	return os.Open(filepath.Clean(name))
 }
 
-// download puts what the hub keeps into a file, where it is what was kept.
-func (f *files) download(ctx context.Context, about fleet.ObjectAsk, name string) error {
+// download puts what the hub keeps into a file.
+func (f *files) download(ctx context.Context, uri, name string) error {
 	if err := os.MkdirAll(f.dir(), 0o700); err != nil {
 		return err
 	}
@@ -99,18 +97,29 @@ func (f *files) download(ctx context.Context, about fleet.ObjectAsk, name string
 		return err
 	}
 	defer os.Remove(out.Name())
-	sum := sha256.New()
-	was, err := f.session.worker.download(ctx, about, io.MultiWriter(out, sum), fleet.MostResult)
+	err = f.session.fetch(ctx, uri, out)
 	if closed := out.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
 		return err
 	}
+	return os.Rename(out.Name(), name)
+}
+
+// fetch gives what the session keeps under a name, where it is what was kept.
+func (s *session) fetch(ctx context.Context, file string, to io.Writer) error {
+	about := s.about()
+	about.File = file
+	sum := sha256.New()
+	was, err := s.worker.download(ctx, about, io.MultiWriter(to, sum), fleet.MostResult)
+	if err != nil {
+		return err
+	}
 	if is := hex.EncodeToString(sum.Sum(nil)); is != was.Sum {
 		return fmt.Errorf("it is not what was stored, but was changed: its digest is %s, not %s", is, was.Sum)
 	}
-	return os.Rename(out.Name(), name)
+	return nil
 }
 
 func (f *files) dir() string {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,6 +43,7 @@ type session struct {
 	working   int // requests but streams of events
 	idleSince time.Time
 	closing   bool
+	waiting   bool // for tasks to end, while it is closing
 	told      bool // that the workspace was restored
 
 	calls   atomic.Int64 // that run or wait for a slot
@@ -54,8 +56,12 @@ type session struct {
 	quiet   sync.RWMutex // held for reading while a call runs
 	changed atomic.Int64 // counts calls that may have changed something
 	packed  int64        // changed at the newest pack
-	packing sync.Mutex
-	files   files
+	// packedAt is when that was, and unsettled that background tasks ran then.
+	packedAt  time.Time
+	unsettled bool
+	packing   sync.Mutex
+	files     files
+	saved     string // the digest of what was kept of background tasks
 }
 
 // enter gives the session of a request, entered once. It says why there is none.
@@ -91,7 +97,7 @@ func (w *Worker) enter(ctx context.Context, env *fleet.Envelope) (_ *session, wh
 		w.room.since++
 		go s.open(env)
 	}
-	entered := s.enter(env.Method != http.MethodGet)
+	entered := s.enterAbout(env.Method != http.MethodGet, strings.HasPrefix(env.Header.Get("Mcp-Method"), "tasks/"))
 	w.mu.Unlock()
 	if !entered {
 		return nil, fleet.RefusedMoving, ""
@@ -127,10 +133,14 @@ func (s *session) epoch() uint64 {
 	return s.record.Epoch
 }
 
-func (s *session) enter(works bool) bool {
+func (s *session) enter(works bool) bool { return s.enterAbout(works, false) }
+
+// enterAbout is enter for a request that may be about a task: such come through while
+// the session waits for its tasks.
+func (s *session) enterAbout(works, aboutTask bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing {
+	if s.closing && !(aboutTask && s.waiting) {
 		return false
 	}
 	s.using++
@@ -178,7 +188,7 @@ func (s *session) open(env *fleet.Envelope) {
 	}
 }
 
-func (s *session) host(context.Context) error {
+func (s *session) host(ctx context.Context) error {
 	w, from := s.worker, s.record.Workspace
 	opening := &project.Opening{
 		Place:   project.Place{Workspace: s.workspace.dir, File: from.Config, Trust: from.Trust},
@@ -188,11 +198,12 @@ func (s *session) host(context.Context) error {
 		Telemetry:    func(string) *telemetry.Relay { return w.options.Telemetry },
 	}
 	serving := project.Serving{SessionID: func() string { return s.name }, Middleware: s.middleware,
-		TaskAfter: w.options.TaskAfter, Unwatched: true, RunFiles: &s.files}
+		TaskAfter: w.options.TaskAfter, Unwatched: true, RunFiles: &s.files, TaskStore: tasks{s}}
 	var err error
 	if s.offer, err = opening.Offer(s.life, serving); err != nil {
 		return err
 	}
+	s.restoreTasks(ctx)
 	s.looked.Store(int64(time.Since(w.began)))
 	s.handler = mcpserve.NewHTTP(s.offer.Server,
 		mcpserve.HTTPOptions{SessionIdle: 30 * 24 * time.Hour, Logger: w.logger})
@@ -286,12 +297,8 @@ func (w *Worker) release(ctx context.Context, s *session) {
 		return
 	}
 	<-s.ready
-	for s.busy() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
+	if !s.rest(ctx) {
+		return
 	}
 	w.letting <- struct{}{}
 	defer func() { <-w.letting }()
@@ -333,7 +340,7 @@ func (s *session) pack(ctx context.Context) {
 	}
 	defer s.packing.Unlock()
 	if s.quiet.TryLock() { // else the call that runs has it packed when it ends
-		_ = s.keep(ctx)
+		_ = s.keep(ctx, tasksPackEvery)
 	}
 }
 
@@ -347,19 +354,22 @@ func (s *session) packAll(ctx context.Context) error {
 	s.packing.Lock()
 	defer s.packing.Unlock()
 	s.quiet.Lock()
-	return s.keep(ctx)
+	return s.keep(ctx, 0)
 }
 
-// keep packs the workspace where it has changed. It unlocks quiet.
-func (s *session) keep(ctx context.Context) error {
-	at := s.changed.Load()
-	if at == s.packed {
+// keep packs the workspace where it has changed. Background tasks that ran when it was
+// packed may have changed it since; that counts after a while. It unlocks quiet.
+func (s *session) keep(ctx context.Context, after time.Duration) error {
+	at, unsettled := s.changed.Load(), s.unsettled && time.Since(s.packedAt) >= after
+	if at == s.packed && !unsettled {
 		s.quiet.Unlock()
+		s.saveTasks(ctx)
 		return nil
 	}
-	now := time.Now()
-	file, digest, err := s.workspace.pack(s.worker.options.Dir)
+	now, runs := time.Now(), s.offer.Project.RunningTasks() > 0
+	file, digest, err := packed(s.workspace.dir, s.worker.options.Dir)
 	s.quiet.Unlock()
+	s.saveTasks(ctx)
 	if err == nil {
 		err = s.upload(ctx, file, digest, now)
 	}
@@ -367,13 +377,19 @@ func (s *session) keep(ctx context.Context) error {
 		s.worker.logger.Warn("a workspace was not packed", "session", s.key, "error", err)
 		return err
 	}
-	s.packed = at
+	s.packed, s.packedAt, s.unsettled = at, now, runs
 	s.worker.logger.Info("a workspace is packed", "session", s.key, "pack", digest)
 	return nil
 }
 
 func (s *session) upload(ctx context.Context, file, digest string, at time.Time) error {
 	defer os.Remove(file)
+	s.mu.Lock()
+	known := s.record.Pack == digest
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
 	in, err := os.Open(filepath.Clean(file))
 	if err != nil {
 		return err

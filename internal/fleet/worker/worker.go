@@ -39,6 +39,8 @@ type Options struct {
 	PackAfter time.Duration
 	// TaskAfter is when a call becomes a task, see mcpserve.Options.
 	TaskAfter time.Duration
+	// Drain is how long a session that is let go waits for its background tasks.
+	Drain time.Duration
 	// Telemetry traces and counts calls. It may be nil.
 	Telemetry *telemetry.Relay
 	Version   string
@@ -146,7 +148,7 @@ const lastCalls = 30 * time.Second
 
 // Close drains the worker and ends it.
 func (w *Worker) Close() {
-	ctx, cancel := context.WithTimeout(w.life, lastCalls)
+	ctx, cancel := context.WithTimeout(w.life, lastCalls+w.options.Drain)
 	defer cancel()
 	w.Drain(ctx)
 	w.end()
@@ -324,7 +326,7 @@ func (w *Worker) forget() {
 	}
 	w.mu.Unlock()
 	for _, s := range idle {
-		go w.release(w.life, s)
+		go w.releaseIdle(s)
 	}
 }
 

@@ -29,14 +29,14 @@ func (p *provided) remove() {
 	}
 }
 
-// pack puts the workspace into a file below dir.
-func (p *provided) pack(dir string) (file, digest string, err error) {
+// packed puts the tree of from into a file below dir.
+func packed(from, dir string) (file, digest string, err error) {
 	out, err := os.CreateTemp(dir, "pack-")
 	if err != nil {
 		return "", "", err
 	}
 	sum := sha256.New()
-	err = errors.Join(pack.Make(p.dir, io.MultiWriter(out, sum), pack.DefaultLimits), out.Close())
+	err = errors.Join(pack.Make(from, io.MultiWriter(out, sum), pack.DefaultLimits), out.Close())
 	if err != nil {
 		_ = os.Remove(out.Name())
 		return "", "", err

@@ -34,6 +34,43 @@ type status struct {
 	Reason   string    `json:"reason,omitempty"`
 }
 
+// Dir is the directory that the tasks are kept in, "" for none. A copy of it elsewhere
+// has the tasks as they were: those that ran there then are lost.
+func (s *Store) Dir() string { return s.dir }
+
+// Running gives the tasks of some sessions that run.
+func (s *Store) Running(of func(session string) bool) ([]Task, error) {
+	tasks, err := s.List()
+	return slices.DeleteFunc(tasks, func(t Task) bool { return t.Done() || !of(t.Session) }), err
+}
+
+// EndAll kills the tasks of some sessions that run, and keeps why.
+func (s *Store) EndAll(ctx context.Context, of func(session string) bool, reason string) error {
+	running, err := s.Running(of)
+	results := make(chan error)
+	for _, t := range running {
+		go func() { results <- s.endFor(ctx, t.ID, reason) }()
+	}
+	for range running {
+		err = errors.Join(err, <-results)
+	}
+	return err
+}
+
+func (s *Store) endFor(ctx context.Context, id, reason string) error {
+	t, _, err := s.Kill(ctx, id)
+	if err != nil || t.State != Killed {
+		return err
+	}
+	dir, err := s.openTask(id)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return writeJSON(dir, statusFile, status{State: Killed, Ended: *t.Ended, ExitCode: t.ExitCode, Signal: t.Signal,
+		Reason: reason})
+}
+
 // open opens the directory of tasks. With make it is made if it is missing.
 func (s *Store) open(create bool) (*os.Root, error) {
 	if s.dir == "" && create {

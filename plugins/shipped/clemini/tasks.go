@@ -83,7 +83,7 @@ func runTaskOutput(ctx context.Context, deps Deps, call *tool.Call, in taskOutpu
 		return nil, taskError(err, in.ID)
 	}
 	r := taskOutputResult{in.ID, string(t.State), t.ExitCode, text(o.Stdout), text(o.Stderr)}
-	if t.State == background.Failed {
+	if t.State == background.Failed || t.State == background.Lost || t.State == background.Killed && t.Reason != "killed" {
 		r.Stderr = strings.TrimSpace(r.Stderr + "\n" + t.Reason)
 	}
 	return &outcome{data: r, Outcome: kit.Outcome{Truncated: o.Stdout.Truncated() || o.Stderr.Truncated()}}, nil
