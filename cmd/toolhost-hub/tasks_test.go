@@ -31,7 +31,8 @@ tool "slow" {
   risk        = "dangerous"
   param "file" {}
   command {
-    argv = ["sh", "-c", "echo x >> began; echo before; while [ ! -e \"$1\" ]; do sleep 0.05; done; echo after", "sh", param.file]
+    argv = ["sh", "-c", "echo x >> began; echo before; while [ ! -e \"$1\" ]; do sleep 0.05; done; echo after",
+      "sh", param.file]
   }
 }
 policy {
