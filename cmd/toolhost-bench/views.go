@@ -105,12 +105,16 @@ func (v *viewedTree) try(script string) (err error) {
 
 func (v *viewedTree) inView() error { return v.try("true") }
 
-// change changes every file in a view, each time to something else.
+// change changes every file in a view, each time to something else. What waits for the
+// disk by then is written.
 func (v *viewedTree) change() error {
 	if err := v.plant(); err != nil {
 		return err
 	}
-	return v.try(fmt.Sprintf("for f in */*; do echo new %d >$f; done", v.calls))
+	if err := v.try(fmt.Sprintf("for f in */*; do echo new %d >$f; done", v.calls)); err != nil {
+		return err
+	}
+	return command(v.root, "sync")()
 }
 
 func (v *viewedTree) commit() error {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -20,6 +21,9 @@ type Change struct {
 	// Data is the new content, for Create and Replace. For Rename nil keeps
 	// the old content.
 	Data []byte
+	// Read gives the new content instead of Data, for Create and Replace. It is called
+	// once, when the file is written, and may be called at once with those of others.
+	Read func() ([]byte, error)
 	// Mode is the new mode, permission bits only. Zero keeps the old one, or
 	// for Create means 0644. A created file's mode is subject to the umask.
 	Mode fs.FileMode
@@ -66,7 +70,8 @@ func (w *Workspace) Batch(ctx context.Context, changes []Change) (err error) {
 		return err
 	}
 	defer all.close()
-	b := &batch{w: view, byPath: make(map[string]*batchStep), patience: saveTime}
+	b := &batch{w: view, byPath: make(map[string]*batchStep)}
+	b.patience.Store(int64(saveTime))
 	if err := b.plan(changes, all.places); err != nil {
 		return err
 	}
@@ -96,9 +101,9 @@ type batch struct {
 	steps  []*batchStep
 	byPath map[string]*batchStep
 	// patience is how long other programs that are saving are waited for still.
-	patience time.Duration
+	patience atomic.Int64
 	// kept is how much of the old contents has been read.
-	kept int
+	kept atomic.Int64
 }
 
 // mostKept is how much of the old contents stays in memory until it is recorded.
@@ -121,7 +126,9 @@ type batchStep struct {
 	drop   bool // what is there goes
 	fresh  bool // nothing may be there, unless it goes
 	data   []byte
-	like   fs.FileInfo // whose owner the new file gets; nil for a new one
+	read   func() ([]byte, error) // gives data; may be nil
+	hash   string                 // of data, for the recorder
+	like   fs.FileInfo            // whose owner the new file gets; nil for a new one
 	mode   fs.FileMode
 	temp   string      // the name of the new content until it is in place
 	backup string      // the name of what was there, once it is not
@@ -131,15 +138,27 @@ type batchStep struct {
 }
 
 func (b *batch) plan(changes []Change, helds []*held) error {
-	for _, c := range changes {
+	places := make([][]*held, len(changes))
+	for i, c := range changes {
 		n := 1
 		if c.Kind == Rename {
 			n = 2
 		}
-		if err := b.add(c, helds[:n]); err != nil {
+		places[i], helds = helds[:n], helds[n:]
+	}
+	olds := make([][]byte, len(changes))
+	err := atOnce(len(changes), maxAtOnce, func(i int) (err error) {
+		c := changes[i]
+		olds[i], err = b.old(c, places[i][0])
+		return b.w.fail(string(c.Kind), c.Path, err)
+	})
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if err := b.add(c, places[i], olds[i]); err != nil {
 			return b.w.fail(string(c.Kind), c.Path, err)
 		}
-		helds = helds[n:]
 	}
 	for _, s := range b.steps {
 		if s.fresh && !s.missing() && !s.drop {
@@ -149,18 +168,14 @@ func (b *batch) plan(changes []Change, helds []*held) error {
 	return nil
 }
 
-func (b *batch) add(c Change, helds []*held) error {
+func (b *batch) add(c Change, helds []*held, old []byte) error {
 	h := helds[0]
 	if c.Kind == Create {
 		mode := c.Mode
 		if mode == 0 {
 			mode = newMode
 		}
-		return b.step(&batchStep{held: h, put: true, fresh: true, data: c.Data, mode: mode})
-	}
-	old, err := b.old(c, h)
-	if err != nil {
-		return err
+		return b.step(&batchStep{held: h, put: true, fresh: true, data: c.Data, read: c.Read, mode: mode})
 	}
 	mode := c.Mode
 	if mode == 0 {
@@ -168,7 +183,8 @@ func (b *batch) add(c Change, helds []*held) error {
 	}
 	switch c.Kind {
 	case Replace:
-		return b.step(&batchStep{held: h, put: true, data: c.Data, mode: mode, like: h.info, expect: c.Expect})
+		return b.step(&batchStep{held: h, put: true, data: c.Data, read: c.Read, mode: mode, like: h.info,
+			expect: c.Expect})
 	case Chmod:
 		return b.step(&batchStep{held: h, put: true, data: old, mode: mode, like: h.info})
 	case Delete:
@@ -184,9 +200,12 @@ func (b *batch) add(c Change, helds []*held) error {
 	return b.step(&batchStep{held: helds[1], put: true, fresh: true, data: data, mode: mode, like: h.info})
 }
 
-// old gives the present content of what c changes, and refuses what it cannot
-// change.
+// old refuses what c cannot change, and gives the present content where a new file
+// is to have it.
 func (b *batch) old(c Change, h *held) ([]byte, error) {
+	if c.Kind == Create {
+		return nil, nil
+	}
 	if c.Kind == Delete && !h.missing() && h.info.Mode()&fs.ModeSymlink != 0 {
 		target, err := h.dir.Readlink(h.name)
 		if err == nil && c.Expect != "" && Hash([]byte(target)) != c.Expect {
@@ -212,11 +231,14 @@ func (b *batch) old(c Change, h *held) ([]byte, error) {
 	if c.Expect != "" && Hash(data) != c.Expect || c.Old != nil && !bytes.Equal(data, c.Old) {
 		return nil, changing(c.Path)
 	}
+	if c.Kind == Chmod || c.Kind == Rename {
+		return data, nil
+	}
 	h.data = c.Old
-	if b.kept += len(data); h.data == nil && c.Expect != "" && b.kept <= mostKept {
+	if kept := b.kept.Add(int64(len(data))); h.data == nil && kept <= mostKept {
 		h.data = data
 	}
-	return data, nil
+	return nil, nil
 }
 
 // step adds s, or joins it with the one for the same path.
@@ -232,7 +254,7 @@ func (b *batch) step(s *batchStep) error {
 			Suggest("Join the changes of a file into one.").With("path", s.given)
 	}
 	if s.put {
-		other.data, other.mode, other.like, other.fresh = s.data, s.mode, s.like, s.fresh
+		other.data, other.read, other.mode, other.like, other.fresh = s.data, s.read, s.mode, s.like, s.fresh
 	}
 	other.put, other.drop = true, true
 	return nil

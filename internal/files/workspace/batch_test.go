@@ -2,10 +2,13 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -201,4 +204,92 @@ func testBatchRollsBack(t *testing.T, open opener) {
 	err = w.Batch(ctx, []workspace.Change{{Kind: workspace.Create, Path: "x/y", Data: nil}})
 	requireCode(t, tool.Cancelled, err)
 	assert.NoDirExists(t, filepath.Join(dir, "x"))
+}
+
+// TestBatchReads has contents read when they are written, each once. One that cannot
+// be read leaves all as it was.
+func TestBatchReads(t *testing.T) {
+	dir := realTemp(t)
+	plant(t, dir, "a", "A", "swap", "old", "away", "W")
+	r := &recorder{}
+	w := open(t, dir, workspace.Options{Recorder: r})
+	var times atomic.Int64
+	read := func(text string) func() ([]byte, error) {
+		return func() ([]byte, error) {
+			times.Add(1)
+			return []byte(text), nil
+		}
+	}
+	changes := []workspace.Change{
+		{Kind: workspace.Replace, Path: "a", Read: read("new a"), Mode: 0o600, Expect: workspace.Hash([]byte("A"))},
+		{Kind: workspace.Create, Path: "b", Read: read("new b")},
+		{Kind: workspace.Create, Path: "empty", Read: read("")},
+		{Kind: workspace.Delete, Path: "swap"},
+		{Kind: workspace.Create, Path: "swap", Read: read("new swap")},
+		{Kind: workspace.Rename, Path: "away", To: "there"},
+	}
+	before := tree(t, dir)
+	unreadable := workspace.Change{Kind: workspace.Create, Path: "c/c",
+		Read: func() ([]byte, error) { return nil, errors.New("nobody can read it") }}
+	err := w.Batch(context.Background(), append(changes[:len(changes):len(changes)], unreadable))
+	require.ErrorContains(t, err, "nobody can read it")
+	require.ErrorContains(t, err, "c/c")
+	assert.Equal(t, before, tree(t, dir))
+
+	times.Store(0)
+	r.got = nil
+	require.NoError(t, w.Batch(context.Background(), changes))
+	assert.EqualValues(t, 4, times.Load())
+	assert.Equal(t, `. drwxr-xr-x
+a -rw------- "new a"
+b -rw-r--r-- "new b"
+empty -rw-r--r-- ""
+swap -rw-r--r-- "new swap"
+there -rw-r--r-- "W"
+`, tree(t, dir))
+	hashes := make(map[string]string)
+	for _, b := range r.got {
+		hashes[b.Path] = b.NewHash
+	}
+	for path, text := range map[string]string{"a": "new a", "b": "new b", "empty": "", "swap": "new swap", "there": "W"} {
+		assert.Equal(t, workspace.Hash([]byte(text)), hashes[path], path)
+	}
+}
+
+// TestBatchOfManyRollsBack has one of many files change at the last moment: all the
+// others are the very files that they were.
+func TestBatchOfManyRollsBack(t *testing.T) { bothWays(t, testBatchOfManyRollsBack) }
+
+func testBatchOfManyRollsBack(t *testing.T, open opener) {
+	dir := realTemp(t)
+	var changes []workspace.Change
+	files := make(map[string]fs.FileInfo)
+	for i := range 200 {
+		name := fmt.Sprintf("d%d/%d", i%3, i)
+		plant(t, dir, name, "old")
+		info, err := os.Lstat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		files[name] = info
+		change := workspace.Change{Kind: workspace.Replace, Path: name, Data: []byte("new")}
+		if i%7 == 0 {
+			change = workspace.Change{Kind: workspace.Delete, Path: name}
+		}
+		changes = append(changes, change, workspace.Change{Kind: workspace.Create, Path: name + ".new"})
+	}
+	plant(t, dir, "z", "Z")
+	w := open(t, dir, workspace.Options{Recorder: spoiler{filepath.Join(dir, "z")}})
+	w.OpenAtMost(50)
+	for _, at := range []int{0, len(changes) / 2, len(changes)} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "z"), []byte("Z"), 0o644))
+		spoiled := append(changes[:at:at], workspace.Change{Kind: workspace.Replace, Path: "z", Data: []byte("new")})
+		requireCode(t, tool.Conflict, w.Batch(context.Background(), append(spoiled, changes[at:]...)))
+		for name, was := range files {
+			now, err := os.Lstat(filepath.Join(dir, name))
+			require.NoError(t, err)
+			assert.True(t, os.SameFile(was, now), name)
+			assert.NoFileExists(t, filepath.Join(dir, name+".new"))
+		}
+		assert.Equal(t, "other writer", content(t, dir, "z"))
+		requireNoTemp(t, dir)
+	}
 }

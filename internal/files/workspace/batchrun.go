@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,8 +17,11 @@ import (
 )
 
 const (
-	// maxDrafts bounds how many files of a batch are open at a time.
-	maxDrafts = 200
+	// maxAtOnce is how many files are looked at, written or put in place at a time.
+	maxAtOnce = 4
+	// maxDrafts bounds how many new files of a batch are open at a time, and leastDrafts
+	// from below.
+	maxDrafts, leastDrafts = 1000, 16
 	// maxSyncs is how many of them are waited for at a time: a disk can serve
 	// many in one go.
 	maxSyncs = 32
@@ -32,7 +36,7 @@ func (b *batch) run(ctx context.Context) (err error) {
 		}
 		b.tidy()
 	}()
-	for some := range slices.Chunk(b.steps, maxDrafts) {
+	for some := range slices.Chunk(b.steps, b.w.drafts) {
 		if err := b.prepare(ctx, some); err != nil {
 			return err
 		}
@@ -42,45 +46,46 @@ func (b *batch) run(ctx context.Context) (err error) {
 	}
 	// Files come before they go, so that a kill rather leaves one twice.
 	for _, put := range []bool{true, false} {
-		for _, s := range b.steps {
+		err := atOnce(len(b.steps), maxAtOnce, func(i int) error {
+			s := b.steps[i]
 			if s.put != put {
-				continue
+				return nil
 			}
-			if err := s.apply(&b.patience); err != nil {
-				return b.w.fail("write", s.given, err)
-			}
+			return b.w.fail("write", s.given, s.apply(&b.patience))
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// draftsAtOnce is how many new files of a batch may be open: the more, the fewer
+// times the disk is waited for.
+func draftsAtOnce() int { return max(leastDrafts, min(maxDrafts, mostOpen()/4)) }
+
 // prepare writes the new contents beside the files and to the disk.
 func (b *batch) prepare(ctx context.Context, steps []*batchStep) error {
 	drafts := make([]*draft, len(steps))
-	errs := make([]error, len(steps))
-	for i, s := range steps {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			drafts[i], errs[i] = s.draft()
+	err := atOnce(len(steps), maxAtOnce, func(i int) (err error) {
+		if err = ctx.Err(); err == nil {
+			drafts[i], err = steps[i].draft()
 		}
-		if errs[i] != nil {
-			break
-		}
-	}
+		return b.w.fail("write", steps[i].given, err)
+	})
 	limit := maxSyncs
 	if b.w.syncMany(slices.DeleteFunc(slices.Clone(drafts), func(d *draft) bool { return d == nil })) {
-		limit = 1
+		limit = maxAtOnce
 	}
-	atOnce(len(steps), limit, func(i int) {
+	errs := make([]error, len(steps))
+	_ = atOnce(len(steps), limit, func(i int) error { // all are closed, whatever fails
 		if d := drafts[i]; d != nil {
-			errs[i] = b.w.settle(d)
+			errs[i] = b.w.fail("write", steps[i].given, b.w.settle(d))
+			steps[i].mine = d.info
 		}
+		return nil
 	})
-	for i, err := range errs {
-		if err != nil {
-			return b.w.fail("write", steps[i].given, err)
-		}
-	}
-	return nil
+	return cmp.Or(err, cmp.Or(errs...))
 }
 
 // syncMany waits for many drafts in one go where that is quicker, and reports
@@ -102,24 +107,30 @@ func (c *core) syncMany(drafts []*draft) bool {
 	return true
 }
 
-// atOnce calls do with 0 to n-1, in up to limit goroutines.
-func atOnce(n, limit int, do func(i int)) {
-	if limit == 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
+// atOnce calls do with 0 to n-1, in up to limit goroutines and until one fails. The
+// error is that of the least number.
+func atOnce(n, limit int, do func(i int) error) error {
 	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, limit) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
+	var failed atomic.Bool
+	errs := make([]error, n)
+	some := func() {
+		for !failed.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
 			}
-		})
+			if errs[i] = do(i); errs[i] != nil {
+				failed.Store(true)
+			}
+		}
 	}
-	all.Wait()
+	var others sync.WaitGroup
+	for range min(n, limit) - 1 {
+		others.Go(some)
+	}
+	some()
+	others.Wait()
+	return cmp.Or(errs...)
 }
 
 // after is what the step makes of its place; of a new file the umask has a say
@@ -129,9 +140,9 @@ func (s *batchStep) after() after {
 	case !s.put:
 		return after{}
 	case s.like == nil:
-		return after{hash: s.w.hash(s.data)}
+		return after{hash: s.hash}
 	}
-	return after{hash: s.w.hash(s.data), mode: s.mode.Perm()}
+	return after{hash: s.hash, mode: s.mode.Perm()}
 }
 
 func (s *batchStep) kind() Kind {
@@ -153,17 +164,23 @@ func (s *batchStep) draft() (*draft, error) {
 	if !s.put {
 		return nil, nil
 	}
+	if s.read != nil {
+		var err error
+		if s.data, err = s.read(); err != nil {
+			return nil, err
+		}
+	}
 	d, err := s.held.draft(bytes.NewReader(s.data), s.like, s.mode)
 	if err != nil {
 		return nil, err
 	}
-	s.temp = d.name
+	s.temp, s.hash, s.data = d.name, s.w.hash(s.data), nil
 	startWriting(d.file) // while the others are made
 	return d, nil
 }
 
 // apply puts the step in place, unless somebody else was quicker.
-func (s *batchStep) apply(patience *time.Duration) error {
+func (s *batchStep) apply(patience *atomic.Int64) error {
 	if s.missing() {
 		err := renameAt(s.beside(s.temp), s.place, false)
 		if errors.Is(err, fs.ErrExist) {
@@ -197,7 +214,7 @@ func (s *batchStep) applied(err error, backup string) error {
 // unraced refuses what was there when it is not what was looked at: another program
 // may have saved the file at the last moment. One that has opened the file writes
 // into what was there, whatever name that has by now, so it is waited for.
-func (s *batchStep) unraced(patience *time.Duration) error {
+func (s *batchStep) unraced(patience *atomic.Int64) error {
 	was, expected, err := s.displaced(patience)
 	if err != nil || !expected || !sameContent(was, s.info) {
 		return changing(s.given)
@@ -208,7 +225,7 @@ func (s *batchStep) unraced(patience *time.Duration) error {
 // displaced looks at what was there, once nobody writes into it. expected is false
 // where it has not the content that the caller said: a write of the same length
 // within a tick of the clock shows nowhere else.
-func (s *batchStep) displaced(patience *time.Duration) (was fs.FileInfo, expected bool, err error) {
+func (s *batchStep) displaced(patience *atomic.Int64) (was fs.FileInfo, expected bool, err error) {
 	if !s.info.Mode().IsRegular() {
 		was, err = s.dir.Lstat(s.backup)
 		return was, true, err
@@ -220,8 +237,8 @@ func (s *batchStep) displaced(patience *time.Duration) (was fs.FileInfo, expecte
 	}
 	defer f.Close()
 	began := time.Now()
-	awaitWriters(f, *patience)
-	*patience -= time.Since(began)
+	awaitWriters(f, time.Duration(patience.Load()))
+	patience.Add(-int64(time.Since(began)))
 	if was, err = f.Stat(); err != nil || s.expect == "" || !was.Mode().IsRegular() {
 		return was, s.expect == "", err
 	}
@@ -248,10 +265,7 @@ func awaitWriters(f *os.File, atMost time.Duration) {
 
 // swap exchanges the old file and the new one. Where the system cannot, the old
 // one gets a second name before the new one takes its place.
-func (s *batchStep) swap(patience *time.Duration) (err error) {
-	if s.mine, err = s.dir.Lstat(s.temp); err != nil {
-		return err
-	}
+func (s *batchStep) swap(patience *atomic.Int64) error {
 	if s.w.exchange(s.place, s.temp) == nil {
 		_ = s.applied(nil, s.temp)
 		return s.unraced(patience)
@@ -316,12 +330,13 @@ func (s *batchStep) swapBack() {
 // tidy removes what is left of temporary files. Some file systems wait for the
 // disk when they free what lay there.
 func (b *batch) tidy() {
-	atOnce(len(b.steps), maxSyncs, func(i int) {
+	_ = atOnce(len(b.steps), maxSyncs, func(i int) error {
 		s := b.steps[i]
 		for _, name := range []string{s.temp, s.backup} {
 			if name != "" {
 				_ = s.dir.Remove(name)
 			}
 		}
+		return nil
 	})
 }

@@ -58,7 +58,7 @@ func (w *watcher) syncAll(files []*os.File) error {
 // files whole through one is an order: every new content is written and synced
 // before a name that people know leads to it.
 func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
-	const files = 300 // more than are open at a time
+	const files, atATime = 300, 120
 	change := func(w *workspace.Workspace, dir string) error {
 		changes := []workspace.Change{{Kind: workspace.Create, Path: "created", Data: []byte("new")},
 			{Kind: workspace.Rename, Path: "moved", To: "there"}}
@@ -99,6 +99,7 @@ func TestContentsAreSyncedBeforeNamesLeadToThem(t *testing.T) {
 				plant(t, dir, name, content)
 			}
 			w := open(t, dir, workspace.Options{})
+			w.OpenAtMost(atATime)
 			watch := &watcher{dir: dir}
 			w.OnSync(watch.sync)
 			if name == "batch, together" {

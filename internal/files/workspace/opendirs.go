@@ -3,13 +3,16 @@ package workspace
 import (
 	"os"
 	"path"
+	"sync"
 )
 
 // openDirs are handles of directories that several places share: each
 // directory is opened once, however many paths lead through it. A nil one
-// shares nothing.
+// shares nothing. Paths are resolved one after the other, and the places that come
+// of it may be used at once.
 type openDirs struct {
 	roots map[dirName]*os.Root
+	mu    sync.Mutex // of files
 	files map[*os.Root]*os.File
 }
 
@@ -38,6 +41,8 @@ func (d *openDirs) add(t *tree, names []string, dir *os.Root) {
 
 // file gives dir as a file.
 func (d *openDirs) file(dir *os.Root) (*os.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if f := d.files[dir]; f != nil {
 		return f, nil
 	}

@@ -4,6 +4,7 @@ package workspace
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 
@@ -23,6 +24,15 @@ func links(info fs.FileInfo) uint64 {
 		return uint64(st.Nlink)
 	}
 	return 1
+}
+
+// mostOpen is how many files the process may have open.
+func mostOpen() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(limit.Cur, math.MaxInt32))
 }
 
 // keepOwner gives f the owner of the file that it is going to replace, where

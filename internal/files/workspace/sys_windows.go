@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -15,6 +16,9 @@ const inPlace = false
 
 // links counts the names of a file, which is not known from its FileInfo here.
 func links(fs.FileInfo) uint64 { return 1 }
+
+// mostOpen is more files than anything here opens.
+func mostOpen() int { return math.MaxInt }
 
 // keepOwner does nothing: a new file has the owner that its directory gives.
 func keepOwner(f *os.File, now, old fs.FileInfo) {}

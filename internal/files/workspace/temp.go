@@ -74,7 +74,8 @@ func (h *held) stage(data io.Reader, old fs.FileInfo, mode fs.FileMode) (string,
 type draft struct {
 	name   string
 	file   *os.File
-	synced bool // with others
+	synced bool        // with others
+	info   fs.FileInfo // once it is settled
 }
 
 // draft writes a temporary file as stage does.
@@ -99,6 +100,9 @@ func (c *core) settle(d *draft) error {
 	var err error
 	if !d.synced {
 		err = c.sync(d.file)
+	}
+	if err == nil {
+		d.info, err = d.file.Stat()
 	}
 	if closeErr := d.file.Close(); err == nil {
 		err = closeErr

@@ -89,6 +89,7 @@ type core struct {
 	swept    sync.Map // directories whose stale temporary files are gone
 
 	restoring bool // see Restoring
+	drafts    int  // how many new files of a batch are open at a time
 
 	// What the system does, for tests to put something else in its place.
 	sync         func(*os.File) error
@@ -115,7 +116,7 @@ func Open(root string, opts Options) (*Workspace, error) {
 	c := &core{
 		hidden:   opts.Hidden,
 		symlinks: opts.Symlinks, protect: protect, recorder: opts.Recorder, lockWait: opts.LockWait,
-		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange,
+		sync: (*os.File).Sync, syncTogether: syncTogether, exchange: exchange, drafts: draftsAtOnce(),
 	}
 	if c.lockWait <= 0 {
 		c.lockWait = DefaultLockWait

@@ -132,7 +132,7 @@ func (p *commit) run() error {
 // that.
 func (p *commit) files(going, coming bool) error {
 	var batch []workspace.Change
-	size := 0
+	size := int64(0)
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -150,22 +150,27 @@ func (p *commit) files(going, coming bool) error {
 		if !coming || !c.comes() {
 			continue
 		}
-		data, err := c.new()
-		if err != nil {
-			return unreadable(c.Path, err)
-		}
-		change := workspace.Change{Kind: workspace.Create, Path: c.Path, Data: data, Mode: c.After.Mode.Perm()}
+		change := workspace.Change{Kind: workspace.Create, Path: c.Path, Read: c.content, Mode: c.After.Mode.Perm()}
 		if c.Before.Mode.IsRegular() && c.Before.Exists {
 			change.Kind, change.Expect = workspace.Replace, c.Before.Hash
 		}
 		batch = append(batch, change)
-		if size += len(data); size > mostOfBatch {
+		if size += c.After.Size; size > mostOfBatch {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
 	return flush()
+}
+
+// content is what the file is to hold.
+func (c *Change) content() ([]byte, error) {
+	data, err := c.new()
+	if err != nil {
+		return nil, unreadable(c.Path, err)
+	}
+	return data, nil
 }
 
 func isDir(s undo.State) bool { return s.Exists && s.Mode.IsDir() }
