@@ -29,8 +29,11 @@ func (b *suite) fleet() ([]comparison, error) {
 		return nil, err
 	}
 	read := `{"name":"read_file","arguments":{"path":"1k.txt"}}`
+	write := `{"name":"write_file","arguments":{"path":"claimed.txt","content":"the quick brown fox\n"}}`
 	return []comparison{{name: "read 1 KB through a gateway", baseName: "serve --http", aim: "+0.5 ms", rounds: 500,
-		ours: through.call(read), base: direct.call(read)}}, nil
+		ours: through.call(read, "quick brown fox"), base: direct.call(read, "quick brown fox")},
+		{name: "write a file through a gateway", baseName: "serve --http", aim: "-", rounds: 200,
+			ours: through.call(write, "claimed.txt"), base: direct.call(write, "claimed.txt")}}, nil
 }
 
 var servesAt = regexp.MustCompile(`serves MCP at (\S+)`)
@@ -96,12 +99,12 @@ func (c *httpClient) post(message string) ([]byte, error) {
 	return data, err
 }
 
-// call is a measure that calls a tool.
-func (c *httpClient) call(params string) measure {
+// call is a measure that calls a tool, whose result has those words.
+func (c *httpClient) call(params, words string) measure {
 	return func() error {
 		data, err := c.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`)
-		if err == nil && !bytes.Contains(data, []byte("quick brown fox")) {
-			err = fmt.Errorf("the answer is not the file: %s", data)
+		if err == nil && (!bytes.Contains(data, []byte(words)) || bytes.Contains(data, []byte(`"isError":true`))) {
+			err = fmt.Errorf("the answer is not what it should be: %s", data)
 		}
 		return err
 	}
