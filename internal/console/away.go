@@ -80,7 +80,7 @@ func (s *Server) lookAway(ctx context.Context, call AwayCall) (l look, shown str
 		if e.Code == tool.NotFound {
 			return l, "", err
 		}
-		l.Problem = shownText(e.Message + " " + e.Suggestion)
+		l.Problem = shownText(e.Message + ". " + e.Suggestion)
 		question = show.Question{Tool: call.Tool, Title: call.Call, Reason: call.Reason}
 	}
 	l.Question = tool.MustMarshal(question.Parts())

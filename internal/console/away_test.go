@@ -192,7 +192,7 @@ func TestWhatAWorkerSays(t *testing.T) {
 	e.failed = tool.Errorf(tool.TooLarge, "it is too large").Suggest("Deny it.")
 	status, l = p.look(e.calls[0])
 	require.Equal(t, http.StatusOK, status)
-	assert.Equal(t, "it is too large Deny it.", l.Problem)
+	assert.Equal(t, "it is too large. Deny it.", l.Problem)
 	status, body := p.decide(l.decision("once"))
 	assert.Equal(t, http.StatusForbidden, status, body)
 	status, body = p.decide(l.decision("deny"))

@@ -149,7 +149,7 @@ function Waiting({ call }) {
       <p class="why">{q && q.why}</p>
       {call.worker && <p>All that is shown here is the word of the worker {call.worker}, which decides as you say.</p>}
       <Problem of={failed} />
-      {look && look.problem && <Problem of={{ message: "It can only be denied. " + look.problem, next: "" }} />}
+      {look && look.problem && <Problem of={{ message: "It can only be denied: " + look.problem, next: "" }} />}
       {q ? <Question of={q} /> : !failed && <p>Looking what it would do.</p>}
       <dl class="facts">
         {call.worker ? <><dt>Worker</dt><dd>{call.worker}</dd><dt>Tenant</dt><dd>{call.tenant}</dd></>

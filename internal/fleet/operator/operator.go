@@ -252,7 +252,7 @@ func (o *Operator) Look(ctx context.Context, call fleet.Waiting) (*fleet.Look, e
 	if answer.Look == nil || answer.Look.ID != call.ID ||
 		answer.Look.Shown != fleet.ShownDigest(answer.Look.Digest, answer.Look.Question) {
 		return nil, tool.Errorf(tool.Unavailable, "the worker %s does not show the call", call.Worker).
-			Suggest("Deny it with --deny, and look at that worker.")
+			Suggest("Deny it, and look at that worker.")
 	}
 	answer.Look.Worker = call.Worker
 	return answer.Look, nil

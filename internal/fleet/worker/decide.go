@@ -64,7 +64,7 @@ func (w *Worker) decide(msg *nats.Msg) {
 	if err != nil || len(data) > mostAnswer {
 		data = tool.MustMarshal(fleet.Decided{Error: tool.Errorf(tool.TooLarge,
 			"the call is too large to be shown from here: %d bytes", len(data)).
-			Suggest("Deny it with --deny, or look at it on the machine of the worker %s.", w.name)})
+			Suggest("Deny it, or look at it on the machine of the worker %s.", w.name)})
 	}
 	_ = w.nc.Publish(w.name.DecidedSubject(operator, d.ID), data)
 }
