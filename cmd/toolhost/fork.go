@@ -57,8 +57,8 @@ sides kept where they conflict.`,
 		Example: `  toolhost fork list
   toolhost fork list --json`,
 		Args: cobra.NoArgs,
-		RunE: a.inProject(func(_ *cobra.Command, _ []string, p *project.Project) error {
-			forks, err := p.Forks()
+		RunE: a.inProject(func(c *cobra.Command, _ []string, p *project.Project) error {
+			forks, err := p.Forks(c.Context())
 			if err != nil {
 				return err
 			}
@@ -85,6 +85,9 @@ func (a *app) listForks(forks []fork.Info, asJSON bool) error {
 			if !f.Merged.IsZero() {
 				merged = f.Merged.Local().Format(time.DateTime)
 			}
+			if f.Undone {
+				merged += " (undone)"
+			}
 			if f.InUse {
 				used = "yes"
 			}
@@ -95,8 +98,8 @@ func (a *app) listForks(forks []fork.Info, asJSON bool) error {
 }
 
 // forkNames are those of the workspace's forks.
-func forkNames(_ context.Context, p *project.Project) (names []string) {
-	forks, _ := p.Forks()
+func forkNames(ctx context.Context, p *project.Project) (names []string) {
+	forks, _ := p.Forks(ctx)
 	for _, f := range forks {
 		names = append(names, f.Name)
 	}
@@ -131,7 +134,7 @@ made or last merged. What others have changed meanwhile is not shown.`,
 // inFork is what a command does with the fork that its argument names.
 func (a *app) inFork(do func(context.Context, *project.Project, *fork.Fork) error) func(*cobra.Command, []string) error {
 	return a.inProject(func(c *cobra.Command, args []string, p *project.Project) error {
-		f, err := p.OpenFork(args[0])
+		f, err := p.OpenFork(c.Context(), args[0])
 		if err != nil {
 			return unknownName(true, err)
 		}
@@ -151,7 +154,8 @@ merge-file does: where both have changed the same lines, the file holds both sid
 between marks. Where that cannot be, the workspace's file stays and the fork's comes
 beside it, as FILE.fork-NAME. Nothing of anybody's is lost.
 
-The fork lives on, and what it holds is what the next merge begins with.
+The fork lives on, and what it holds is what the next merge begins with. Of what has
+been undone since the next merge brings all again.
 
 Exit codes: 0 all is merged, 1 there are conflicts or paths that stay in the fork.`,
 		Example: `  toolhost fork merge one --dry-run

@@ -41,7 +41,47 @@ func (p *Project) MakeFork(name string) error {
 }
 
 // Forks are those of the workspace.
-func (p *Project) Forks() ([]fork.Info, error) { return fork.List(p.stateDir) }
+func (p *Project) Forks(ctx context.Context) ([]fork.Info, error) {
+	forks, err := fork.List(p.stateDir)
+	merged := func(f fork.Info) bool { return f.Merge != "" }
+	if err != nil || !slices.ContainsFunc(forks, merged) {
+		return forks, err
+	}
+	undone, err := p.undoneMerges(ctx)
+	for i := range forks {
+		forks[i].Undone = undone.whole(forks[i].Merge)
+	}
+	return forks, err
+}
+
+// undoneMerges has what merges of forks have changed, by call and path, and whether
+// that has been undone.
+type undoneMerges map[string]map[string]bool
+
+func (p *Project) undoneMerges(ctx context.Context) (undoneMerges, error) {
+	changes, err := p.Undo.Changes(ctx, undo.Filter{Session: forkSession})
+	u := make(undoneMerges)
+	for _, c := range changes {
+		if u[c.Call] == nil {
+			u[c.Call] = make(map[string]bool)
+		}
+		before, more := u[c.Call][c.Path]
+		u[c.Call][c.Path] = c.UndoneBy != "" && (before || !more)
+	}
+	return u, err
+}
+
+func (u undoneMerges) path(call, path string) bool { return u[call][path] }
+
+// whole reports that nothing of what the call has changed stands.
+func (u undoneMerges) whole(call string) bool {
+	for _, undone := range u[call] {
+		if !undone {
+			return false
+		}
+	}
+	return len(u[call]) > 0
+}
 
 // HoldFork takes a fork to work in it.
 func (p *Project) HoldFork(name string) (*fork.Fork, error) {
@@ -60,12 +100,23 @@ func (p *Project) LookInFork(name string) (*fork.Fork, error) {
 	return fork.Named(p.stateDir, name)
 }
 
-// OpenFork takes a fork, to look at it or merge it.
-func (p *Project) OpenFork(name string) (*fork.Fork, error) {
+// OpenFork takes a fork, to look at it or merge it. Of what has been undone since a
+// merge it is as before that.
+func (p *Project) OpenFork(ctx context.Context, name string) (*fork.Fork, error) {
 	if err := p.forkable(); err != nil {
 		return nil, err
 	}
-	return fork.Open(p.stateDir, name, p.Workspace.Root())
+	f, err := fork.Open(p.stateDir, name, p.Workspace.Root())
+	if err != nil || f.Merged.IsZero() {
+		return f, err
+	}
+	undone, err := p.undoneMerges(ctx)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	f.Undone(undone.path)
+	return f, nil
 }
 
 // DropFork removes a fork.
@@ -87,11 +138,13 @@ func (p *Project) MergeFork(ctx context.Context, f *fork.Fork, m *fork.Merge) (c
 	if err := p.held(); err != nil {
 		return "", nil, err
 	}
-	if err := m.Begin(); err != nil {
-		return "", nil, err
-	}
 	if len(m.Changes.List) > 0 {
 		call = "merge-" + rand.Text()[:8]
+	}
+	if err := m.Begin(call); err != nil {
+		return "", nil, err
+	}
+	if call != "" {
 		own := undo.Call{Session: forkSession, ID: call, Tool: "fork merge"}
 		if left, err = p.commitFork(undo.WithCall(ctx, own), m); err != nil {
 			return "", nil, err

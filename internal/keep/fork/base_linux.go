@@ -31,18 +31,54 @@ type line struct {
 	Hash    string      `json:"hash,omitempty"`
 	Unknown bool        `json:"unknown,omitempty"`
 	Below   bool        `json:"below,omitempty"`
+	// Merge is the call by which the path was merged, and Into where the fork's side
+	// went then: the base before counts again when that is undone.
+	Merge string `json:"merge,omitempty"`
+	Into  []byte `json:"into,omitempty"`
 	// Swept is the time of a look at all of the fork.
 	Swept *time.Time `json:"swept,omitempty"`
 }
 
 func lineOf(name string, b base) line {
-	return line{Path: []byte(name), Exists: b.Exists, Mode: b.Mode, Size: b.Size, Hash: b.Hash, Unknown: b.unknown,
+	l := line{Path: []byte(name), Exists: b.Exists, Mode: b.Mode, Size: b.Size, Hash: b.Hash, Unknown: b.unknown,
 		Below: b.below}
+	if b.merged != nil {
+		l.Merge, l.Into = b.merged.call, []byte(b.merged.into)
+	}
+	return l
 }
 
 func (l *line) base() base {
 	return base{State: undo.State{Exists: l.Exists, Mode: l.Mode, Size: l.Size, Hash: l.Hash}, unknown: l.Unknown,
 		below: l.Below}
+}
+
+// after is the base of a path that had another one before.
+func (l *line) after(before base) base {
+	b := l.base()
+	switch {
+	case l.Merge == "":
+	case before.merged != nil && before.merged.call == l.Merge:
+		b.merged = before.merged
+	default:
+		b.merged = &merged{call: l.Merge, into: string(l.Into), before: before}
+	}
+	return b
+}
+
+// Undone has each path be as it was before a merge that has been undone. undone
+// reports that for what a call has made of a path of the workspace.
+func (f *Fork) Undone(undone func(call, path string) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, b := range f.known {
+		for b.merged != nil && undone(b.merged.call, b.merged.into) {
+			below := b.below
+			b = b.merged.before
+			b.below = b.below || below
+		}
+		f.known[name] = b
+	}
 }
 
 // readBase reads what paths held.
@@ -64,7 +100,7 @@ func (f *Fork) readBase() error {
 			f.swept = *l.Swept
 			continue
 		}
-		f.known[string(l.Path)] = l.base()
+		f.known[string(l.Path)] = l.after(f.known[string(l.Path)])
 	}
 	return lines.Err()
 }

@@ -26,6 +26,10 @@ type Info struct {
 	Made time.Time `json:"made"`
 	// Merged is when it was last merged; zero for never.
 	Merged time.Time `json:"merged,omitzero"`
+	// Merge is the call that merged something last; "" where the workspace held it already.
+	Merge string `json:"merge,omitempty"`
+	// Undone says that this has been undone.
+	Undone bool `json:"undone,omitempty"`
 	// InUse says that a session works in it.
 	InUse bool `json:"in_use"`
 }
@@ -90,4 +94,13 @@ type base struct {
 	// below says that what lay in a directory that the fork has removed or
 	// replaced is known too: what comes there later is not the fork's.
 	below bool
+	// merged is the merge that it comes from; nil for what the fork began with.
+	merged *merged
+}
+
+// merged is a merge of a path.
+type merged struct {
+	call   string
+	into   string // where the fork's side went
+	before base
 }

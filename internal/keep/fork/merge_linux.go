@@ -70,6 +70,7 @@ type Merge struct {
 	kept     map[string]bool   // directories of the workspace that stay, with what is in them
 	intended []intent
 	settled  []intent // of which nothing is to be done
+	call     string   // that makes the merge
 }
 
 // intent is a path that is merged when the workspace holds what it is to hold.
@@ -460,9 +461,16 @@ func (m *Merge) Empty() bool {
 	return len(m.Changes.List) == 0 && len(m.Conflicts) == 0 && len(m.Left) == 0
 }
 
-// Begin notes what is to be, so that a merge that is killed can be repeated.
-func (m *Merge) Begin() error {
+// Begin notes what is to be, so that a merge that is killed can be repeated. call
+// makes the changes of the workspace; "" where there are none.
+func (m *Merge) Begin(call string) error {
 	f := m.fork
+	m.call = call
+	for i := range m.intended {
+		if in := &m.intended[i]; call != "" {
+			in.Merge, in.Into = call, in.At
+		}
+	}
 	f.lower.read = 0
 	for _, in := range append(slices.Clone(m.intended), m.settled...) {
 		b := in.base()
@@ -495,7 +503,9 @@ func (m *Merge) End() error {
 	defer f.mu.Unlock()
 	err := f.rebase(append(slices.Clone(m.intended), m.settled...))
 	if err == nil {
-		f.Merged = time.Now().UTC()
+		if f.Merged = time.Now().UTC(); len(m.intended) > 0 {
+			f.Merge = m.call
+		}
 		err = errors.Join(f.saveInfo(), os.Remove(filepath.Join(f.dir, intentName)))
 	}
 	if err != nil {
@@ -509,7 +519,7 @@ func (f *Fork) rebase(list []intent) error {
 	lines := make([]line, len(list))
 	for i, in := range list {
 		lines[i] = in.line
-		f.known[string(in.Path)] = in.base()
+		f.known[string(in.Path)] = in.after(f.known[string(in.Path)])
 	}
 	return f.append(lines...)
 }
@@ -536,7 +546,12 @@ func (f *Fork) recover() error {
 			done = append(done, in)
 		}
 	}
-	if err := errors.Join(f.rebase(done), os.Remove(name)); err != nil {
+	err = f.rebase(done)
+	if err == nil && len(done) > 0 {
+		f.Merged, f.Merge = time.Now().UTC(), done[0].Merge
+		err = f.saveInfo()
+	}
+	if err := errors.Join(err, os.Remove(name)); err != nil {
 		return unmade(f.Name, err)
 	}
 	return nil

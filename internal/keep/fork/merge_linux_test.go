@@ -3,6 +3,7 @@ package fork_test
 import (
 	"bufio"
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -65,8 +66,9 @@ func mergeInto(f *fork.Fork, state, root string) (*fork.Merge, error) {
 		return nil, err
 	}
 	defer ws.Close()
-	if err = m.Begin(); err == nil {
-		ctx := undo.WithCall(context.Background(), undo.Call{Session: "s", ID: "merge-" + f.Name, Tool: "fork merge"})
+	call := "merge-" + crand.Text()
+	if err = m.Begin(call); err == nil {
+		ctx := undo.WithCall(context.Background(), undo.Call{Session: "s", ID: call, Tool: "fork merge"})
 		_, _, err = m.Changes.Commit(ctx, ws.Restoring())
 	}
 	if err != nil {
@@ -331,6 +333,134 @@ func TestMergeTwice(t *testing.T) {
 	assert.Equal(t, strings.Replace(line(4, "settled"), "8\n", "eight\n", 1), tree(t, b.root)["a"])
 }
 
+// again opens the fork as the program does: of what has been undone it is as before.
+func (b *bench) again() *fork.Fork {
+	b.t.Helper()
+	changes, err := b.store().Changes(b.t.Context(), undo.Filter{})
+	require.NoError(b.t, err)
+	undone := make(map[string]bool)
+	for _, c := range changes {
+		undone[c.Call+" "+c.Path] = c.UndoneBy != ""
+	}
+	f := b.open()
+	f.Undone(func(call, path string) bool { return undone[call+" "+path] })
+	return f
+}
+
+func (b *bench) store() *undo.Store {
+	b.t.Helper()
+	store, err := undo.Open(filepath.Join(b.state, "undo"), undo.Options{})
+	require.NoError(b.t, err)
+	return store
+}
+
+// offered are the paths that the fork would have the next merge change, and those
+// that it shows as changed.
+func (b *bench) offered() (merge, diff []string) {
+	b.t.Helper()
+	f := b.again()
+	defer f.Close()
+	m, err := f.Plan(b.t.Context())
+	require.NoError(b.t, err)
+	changes, err := f.Diff(b.t.Context())
+	require.NoError(b.t, err)
+	return m.Changes.Names(), changes.Names()
+}
+
+// mergeAgain merges what is offered, and gives the call.
+func (b *bench) mergeAgain() string {
+	b.t.Helper()
+	f := b.again()
+	defer f.Close()
+	_, err := mergeInto(f, b.state, b.root)
+	require.NoError(b.t, err)
+	return f.Merge
+}
+
+func (b *bench) undo(call string, paths ...string) string {
+	b.t.Helper()
+	ws, err := workspace.Open(b.root, workspace.Options{Recorder: b.store().Recorder("", "", 0),
+		Symlinks: workspace.Block, Protect: []string{}})
+	require.NoError(b.t, err)
+	defer ws.Close()
+	done, err := b.store().Undo(b.t.Context(), ws.Restoring(), undo.Selection{Session: "s", Call: call, Paths: paths})
+	require.NoError(b.t, err)
+	return done.Call
+}
+
+// TestMergeAfterUndo offers anew what a merge has brought once that is undone, and
+// takes it for merged when the undo is.
+func TestMergeAfterUndo(t *testing.T) {
+	b := newBench(t, map[string]string{"changed": eight, "clash": eight, "bin": "\x00", "d/gone": "g\n", "mode": "m\n"})
+	b.forked("changed", line(2, "fork"))
+	b.forked("clash", line(4, "fork"))
+	b.forked("bin", "\x00fork")
+	b.forked("new/f", "new\n")
+	b.forked("mode", "m\n")
+	require.NoError(t, os.Chmod(b.upper("mode"), 0o600))
+	b.removed("d/gone")
+	b.sweep()
+	b.write("clash", line(4, "x"))
+	b.write("bin", "\x00x")
+	before := tree(t, b.root)
+	all, shown := b.offered()
+	require.Equal(t, []string{"bin.fork-one", "changed", "clash", "d/gone", "mode", "new", "new/f"}, all)
+
+	first := b.mergeAgain()
+	merged := tree(t, b.root)
+	none, still := b.offered()
+	require.Empty(t, none)
+	require.Empty(t, still)
+	assert.Equal(t, first, b.mergeAgain(), "nothing is left to merge")
+	undone := b.undo(first)
+	require.Equal(t, before, tree(t, b.root))
+	offered, diff := b.offered()
+	assert.Equal(t, all, offered)
+	assert.Equal(t, shown, diff)
+
+	b.undo(undone)
+	require.Equal(t, merged, tree(t, b.root))
+	offered, _ = b.offered()
+	assert.Empty(t, offered, "the undo was undone")
+
+	b.forked("changed", line(7, "fork later"))
+	second := b.mergeAgain()
+	b.undo(second)
+	offered, diff = b.offered()
+	assert.Equal(t, []string{"changed"}, offered, "of two merges the last was undone")
+	assert.Equal(t, []string{"changed"}, diff)
+
+	third := b.mergeAgain()
+	assert.Equal(t, line(7, "fork later"), tree(t, b.root)["changed"])
+	b.undo(third)
+	b.undo(first)
+	assert.Equal(t, before, tree(t, b.root))
+	offered, _ = b.offered()
+	assert.Equal(t, all, offered)
+	b.mergeAgain()
+	merged["changed"] = line(7, "fork later")
+	assert.Equal(t, merged, tree(t, b.root))
+	offered, _ = b.offered()
+	assert.Empty(t, offered)
+}
+
+// TestMergeAfterUndoOfSome offers what was undone of a merge, and what others have
+// made of the rest stays.
+func TestMergeAfterUndoOfSome(t *testing.T) {
+	b := newBench(t, map[string]string{"a": eight, "b": eight})
+	b.forked("a", line(2, "fork"))
+	b.forked("b", line(2, "fork"))
+	b.sweep()
+	b.undo(b.mergeAgain(), "a")
+	b.write("a", line(8, "x"))
+	b.write("b", line(2, "settled"))
+	offered, _ := b.offered()
+	assert.Equal(t, []string{"a"}, offered)
+	b.mergeAgain()
+	assert.Equal(t, map[string]string{"a": strings.Replace(line(2, "fork"), "8\n", "x\n", 1), "b": line(2, "settled")},
+		tree(t, b.root))
+}
+
 // What somebody changes in the very moment in which the fork does is nobody's base.
 func TestChangedAtTheSameTime(t *testing.T) {
 	b := newBench(t, map[string]string{"a": "old\n"})
@@ -511,7 +641,7 @@ func TestChangedAfterThePlan(t *testing.T) {
 			ws, err := workspace.Open(b.root, workspace.Options{Symlinks: workspace.Block, Protect: []string{}})
 			require.NoError(t, err)
 			defer ws.Close()
-			require.NoError(t, m.Begin())
+			require.NoError(t, m.Begin("merge"))
 			_, done, err := m.Changes.Commit(t.Context(), ws.Restoring())
 			assert.Equal(t, tool.Conflict, tool.CodeOf(err))
 			assert.False(t, done)
@@ -564,7 +694,7 @@ func TestKilledBeforeTheCommit(t *testing.T) {
 	f := b.open()
 	m, err := f.Plan(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, m.Begin())
+	require.NoError(t, m.Begin("merge"))
 	f.Close()
 	assert.Equal(t, []string{"a"}, b.merge().Changes.Names())
 	assert.Equal(t, map[string]string{"a": line(8, "fork")}, tree(t, b.root))

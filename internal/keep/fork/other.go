@@ -54,6 +54,9 @@ func (f *Fork) State() string { return "" }
 // Sweep does nothing.
 func (f *Fork) Sweep(bool) (int, error) { return 0, nil }
 
+// Undone does nothing.
+func (f *Fork) Undone(func(call, path string) bool) {}
+
 // Diff fails.
 func (f *Fork) Diff(context.Context) (*review.Changes, error) { return nil, none() }
 
@@ -70,7 +73,7 @@ func (f *Fork) Close() {}
 func (m *Merge) Empty() bool { return true }
 
 // Begin fails.
-func (m *Merge) Begin() error { return none() }
+func (m *Merge) Begin(string) error { return none() }
 
 // End fails.
 func (m *Merge) End() error { return none() }
