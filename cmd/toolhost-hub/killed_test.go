@@ -53,7 +53,8 @@ workspace "shell" {
 	_, err := fmt.Sscanf(strings.TrimSpace(rest), "%q", &id)
 	require.NoError(t, err, started)
 
-	nc, err := fleet.Link{URL: f.hubURL, KeyFile: f.key("gateway"), Inbox: "_INBOX.gateway.test"}.Connect(t.Context())
+	l := fleet.Link{URL: f.hubURL, KeyFile: f.key("gateway"), Inbox: "_INBOX.gateway.test"}
+	nc, err := l.Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	store, err := fleet.MakeStore(t.Context(), nc, 1)
