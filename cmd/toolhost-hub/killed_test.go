@@ -59,7 +59,8 @@ workspace "shell" {
 	t.Cleanup(nc.Close)
 	store, err := fleet.MakeStore(t.Context(), nc, 1)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return strings.Contains(keptTasks(t, store), "before\n") }, waits, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(keptTasks(t, store), "before\n") }, waits,
+		10*time.Millisecond)
 	start("two")
 	first.kill()
 
