@@ -3,15 +3,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,31 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/fleet/hub"
 )
-
-// effect is an agent.hcl with a tool that logs each of its runs, in a file that
-// all workers share. It logs twice, with time between, so that it can be cut off.
-const effect = `
-tool "effect" {
-  description = "Log a run. Returns: the name."
-  risk        = "dangerous"
-  param "name" {}
-  command { argv = ["sh", "-c", "echo \"$1\" >> effects.log; echo \"done $1\"", "sh", param.name] }
-}
-tool "look" {
-  description = "Say a word. Returns: the word."
-  risk        = "read_only"
-  param "name" {}
-  command { argv = ["echo", "seen", param.name] }
-}
-policy {
-  dangerous = "allow"
-}
-`
 
 // callLimit is what a call may take.
 const callLimit = 20 * time.Second
@@ -63,20 +43,32 @@ const shortStorm = 15
 
 // Calls under kill -9 and SIGSTOP of every role, and under cut and slow
 // connections: each effect happens once at most, each result that was given is
-// given again, what was lost is said to be, and nobody waits longer than the limit
-// and 5 s, which the short form allows to be longer. That ends after 15 s; make
-// faults is the long one.
+// given again, what was lost is said to be, nobody waits longer than the limit
+// and 5 s, which the short form allows to be longer, and nobody sees what is
+// another's. That ends after 15 s; make faults is the long one, with three hubs, a
+// disk that fills up, and clocks that jump.
 func TestFaults(t *testing.T) {
 	calls := number("TOOLHOST_TEST_CALLS", 2000)
 	seed := uint64(number("TOOLHOST_TEST_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("TOOLHOST_TEST_CALLS=%d TOOLHOST_TEST_SEED=%d", calls, seed)
-	storm := newStorm(t, seed)
+	hubs := number("TOOLHOST_TEST_HUBS", 1)
+	form := shape{seed: seed, hubs: hubs, gateways: 2, workers: number("TOOLHOST_TEST_WORKERS", 3),
+		sessions: number("TOOLHOST_TEST_SESSIONS", 12)}
+	if form.clocks = hubs > 1; hubs > 1 {
+		err := mayMount(t)
+		form.disk = err == nil
+		t.Logf("a disk that fills up: %t (%v)", form.disk, err)
+	}
+	storm := newStorm(t, form)
+	if form.clocks {
+		storm.seeJump()
+	}
 	storm.began, storm.longest = time.Now(), time.Duration(number("TOOLHOST_TEST_SECONDS", shortStorm))*time.Second
 	stop := make(chan struct{})
 	var breaking, watching sync.WaitGroup
 	breaking.Go(func() { storm.rage(stop) })
 	watching.Go(func() { storm.watch(stop) })
-	each(16, func(i int) {
+	each(number("TOOLHOST_TEST_CALLERS", 16), func(i int) {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		for n := int(storm.next.Add(1)); n <= calls && !t.Failed() && !storm.over(); n = int(storm.next.Add(1)) {
 			storm.call(random, n)
@@ -85,6 +77,7 @@ func TestFaults(t *testing.T) {
 	close(stop)
 	breaking.Wait()
 	watching.Wait()
+	storm.calm()
 	storm.check()
 	storm.askAgain(calls)
 }
@@ -105,45 +98,63 @@ func number(variable string, otherwise int) int {
 	return otherwise
 }
 
+// shape is how large a storm's fleet is, and what else breaks there.
+type shape struct {
+	seed                              uint64
+	hubs, workers, gateways, sessions int
+	disk                              bool // the last worker has a small disk of its own
+	clocks                            bool // the wall clocks of programs jump
+}
+
 // storm is a fleet whose programs are broken.
 type storm struct {
 	*theFleet
+	shape    shape
 	random   *rand.Rand
-	project  string
-	hub      *process
-	listen   string
-	proxy    *proxy
+	projects string
+	hubs     []*aHub
 	began    time.Time
 	longest  time.Duration
 	next     atomic.Int64 // the number of a call
 	answered atomic.Int64
 	stalled  atomic.Int64 // how long gateways, or the machine, stood still
+	progress atomic.Int64
+	filling  sync.WaitGroup
+	clocks   []string
+	free     func() // the disk, nil while it is not full
 
 	mu       sync.Mutex
 	gateways []string
 	servers  []*process
+	made     int            // gateways
 	results  map[int]string // of calls that were answered, by their number
+	failed   map[int]string // those that are errors
 	lost     map[int]bool
-	stopped  map[*process]bool
+	refused  map[string]int
 }
 
-func newStorm(t *testing.T, seed uint64) *storm {
+// aHub is one of the hubs; the proxies stand before it.
+type aHub struct {
+	*process
+	args          []string
+	url           string
+	proxy, routes *proxy
+}
+
+func newStorm(t *testing.T, form shape) *storm {
 	t.Helper()
-	s := &storm{theFleet: &theFleet{place: newPlace(t)}, random: rand.New(rand.NewPCG(seed, 1<<40)),
-		results: make(map[int]string), lost: make(map[int]bool), stopped: make(map[*process]bool)}
-	s.write("agent.hcl", effect)
-	s.project = filepath.Dir(s.write("project/effects.log", ""))
-	s.write("fleet.hcl", fmt.Sprintf("workspace \"shared\" {\n directory = %q\n config = %q\n}\n", s.project,
-		filepath.Join(s.home, "agent.hcl")))
-	s.store = filepath.Join(s.home, "hub")
-	s.hub = s.start("hub", "--listen", "127.0.0.1:0", "--store", s.store)
-	s.hubURL = s.hub.find(`hub is at (\S+),`)
-	s.listen = strings.TrimPrefix(s.hubURL, "nats://")
-	s.proxy = newProxy(t, s.listen)
-	for i := range number("TOOLHOST_TEST_WORKERS", 3) {
+	s := &storm{theFleet: &theFleet{place: newPlace(t)}, shape: form, random: rand.New(rand.NewPCG(form.seed, 1<<40)),
+		results: make(map[int]string), lost: make(map[int]bool), failed: make(map[int]string),
+		refused: make(map[string]int)}
+	if form.clocks {
+		s.program = jumpingProgram(t)
+	}
+	s.makeWorkspaces()
+	s.startHubs()
+	for i := range form.workers {
 		s.workers = append(s.workers, s.startWorker(i))
 	}
-	for range 2 {
+	for range form.gateways {
 		s.addGateway()
 	}
 	for _, w := range s.workers {
@@ -152,28 +163,114 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	return s
 }
 
+// startHubs starts one hub, or those of a cluster, which speak to each other through
+// proxies as the others speak to them.
+func (s *storm) startHubs() {
+	s.store = filepath.Join(s.home, "hub0")
+	_, err := hub.OpenKeys(filepath.Join(s.store, "keys"))
+	require.NoError(s.t, err)
+	listens, routes := freeAddresses(s.t, s.shape.hubs), freeAddresses(s.t, s.shape.hubs)
+	for i := range s.shape.hubs {
+		store := filepath.Join(s.home, fmt.Sprint("hub", i))
+		if i > 0 {
+			require.NoError(s.t, os.CopyFS(filepath.Join(store, "keys"), os.DirFS(filepath.Join(s.store, "keys"))))
+		}
+		h := &aHub{url: "nats://" + listens[i], proxy: newProxy(s.t, listens[i]), routes: newProxy(s.t, routes[i]),
+			args: []string{"hub", "--listen", listens[i], "--store", store}}
+		s.hubs = append(s.hubs, h)
+	}
+	for i, h := range s.hubs {
+		if s.shape.hubs > 1 {
+			h.args = append(h.args, "--name", fmt.Sprint("hub", i), "--cluster", routes[i])
+		}
+		for j, other := range s.hubs {
+			if j != i {
+				h.args = append(h.args, "--route", strings.TrimPrefix(other.routes.url, "nats://"))
+			}
+		}
+		h.process = s.startAs(fmt.Sprint("hub", i), h.args...)
+	}
+	for _, h := range s.hubs {
+		h.find(`hub is at (\S+),`)
+	}
+}
+
+// freeAddresses gives addresses of the loopback interface where nobody listens.
+func freeAddresses(t *testing.T, n int) (all []string) {
+	t.Helper()
+	for i := range n {
+		host := "127.0.0.1"
+		if runtime.GOOS == "linux" {
+			host = fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()%250, 1+rand.IntN(250), 1+i)
+		}
+		listener, err := net.Listen("tcp", host+":0")
+		require.NoError(t, err)
+		all = append(all, listener.Addr().String())
+		defer listener.Close()
+	}
+	return all
+}
+
+// reach is how a program reaches the hubs: the first of them through proxies.
+func (s *storm) reach(through bool) string {
+	var urls []string
+	for _, h := range s.hubs {
+		url := h.url
+		if through {
+			url = h.proxy.url
+		}
+		urls = append(urls, url)
+	}
+	return strings.Join(urls, ",")
+}
+
 func (s *storm) over() bool { return time.Since(s.began) > s.longest }
 
-// startWorker starts a worker; the first reach the hub through the proxy.
-func (s *storm) startWorker(i int) *process {
-	url := s.hubURL
-	if i < 2 {
-		url = s.proxy.url
+// startAs starts a program whose wall clock may jump.
+func (s *storm) startAs(name string, args ...string) *process {
+	return s.run(s.clocked(name, s.command(args...)))
+}
+
+func (s *storm) clocked(name string, cmd *exec.Cmd) *exec.Cmd {
+	if s.shape.clocks {
+		file := filepath.Join(s.home, "clock-"+name)
+		if !slices.Contains(s.clocks, file) {
+			setClock(s.t, file, 0)
+			s.clocks = append(s.clocks, file)
+		}
+		cmd.Env = append(cmd.Env, clockVariable+"="+file)
 	}
-	return s.start("worker", "--hub", url, "--key", s.key("worker"), "--log-level", "info", "--directory", s.project,
-		"--dir", filepath.Join(s.home, fmt.Sprint("worker", i)))
+	return cmd
+}
+
+func (s *storm) workerDir(i int) string { return filepath.Join(s.home, fmt.Sprint("worker", i)) }
+
+// startWorker starts a worker; all but one reach the hub through the proxy.
+func (s *storm) startWorker(i int) *process {
+	dir := s.workerDir(i)
+	onOwn := s.shape.disk && i == s.shape.workers-1
+	work := dir
+	if onOwn {
+		work = filepath.Join(dir, "work")
+	}
+	cmd := s.command("worker", "--hub", s.reach(i != 2), "--key", s.key("worker"), "--log-level", "info", "--directory",
+		s.projects, "--pack-after", "1s", "--dir", work)
+	if onOwn {
+		onDisk(s.t, cmd, dir)
+	}
+	return s.run(s.clocked(fmt.Sprint("worker", i), cmd))
 }
 
 func (s *storm) addGateway() {
 	s.mu.Lock()
-	url := s.hubURL
-	if len(s.gateways) == 0 {
-		url = s.proxy.url
-	}
+	through := len(s.gateways) == 0
+	name := fmt.Sprint("gateway", s.made%s.shape.gateways)
+	s.made++
 	s.mu.Unlock()
-	g := s.start("serve", "--http", "127.0.0.1:0", "--no-token", "--hub", url, "--key", s.key("gateway"),
-		"--call-limit", callLimit.String(), "--fleet-config", filepath.Join(s.home, "fleet.hcl"))
-	url = g.find(`serves MCP at (\S+)`)
+	g := s.startAs(name, "serve", "--http", "127.0.0.1:0", "--no-token", "--hub", s.reach(through), "--key",
+		s.key("gateway"), "--call-limit", callLimit.String(), "--fleet-config", filepath.Join(s.home, "fleet.hcl"),
+		"--replicas", fmt.Sprint(s.shape.hubs))
+	url := g.find(`serves MCP at (\S+)`)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gateways, s.servers = append(s.gateways, url), append(s.servers, g)
@@ -195,7 +292,11 @@ func (s *storm) rage(stop <-chan struct{}) {
 		case <-time.After(time.Duration(500+s.random.IntN(2500)) * time.Millisecond):
 		}
 		s.breathe(stop)
-		act := s.random.IntN(14)
+		acts := 14
+		if s.shape.hubs > 1 {
+			acts = 20
+		}
+		act := s.random.IntN(acts)
 		s.t.Logf("%s act %d", time.Now().Format("05.000"), act)
 		s.act(act, stop)
 	}
@@ -237,16 +338,66 @@ func (s *storm) act(act int, stop <-chan struct{}) {
 		s.freeze(s.servers[s.random.IntN(len(s.servers))], stop)
 		s.stalled.Add(int64(time.Since(began)))
 	case act < 10:
-		s.freeze(s.hub, stop)
+		s.freeze(s.someHub().process, stop)
 	case act < 12:
-		s.proxy.cut()
+		s.someHub().proxy.cut()
 	case act < 13:
-		s.proxy.slow(time.Duration(s.random.IntN(int(2 * fleet.Lease))))
-	default:
-		s.hub.kill()
-		s.hub = s.start("hub", "--listen", s.listen, "--store", s.store)
-		s.hub.find(`hub is at (\S+),`)
+		s.someHub().proxy.slow(time.Duration(s.random.IntN(int(2 * fleet.Lease))))
+	case act < 14:
+		h := s.someHub()
+		h.kill()
+		h.process = s.run(s.clocked(filepath.Base(h.args[4]), s.command(h.args...)))
+		h.find(`hub is at (\S+),`)
+	case act < 15:
+		s.someHub().routes.cut()
+	case act < 16:
+		s.someHub().routes.slow(time.Duration(s.random.IntN(int(2 * fleet.Lease))))
+	case act < 18 && s.shape.clocks:
+		setClock(s.t, s.clocks[s.random.IntN(len(s.clocks))], int64(s.random.IntN(3)-1)*3600)
+	case s.shape.disk:
+		s.fillFor(time.Duration(2+s.random.IntN(10)) * time.Second)
 	}
+}
+
+func (s *storm) someHub() *aHub { return s.hubs[s.random.IntN(len(s.hubs))] }
+
+// fillFor fills the disk of the last worker for a while.
+func (s *storm) fillFor(d time.Duration) {
+	s.filling.Wait()
+	free := fillDisk(s.workers[len(s.workers)-1], s.workerDir(len(s.workers)-1))
+	s.filling.Go(func() {
+		time.Sleep(d)
+		free()
+	})
+}
+
+// calm ends what still breaks something.
+func (s *storm) calm() {
+	s.filling.Wait()
+	for _, h := range s.hubs {
+		h.proxy.slow(0)
+		h.routes.slow(0)
+	}
+}
+
+// seeJump checks that the clock of a program jumps.
+func (s *storm) seeJump() {
+	jumped := filepath.Join(s.home, "clock-gateway0")
+	setClock(s.t, jumped, 3600)
+	s.mu.Lock()
+	both := s.gateways
+	s.gateways = both[:1]
+	s.mu.Unlock()
+	s.began, s.longest = time.Now(), waits
+	s.call(rand.New(rand.NewPCG(1, 1)), 0)
+	s.mu.Lock()
+	s.gateways = both
+	s.mu.Unlock()
+	var opened struct{ Created time.Time }
+	out := s.output("fleet", "sessions", "--json", "--hub", s.reach(false), "--key", s.key("gateway"))
+	require.NoError(s.t, json.Unmarshal([]byte(out), &opened), out)
+	require.Greater(s.t, time.Until(opened.Created), 50*time.Minute, "the clock of the gateway has not jumped")
+	setClock(s.t, jumped, 0)
 }
 
 // watch adds up how long this machine had no time for the test.
@@ -271,152 +422,4 @@ func (s *storm) freeze(p *process, stop <-chan struct{}) {
 	case <-time.After(time.Duration(s.random.IntN(int(3 * fleet.Lease / 2)))):
 	}
 	_ = p.cmd.Process.Signal(syscall.SIGCONT)
-}
-
-func toolOf(n int) string {
-	if n%4 == 0 {
-		return "look"
-	}
-	return "effect"
-}
-
-// call makes a call, and again with the same name until it has an answer. Some
-// that have one are made once more.
-func (s *storm) call(random *rand.Rand, n int) {
-	name := toolOf(n)
-	for {
-		text, meta := s.try(random, name, n)
-		if text == "" && s.over() {
-			return
-		}
-		if text == "" {
-			time.Sleep(50 * time.Millisecond)
-			continue
-		}
-		s.answered.Add(1)
-		s.mu.Lock()
-		before, answered := s.results[n]
-		lost := s.lost[n]
-		switch {
-		case meta == string(fleet.CodeLost):
-			assert.False(s.t, answered, "call %d had a result and is said to be lost: %s", n, text)
-			assert.Equal(s.t, "effect", name, "call %d can be made again", n)
-			s.lost[n] = true
-		default:
-			assert.False(s.t, lost, "call %d was lost and has a result: %s", n, text)
-			if answered {
-				assert.Equal(s.t, before, text, "call %d", n)
-			}
-			s.results[n] = text
-		}
-		s.mu.Unlock()
-		if random.IntN(4) > 0 || s.t.Failed() {
-			return
-		}
-	}
-}
-
-// try makes one attempt; there is no text where it has to be made again.
-func (s *storm) try(random *rand.Rand, name string, n int) (text, meta string) {
-	s.mu.Lock()
-	url := s.gateways[random.IntN(len(s.gateways))]
-	s.mu.Unlock()
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"name":"n%d"},`+
-		`"_meta":{"request_id":"r%d","io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-		`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},`+
-		`"io.modelcontextprotocol/clientCapabilities":{}}}}`, n, name, n, n)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*patience())
-	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, http.MethodPost,
-		url+"?session="+fmt.Sprint("s", n%number("TOOLHOST_TEST_SESSIONS", 12)),
-		strings.NewReader(message))
-	for header, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": "tools/call",
-		"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28", "Mcp-Name": name} {
-		r.Header.Set(header, value)
-	}
-	began, stalled := time.Now(), s.stalled.Load()
-	defer func() {
-		took, stalled := time.Since(began), time.Duration(s.stalled.Load()-stalled)
-		assert.Less(s.t, took-stalled, patience(), "call %d, of which %s nothing ran: %q", n, stalled, text)
-	}()
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return "", ""
-	}
-	defer answer.Body.Close()
-	data, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return "", ""
-	}
-	return s.read(n, data)
-}
-
-// read reads an answer; there is no text where the call was not made.
-func (s *storm) read(n int, data []byte) (text, meta string) {
-	if i := bytes.LastIndex(data, []byte("data: {")); i >= 0 {
-		data = data[i+len("data: "):]
-	}
-	var message struct {
-		Result *struct {
-			IsError bool
-			Content []struct{ Text string }
-			Meta    map[string]any `json:"_meta"`
-		}
-	}
-	if json.Unmarshal(bytes.TrimSpace(data), &message) != nil || message.Result == nil ||
-		len(message.Result.Content) == 0 {
-		return "", ""
-	}
-	meta, _ = message.Result.Meta[fleet.OutcomeMeta].(string)
-	text = strings.TrimSpace(message.Result.Content[0].Text)
-	if message.Result.IsError && meta != string(fleet.CodeLost) {
-		assert.Regexp(s.t, `not run|cannot answer|could not be opened|moving|busy|no worker|no result within|not known whether`, text,
-			"call %d", n)
-		return "", ""
-	}
-	return text, meta
-}
-
-// check compares the effects with what was said about them.
-func (s *storm) check() {
-	data, err := os.ReadFile(filepath.Join(s.project, "effects.log"))
-	require.NoError(s.t, err)
-	times := make(map[string]int)
-	for _, line := range strings.Fields(string(data)) {
-		times[line]++
-	}
-	for name, n := range times {
-		assert.Equal(s.t, 1, n, "the effect of %s", name)
-	}
-	for n, text := range s.results {
-		if n%4 != 0 {
-			assert.Equal(s.t, 1, times[fmt.Sprint("n", n)], "call %d has the result %q", n, text)
-			assert.Contains(s.t, text, fmt.Sprint("done n", n))
-		}
-	}
-	assert.NotEmpty(s.t, s.results)
-	s.t.Logf("%d results, %d lost, %d effects", len(s.results), len(s.lost), len(times))
-}
-
-// mostAgain bounds the results that the short form asks for again.
-const mostAgain = 200
-
-// askAgain asks for the results again, now that nothing breaks any more.
-func (s *storm) askAgain(calls int) {
-	s.proxy.slow(0)
-	s.began, s.longest = time.Now(), waits
-	var asked atomic.Int64
-	each(8, func(i int) {
-		random := rand.New(rand.NewPCG(1, uint64(i)))
-		for n := i + 1; n <= calls && !s.t.Failed(); n += 8 {
-			s.mu.Lock()
-			_, answered := s.results[n]
-			s.mu.Unlock()
-			if !answered && !s.lost[n] || calls <= 2000 && asked.Add(1) > mostAgain {
-				continue
-			}
-			s.call(random, n)
-		}
-	})
-	assert.False(s.t, s.over(), "results are not found again")
 }

@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(sendsSpans) != "" && len(os.Args) == 1 {
 		os.Exit(sendSpans())
 	}
+	if os.Getenv(ownDisk) != "" {
+		os.Exit(runOnOwnDisk())
+	}
 	if os.Getenv(runAs) != "" || len(os.Args) > 2 && os.Args[1] == "internal" {
 		os.Exit(run(os.Args[1:]))
 	}
@@ -42,13 +45,14 @@ func TestMain(m *testing.M) {
 
 // place is a machine of a fleet: a home with what its programs keep.
 type place struct {
-	t    *testing.T
-	home string
+	t       *testing.T
+	home    string
+	program string // what runs; "" for the test binary
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	return &place{t, t.TempDir()}
+	return &place{t: t, home: t.TempDir()}
 }
 
 // process is a program that runs.
@@ -63,9 +67,13 @@ type process struct {
 
 func (p *place) command(args ...string) *exec.Cmd {
 	p.t.Helper()
-	self, err := os.Executable()
-	require.NoError(p.t, err)
-	cmd := exec.Command(self, args...)
+	program := p.program
+	if program == "" {
+		self, err := os.Executable()
+		require.NoError(p.t, err)
+		program = self
+	}
+	cmd := exec.Command(program, args...)
 	cmd.Dir = p.home
 	cmd.Env = append(os.Environ(), runAs+"=1", "HOME="+p.home, "XDG_STATE_HOME="+filepath.Join(p.home, "state"),
 		"XDG_DATA_HOME="+filepath.Join(p.home, "data"), "XDG_CONFIG_HOME="+filepath.Join(p.home, "config"),

@@ -31,12 +31,22 @@ func (r *process) resident() int {
 	return kib << 10
 }
 
+// looks is an agent.hcl with a tool that says a word.
+const looks = `
+tool "look" {
+  description = "Say a word. Returns: the word."
+  risk        = "read_only"
+  param "name" {}
+  command { argv = ["echo", "seen", param.name] }
+}
+`
+
 // newScale is a fleet of that many workers as programs, each with one slot for
 // each caller.
 func newScale(t *testing.T, workers, callers int, args ...string) (f *theFleet, url string) {
 	t.Helper()
 	f = &theFleet{place: newPlace(t)}
-	f.write("agent.hcl", effect)
+	f.write("agent.hcl", looks)
 	f.store = filepath.Join(f.home, "hub")
 	h := f.start("hub", "--listen", "127.0.0.1:0", "--store", f.store)
 	f.hubURL = h.find(`hub is at (\S+),`)
