@@ -88,12 +88,14 @@ RACES ?= 2000
 races:
 	TOOLHOST_TEST_RACES=$(RACES) $(GO) test -vet=off -count=1 -v -timeout 2h ./internal/keep/review -run 'TestRaces'
 
-# faults breaks a fleet's programs and connections while FAULTCALLS calls are made.
+# faults breaks a fleet's programs, connections, disks and clocks while FAULTCALLS
+# calls are made, or until FAULTSECONDS are over.
 .PHONY: faults
 FAULTCALLS ?= 50000
+FAULTSECONDS ?= 86400
 faults:
-	TOOLHOST_TEST_CALLS=$(FAULTCALLS) TOOLHOST_TEST_SECONDS=86400 TOOLHOST_TEST_WORKERS=8 TOOLHOST_TEST_SESSIONS=300 $(GO) test -vet=off -count=1 -v -timeout 25h \
-		./cmd/toolhost-hub -run TestFaults
+	TOOLHOST_TEST_CALLS=$(FAULTCALLS) TOOLHOST_TEST_SECONDS=$(FAULTSECONDS) TOOLHOST_TEST_HUBS=3 TOOLHOST_TEST_WORKERS=8 \
+		TOOLHOST_TEST_SESSIONS=300 TOOLHOST_TEST_CALLERS=64 $(GO) test -vet=off -count=1 -v -timeout 25h ./cmd/toolhost-hub -run TestFaults
 
 # sequences undoes and redoes SEQUENCES generated sequences of commands over small
 # trees, and as many in repositories of five kinds.

@@ -409,10 +409,11 @@ const mostAgain = 200
 // askAgain asks for the results again, now that nothing breaks any more.
 func (s *storm) askAgain(calls int) {
 	s.began, s.longest = time.Now(), waits+time.Duration(calls)*20*time.Millisecond
-	var asked atomic.Int64
-	each(8, func(i int) {
+	var asked, again atomic.Int64
+	callers := number("TOOLHOST_TEST_CALLERS", 16)
+	each(callers, func(i int) {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
-		for n := i + 1; n <= calls && !s.t.Failed(); n += 8 {
+		for n := i + 1; n <= calls && !s.t.Failed(); n += callers {
 			s.mu.Lock()
 			_, answered := s.results[n]
 			known := answered || s.lost[n]
@@ -420,9 +421,11 @@ func (s *storm) askAgain(calls int) {
 			if !known || calls <= 2000 && asked.Add(1) > mostAgain {
 				continue
 			}
-			s.attempts(random, n, 1000)
+			if s.attempts(random, n, 1000) {
+				again.Add(1)
+			}
 		}
 	})
 	assert.False(s.t, s.over(), "results are not found again")
-	s.t.Logf("asked again in %s", time.Since(s.began))
+	s.t.Logf("%d results asked for again in %s", again.Load(), time.Since(s.began))
 }

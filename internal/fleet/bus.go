@@ -122,11 +122,42 @@ func (b *Bucket) Parts(ctx context.Context, ids string) (map[string]uint64, erro
 func makeBucket(ctx context.Context, js jetstream.JetStream, name string, kept time.Duration, replicas int) (b Bucket,
 	err error) {
 	b = Bucket{Name: name, JS: js}
-	if b.Objects, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, TTL: kept,
-		Replicas: replicas}); err == nil {
+	if replicas == 1 {
+		b.Objects, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name, TTL: kept})
+	} else if err = makeLed(ctx, js, jetstream.StreamConfig{Name: "OBJ_" + name, MaxAge: kept, Replicas: replicas,
+		Subjects: []string{b.PartSubject(">"), b.MetaSubject(">")}}); err == nil {
+		b.Objects, err = js.ObjectStore(ctx, name)
+	}
+	if err == nil {
 		b.Stream, err = js.Stream(ctx, "OBJ_"+name)
 	}
 	return b, err
+}
+
+func makeValues(ctx context.Context, js jetstream.JetStream, name string, kept time.Duration,
+	replicas int) (jetstream.KeyValue, error) {
+	if replicas == 1 {
+		return js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name, TTL: kept, MaxValueSize: maxValue})
+	}
+	if err := makeLed(ctx, js, jetstream.StreamConfig{Name: "KV_" + name, MaxAge: kept, Replicas: replicas,
+		Subjects: []string{"$KV." + name + ".>"}, MaxMsgsPerSubject: 1, MaxMsgSize: maxValue, DenyDelete: true,
+		Duplicates: duplicatesKnown}); err != nil {
+		return nil, err
+	}
+	return js.KeyValue(ctx, name)
+}
+
+// duplicatesKnown is how long the hub knows a message that it has taken by its name.
+const duplicatesKnown = 2 * time.Minute
+
+// makeLed makes the stream of a bucket of several replicas. Unlike those that the
+// client library makes, its leader alone answers who reads: the others may not know
+// yet what was written last, and say that a session that was just opened is not there.
+func makeLed(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) error {
+	config.MaxBytes, config.MaxMsgs, config.MaxConsumers = -1, -1, -1
+	config.Discard, config.AllowRollup = jetstream.DiscardNew, true
+	_, err := js.CreateOrUpdateStream(ctx, config)
+	return err
 }
 
 // StoreStep bounds one step with the store: an answer that is lost does not come
@@ -157,10 +188,8 @@ func MakeStore(ctx context.Context, nc *nats.Conn, replicas int) (*Store, error)
 	}
 	s := new(Store)
 	for {
-		if s.Sessions, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: SessionsBucket,
-			TTL: sessionsKept, Replicas: replicas, MaxValueSize: maxValue}); err == nil {
-			s.Calls, err = js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: CallsBucket,
-				TTL: CallsKept, Replicas: replicas, MaxValueSize: maxValue})
+		if s.Sessions, err = makeValues(ctx, js, SessionsBucket, sessionsKept, replicas); err == nil {
+			s.Calls, err = makeValues(ctx, js, CallsBucket, CallsKept, replicas)
 		}
 		if err == nil {
 			s.Packs, err = makeBucket(ctx, js, PacksBucket, packsKept, replicas)

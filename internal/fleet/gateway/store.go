@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -34,15 +35,15 @@ func (g *Gateway) forward(msg *nats.Msg) {
 		return
 	}
 	from, ask := fleet.NewWorker(parts[2], parts[3]), parts[storeTokens]
-	to := storeSubject(from, ask)
+	to, data := storeSubject(from, ask, msg.Data)
 	if to == "" || !from.MayHear(msg.Reply) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(g.life, fleet.StoreStep)
 	defer cancel()
 	out := nats.NewMsg(to)
+	out.Data = data
 	if to == ask {
-		out.Data = msg.Data
 		if revision := msg.Header.Get(expectedRevision); revision != "" {
 			out.Header.Set(expectedRevision, revision)
 		}
@@ -55,16 +56,27 @@ func (g *Gateway) forward(msg *nats.Msg) {
 	_ = g.nc.PublishMsg(answer)
 }
 
-// storeSubject is where the store takes what a worker asks, "" for what it may not.
-func storeSubject(from fleet.Worker, ask string) string {
+// storeSubject is where the store takes what a worker asks, with the data that it
+// gets; "" for what the worker may not ask.
+func storeSubject(from fleet.Worker, ask string, data []byte) (subject string, out []byte) {
 	bucket, own := "KV_"+fleet.CallsBucket, "$KV."+fleet.CallsBucket+"."+from.Key()+"."
 	switch {
 	case strings.HasPrefix(ask, own):
-		return ask
+		return ask, data
 	case ask == "STREAM.INFO."+bucket, strings.HasPrefix(ask, "DIRECT.GET."+bucket+"."+own):
-		return "$JS.API." + ask
+		return "$JS.API." + ask, nil
+	case ask == "STREAM.MSG.GET."+bucket:
+		var get lastMessage
+		if json.Unmarshal(data, &get) == nil && strings.HasPrefix(get.Subject, own) {
+			return "$JS.API." + ask, tool.MustMarshal(get)
+		}
 	}
-	return ""
+	return "", nil
+}
+
+// lastMessage asks the leader of a stream for the last message of a subject.
+type lastMessage struct {
+	Subject string `json:"last_by_subj"`
 }
 
 // Bounds of what the hub keeps of long results and packs, in bytes, where nothing
