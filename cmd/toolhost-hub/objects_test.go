@@ -314,6 +314,7 @@ func TestLiarAndTheStore(t *testing.T) {
 	}
 	assert.True(t, ask(through+"$KV.calls.liar.x.s.c", nil, "{}"), "control")
 	assert.True(t, ask(through+"DIRECT.GET.KV_calls.$KV.calls.liar.x.s.c", nil, ""), "control")
+	assert.True(t, ask(through+"STREAM.MSG.GET.KV_calls", nil, `{"last_by_subj":"$KV.calls.liar.x.s.c"}`), "control")
 	other := string(record.Worker) + "." + session1 + "." + call
 	answers, err := liar.SubscribeSync("_INBOX.worker.liar.answers")
 	require.NoError(t, err)
@@ -323,6 +324,8 @@ func TestLiarAndTheStore(t *testing.T) {
 		require.NoError(t, liar.PublishRequest(through+subject, "_INBOX.worker.liar.answers",
 			[]byte(`{"last_by_subj":"$KV.calls.`+other+`"}`)))
 	}
+	require.NoError(t, liar.PublishRequest(through+"STREAM.MSG.GET.KV_calls", "_INBOX.worker.liar.answers",
+		[]byte(`{"seq":1}`)))
 	_, err = answers.NextMsg(refusedWithin)
 	require.ErrorIs(t, err, nats.ErrTimeout)
 	require.NoError(t, liar.PublishRequest(through+"STREAM.INFO.KV_calls", "_INBOX.worker.liar.answers", nil))
