@@ -70,8 +70,8 @@ func jumpingProgram(t *testing.T) string {
 	dir := t.TempDir()
 	changed := filepath.Join(dir, "time.go")
 	added := filepath.Join(dir, "jump.go")
-	require.NoError(t, os.WriteFile(changed,
-		[]byte(strings.Replace(string(text), reads+"\tif mono == 0", reads+"\tsec += jumped()\n\tif mono == 0", 1)), 0o600))
+	jumping := strings.Replace(string(text), reads+"\tif mono == 0", reads+"\tsec += jumped()\n\tif mono == 0", 1)
+	require.NoError(t, os.WriteFile(changed, []byte(jumping), 0o600))
 	require.NoError(t, os.WriteFile(added, []byte(jump), 0o600))
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
 		filepath.Join(source, "time.go"): changed, filepath.Join(source, "jump.go"): added}})

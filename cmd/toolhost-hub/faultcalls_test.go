@@ -32,14 +32,21 @@ tool "effect" {
   description = "Log a run. Returns: the name."
   risk        = "dangerous"
   param "name" {}
-  command { argv = ["sh", "-c", "echo \"$1\" >> effects.log && cat whose.txt; echo \"done $1\"", "sh", param.name] }
+  command {
+    argv = ["sh", "-c", "echo \"$1\" >> effects.log && cat whose.txt; echo \"done $1\"", "sh", param.name]
+  }
 }
 tool "long" {
   description = "Log a run, in steps. Returns: the name."
   risk        = "dangerous"
   param "name" {}
   command {
-    argv   = ["sh", "-c", "for i in 1 2 3; do echo \"report: progress $i/3 step\" >&2; sleep 0.2; done; echo \"$1\" >> effects.log && sleep 0.2; cat whose.txt; echo \"done $1\"", "sh", param.name]
+    argv = ["sh", "-c", <<-END
+      for i in 1 2 3; do echo "report: progress $i/3 step" >&2; sleep 0.2; done
+      echo "$1" >> effects.log && sleep 0.2
+      cat whose.txt; echo "done $1"
+    END
+    , "sh", param.name]
     report = "report: "
   }
 }
@@ -51,7 +58,10 @@ tool "asked" {
     message = "Which word for ${param.name}?"
     field "word" {}
   }
-  command { argv = ["sh", "-c", "echo \"$1\" >> effects.log && cat whose.txt; echo \"done $1 with $2\"", "sh", param.name, ask.word.word] }
+  command {
+    argv = ["sh", "-c", "echo \"$1\" >> effects.log && cat whose.txt; echo \"done $1 with $2\"", "sh", param.name,
+      ask.word.word]
+  }
 }
 tool "own" {
   description = "Log a run in a workspace of its own. Returns: all runs there."
@@ -71,8 +81,8 @@ policy {
 `
 
 // The kinds of calls, as often as they are here.
-var kinds = []string{"effect", "look", "edit", "effect", "own", "asked", "look", "effect", "patch", "look", "effect", "edit",
-	"effect", "look", "own", "effect", "patch", "effect", "long", "asked"}
+var kinds = []string{"effect", "look", "edit", "effect", "own", "asked", "look", "effect", "patch", "look", "effect",
+	"edit", "effect", "look", "own", "effect", "patch", "effect", "long", "asked"}
 
 // aCall is one call of the storm.
 type aCall struct {
@@ -133,8 +143,8 @@ func (s *storm) callOf(n int) aCall {
 		c.arguments = map[string]string{"path": text, "old_str": "END", "new_str": mark + "\nEND"}
 	case "patch":
 		c.tool, c.whose = "apply_patch", "changed_files"
-		c.arguments = map[string]string{"unified_diff": fmt.Sprintf("--- a/%s\n+++ b/%s\n@@ -1 +1,2 @@\n+%s\n END\n", text, text,
-			mark)}
+		c.arguments = map[string]string{"unified_diff": fmt.Sprintf(
+			"--- a/%s\n+++ b/%s\n@@ -1 +1,2 @@\n+%s\n END\n", text, text, mark)}
 	}
 	return c
 }
@@ -214,7 +224,8 @@ func (s *storm) note(c aCall, a *answer) {
 		}
 		if session, _, ok := strings.Cut(c.mark, "."); ok {
 			assert.Equal(s.t, session, strings.Split(line, ".")[0], "call %d sees what is another's", c.n)
-			assert.Equal(s.t, 1, strings.Count("\n"+a.text+"\n", "\n"+line+"\n"), "the effect of %s, seen by call %d", line, c.n)
+			assert.Equal(s.t, 1, strings.Count("\n"+a.text+"\n", "\n"+line+"\n"), "the effect of %s, seen by call %d", line,
+				c.n)
 		}
 	}
 }

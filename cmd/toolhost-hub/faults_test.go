@@ -121,7 +121,6 @@ type storm struct {
 	progress atomic.Int64
 	filling  sync.WaitGroup
 	clocks   []string
-	free     func() // the disk, nil while it is not full
 
 	mu       sync.Mutex
 	gateways []string
