@@ -224,8 +224,8 @@ func (s *storm) note(c aCall, a *answer) {
 		}
 		if session, _, ok := strings.Cut(c.mark, "."); ok {
 			assert.Equal(s.t, session, strings.Split(line, ".")[0], "call %d sees what is another's", c.n)
-			assert.Equal(s.t, 1, strings.Count("\n"+a.text+"\n", "\n"+line+"\n"), "the effect of %s, seen by call %d", line,
-				c.n)
+			assert.Equal(s.t, 1, strings.Count("\n"+a.text+"\n", "\n"+line+"\n"),
+				"the effect of %s, seen by call %d", line, c.n)
 		}
 	}
 }
