@@ -14,7 +14,6 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
-	"github.com/toolhost/toolhost/internal/peer/plugins/registry"
 	"github.com/toolhost/toolhost/internal/run/background"
 	"github.com/toolhost/toolhost/internal/run/subagent"
 	"github.com/toolhost/toolhost/internal/testfile"
@@ -35,12 +34,12 @@ type given struct {
 	files []string
 }
 
-// bench calls the tools on a workspace of its own, through the registry.
+// bench calls the tools on a workspace of its own.
 type bench struct {
 	t     testing.TB
 	outer string // holds the workspace and what is outside
 	root  string
-	tools registry.Registry
+	tools map[string]tool.Tool
 	host  *plugintest.Host
 }
 
@@ -58,8 +57,16 @@ func newBenchWith(t testing.TB, deps ocode.Deps) *bench {
 	deps.Tasks = background.Open(b.root+"-tasks", background.Options{Root: b.root})
 	deps.Place = subagent.Place{Root: b.root}
 	deps.Place.Confine.Level = "off"
-	require.NoError(t, b.tools.Register(ocode.New(deps)...))
+	b.tools = byName(ocode.New(deps))
 	return b
+}
+
+func byName(list []tool.Tool) map[string]tool.Tool {
+	tools := make(map[string]tool.Tool)
+	for _, t := range list {
+		tools[t.Definition().Name] = t
+	}
+	return tools
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.root, filepath.FromSlash(name)) }
@@ -76,8 +83,12 @@ func (b *bench) read(name string) string {
 
 func (b *bench) call(name string, params args) given {
 	b.t.Helper()
-	r, err := b.tools.Execute(context.Background(), name, params,
-		&tool.Call{Session: "s", Step: 1, RequestID: "r", Workspace: b.root, Host: b.host})
+	require.Contains(b.t, b.tools, name)
+	called := b.tools[name]
+	r, err := called.Call(context.Background(), &tool.Call{
+		Tool: name, Session: "s", Step: 1, RequestID: "r", Workspace: b.root, Host: b.host,
+		Params: called.(tool.Normalizer).Normalize(tool.MustMarshal(params)),
+	})
 	require.NoError(b.t, err)
 	var g given
 	var members map[string]json.RawMessage
@@ -98,8 +109,7 @@ func (b *bench) call(name string, params args) given {
 
 // declared is the metadata that the schema of a tool's results knows.
 func (b *bench) declared(name string) []string {
-	found, ok := b.tools.Get(name)
-	require.True(b.t, ok)
+	require.Contains(b.t, b.tools, name)
 	var returns struct {
 		Properties struct {
 			Metadata struct {
@@ -107,7 +117,7 @@ func (b *bench) declared(name string) []string {
 			} `json:"metadata"`
 		} `json:"properties"`
 	}
-	require.NoError(b.t, json.Unmarshal(found.Definition().Returns, &returns))
+	require.NoError(b.t, json.Unmarshal(b.tools[name].Definition().Returns, &returns))
 	return slices.Collect(maps.Keys(returns.Properties.Metadata.Properties))
 }
 

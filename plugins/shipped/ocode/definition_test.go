@@ -11,7 +11,6 @@ import (
 	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/export"
-	"github.com/toolhost/toolhost/internal/peer/plugins/registry"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode"
 )
 
@@ -114,11 +113,17 @@ type exported struct {
 	}
 }
 
+func definitions() []*tool.Definition {
+	var list []*tool.Definition
+	for _, own := range ocode.New(ocode.Deps{}) {
+		list = append(list, own.Definition())
+	}
+	return list
+}
+
 func ollama(t *testing.T) map[string]exported {
 	t.Helper()
-	var tools registry.Registry
-	require.NoError(t, tools.Register(ocode.New(ocode.Deps{})...))
-	out, err := tools.Export(export.Ollama)
+	out, err := export.Definitions(export.Ollama, definitions())
 	require.NoError(t, err)
 	var list []exported
 	require.NoError(t, json.Unmarshal(out, &list))
@@ -133,17 +138,11 @@ func ollama(t *testing.T) map[string]exported {
 // type, whether it is required, its default and its enumeration.
 func TestDefinitions(t *testing.T) {
 	all := ollama(t)
-	var defs registry.Registry
-	require.NoError(t, defs.Register(ocode.New(ocode.Deps{})...))
-	var names []string
-	for _, c := range contracts() {
-		names = append(names, c.name)
-	}
-	assert.Equal(t, names, defs.Names())
-	for _, c := range contracts() {
-		own, ok := defs.Get(c.name)
-		require.True(t, ok, c.name)
-		d := own.Definition()
+	defs := definitions()
+	require.Len(t, defs, len(contracts()))
+	for i, c := range contracts() {
+		d := defs[i]
+		require.Equal(t, c.name, d.Name)
 		e := all[c.name]
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, "function", e.Type)
@@ -179,8 +178,7 @@ func TestDefinitions(t *testing.T) {
 
 // TestExamplesAreAccepted checks the examples that definitions carry.
 func TestExamplesAreAccepted(t *testing.T) {
-	for _, own := range ocode.New(ocode.Deps{}) {
-		d := own.Definition()
+	for _, d := range definitions() {
 		s, err := schema.Compile(d.Parameters)
 		require.NoError(t, err)
 		assert.NotEmpty(t, d.Examples, d.Name)
@@ -254,9 +252,7 @@ func TestRequiredParameters(t *testing.T) {
 // TestExportHoldsTheDocumentsKeywords finds no keyword that the document's form
 // does not have.
 func TestExportHoldsTheDocumentsKeywords(t *testing.T) {
-	var tools registry.Registry
-	require.NoError(t, tools.Register(ocode.New(ocode.Deps{})...))
-	out, err := tools.Export(export.Ollama)
+	out, err := export.Definitions(export.Ollama, definitions())
 	require.NoError(t, err)
 	var list []struct {
 		Function struct {
