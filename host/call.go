@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -191,7 +191,7 @@ func (c *call) resolve(ctx context.Context) error {
 }
 
 func (c *call) decode(context.Context) error {
-	schema, err := c.entry.Schema()
+	accepts, err := c.entry.Schema()
 	if err != nil {
 		return tool.Errorf(tool.Unavailable, "the tool %q has a broken parameter schema: %w", c.entry.Name, err).
 			Suggest("Tell its author; %s cannot be called until it is fixed.", c.entry.Name)
@@ -201,19 +201,15 @@ func (c *call) decode(context.Context) error {
 		params = n.Normalize(params)
 	}
 	given := params
-	params, _, violations := schema.Decode(given)
+	params, _, violations := accepts.Decode(given)
 	if len(violations) > 0 && !c.host.Catalog().Toolset().Envelope { // contracts have such calls fail
-		if relaxed, changed := schema.Relax(given); changed {
-			params, _, violations = schema.Decode(relaxed)
+		if relaxed, changed := accepts.Relax(given); changed {
+			params, _, violations = accepts.Decode(relaxed)
 		}
 	}
 	if len(violations) > 0 {
-		texts := make([]string, len(violations))
-		for i, v := range violations {
-			texts[i] = v.String()
-		}
 		return tool.Errorf(tool.InvalidArgument, "invalid parameters for %s: %s", c.entry.Name,
-			strings.Join(texts, "; ")).
+			schema.Join(violations)).
 			Suggest("Fix every parameter named and call again.").
 			With("violations", violations)
 	}

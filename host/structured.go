@@ -2,9 +2,9 @@ package host
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/host/schema"
 	"github.com/toolhost/toolhost/host/tool"
 )
 
@@ -34,12 +34,8 @@ func checked(entry *Entry, result *tool.Result) *tool.Result {
 	if len(violations) == 0 {
 		return result
 	}
-	texts := make([]string, 0, len(violations))
-	for _, v := range violations[:min(len(violations), 5)] {
-		texts = append(texts, v.String())
-	}
 	return broken(result, tool.Errorf(tool.CommandFailed, "the result of %s is not what its output schema says: %s",
-		entry.Name, strings.Join(texts, "; ")))
+		entry.Name, schema.Join(violations[:min(len(violations), 5)])))
 }
 
 // broken gives a result without its structured part, as a failure unless it is

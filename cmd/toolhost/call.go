@@ -136,16 +136,12 @@ func (a *app) readParams(ctx context.Context, h *host.Host, flags callFlags, nam
 	}
 	params, violations := s.FromPairs(pairs)
 	if len(violations) > 0 {
-		texts := make([]string, len(violations))
-		for i, v := range violations {
-			texts[i] = v.String()
-		}
 		hint := "Give parameters as key=value, or the whole object with --params."
 		if line, err := syntax.Quote("args="+strings.Join(pairs, " "), syntax.LangPOSIX); err == nil &&
 			takesArgs(h, name) {
 			hint = "Its arguments are one text: toolhost call " + name + " " + line
 		}
-		return nil, usagef(hint, "%s", strings.Join(texts, "; "))
+		return nil, usagef(hint, "%s", schema.Join(violations))
 	}
 	return params, nil
 }

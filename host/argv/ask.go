@@ -196,11 +196,7 @@ func (a *Ask) Read(answer tool.Answer) (map[string]any, error) {
 		}
 		_, decoded, violations := compiled.Decode(content)
 		if len(violations) > 0 {
-			texts := make([]string, len(violations))
-			for i, v := range violations {
-				texts[i] = v.String()
-			}
-			return nil, a.misfit(strings.Join(texts, "; "))
+			return nil, a.misfit(schema.Join(violations))
 		}
 		values = decoded
 	}

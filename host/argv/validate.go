@@ -3,7 +3,6 @@ package argv
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/toolhost/toolhost/host/schema"
 )
@@ -56,11 +55,7 @@ func (s *Spec) try(e Example, paths Paths) error {
 	}
 	_, params, violations := compiled.Decode(raw)
 	if len(violations) > 0 {
-		texts := make([]string, len(violations))
-		for i, v := range violations {
-			texts[i] = v.String()
-		}
-		return fmt.Errorf("%s", strings.Join(texts, "; "))
+		return fmt.Errorf("%s", schema.Join(violations))
 	}
 	_, err = s.Resolve(params, paths)
 	return err

@@ -29,6 +29,15 @@ func (v Violation) String() string {
 	return v.Path + ": " + v.Message
 }
 
+// Join gives several as one text.
+func Join(violations []Violation) string {
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Decode reads a parameter object, fills in the defaults of what is missing
 // and checks it. Null is the same as missing for a property that need not be
 // given and may not be null. An integer that is written as 3.0 or 3e0, as JSON

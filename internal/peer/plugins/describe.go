@@ -69,12 +69,8 @@ func checkConfig(spec Spec, declared json.RawMessage) (json.RawMessage, error) {
 	if len(violations) == 0 {
 		return config, nil
 	}
-	texts := make([]string, len(violations))
-	for i, v := range violations {
-		texts[i] = v.String()
-	}
 	return nil, tool.Errorf(tool.InvalidArgument, "the configuration of plugin %s is wrong: %s", spec.Name,
-		strings.Join(texts, "; ")).
+		schema.Join(violations)).
 		Suggest("Fix the plugin's config block.").With("violations", violations)
 }
 

@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -148,11 +147,7 @@ func decode(what string, raw, data json.RawMessage) (json.RawMessage, error) {
 	if len(violations) == 0 {
 		return data, nil
 	}
-	texts := make([]string, len(violations))
-	for i, v := range violations {
-		texts[i] = v.String()
-	}
-	return nil, tool.Errorf(tool.InvalidArgument, "%s is wrong: %s", what, strings.Join(texts, "; ")).
+	return nil, tool.Errorf(tool.InvalidArgument, "%s is wrong: %s", what, schema.Join(violations)).
 		Suggest("Fix what is named.")
 }
 

@@ -66,11 +66,7 @@ func Decode(name string, accepts *schema.Schema, given json.RawMessage, params a
 }
 
 func invalid(name string, violations []schema.Violation) *tool.Error {
-	texts := make([]string, len(violations))
-	for i, v := range violations {
-		texts[i] = v.String()
-	}
-	return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, strings.Join(texts, "; ")).
+	return tool.Errorf(tool.InvalidArgument, "Invalid parameters for %s: %s", name, schema.Join(violations)).
 		Suggest("Correct every parameter named and call again.").
 		With("violations", violations)
 }
