@@ -11,6 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/plugins/shipped"
 )
 
@@ -83,13 +84,8 @@ func (r *reader) taskfile(b *hcl.Block) {
 	r.cfg.Taskfile = t
 	if local := path.Clean(filepath.ToSlash(t.Path)); local != usual && filepath.IsLocal(local) {
 		// Whoever could change the commands could run any.
-		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, asGlob(local))
+		r.cfg.Workspace.Protect = append(r.cfg.Workspace.Protect, matching.Literal(local))
 	}
-}
-
-// asGlob is the glob that a path alone matches.
-func asGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(path)
 }
 
 func (r *reader) limits(b *hcl.Block) {

@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/toolhost/toolhost/internal/files/realpath"
+	"github.com/toolhost/toolhost/internal/matching"
 )
 
 // everything protects all files: what a glob cannot be made into otherwise.
@@ -27,7 +28,7 @@ func rebase(globs []string, from, to string) (all []string) {
 	if realpath.Below(from, to) {
 		rel, _ := filepath.Rel(to, from)
 		for _, glob := range globs {
-			all = append(all, literal(filepath.ToSlash(rel))+"/"+glob)
+			all = append(all, matching.Literal(filepath.ToSlash(rel))+"/"+glob)
 		}
 		return all
 	}
@@ -73,9 +74,4 @@ func remaining(glob, dir []string) (all []string) {
 func matches(glob, name string) bool {
 	ok, err := doublestar.Match(strings.ToLower(glob), strings.ToLower(name))
 	return ok || err != nil
-}
-
-// literal is the glob that a path alone matches.
-func literal(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(path)
 }

@@ -1,14 +1,26 @@
 // Package matching compares texts that somebody else chose with regular
-// expressions, in bounded time. Go's expressions take time in proportion to the
-// text, but a short one may take seconds for a mebibyte.
+// expressions, in bounded time, and makes globs of names. Go's expressions take
+// time in proportion to the text, but a short one may take seconds for a mebibyte.
 package matching
 
 import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
+
+// Lazy gives an expression that is compiled when it is first used: most runs of
+// the program need few of them.
+func Lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// Literal is the glob that a path alone matches.
+func Literal(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`).Replace(path)
+}
 
 // Budget is the time that is left for comparisons. It is not for use by several
 // goroutines.

@@ -10,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/config"
 	"github.com/toolhost/toolhost/internal/files/realpath"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/matching"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
 	"github.com/toolhost/toolhost/internal/taskincludes"
 )
@@ -26,7 +27,7 @@ func deciding(root string, cfg *config.Config) []string {
 	globs := taskincludes.Sources(root, tasks)
 	for i, glob := range globs {
 		if glob == path.Clean(filepath.ToSlash(tasks)) {
-			globs[i] = literalGlob.Replace(glob) // a name, whatever is in it
+			globs[i] = matching.Literal(glob) // a name, whatever is in it
 		}
 	}
 	files := slices.Clone(cfg.Keep)
@@ -35,14 +36,11 @@ func deciding(root string, cfg *config.Config) []string {
 	}
 	for _, file := range files {
 		if rel, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(rel) && rel != "." {
-			globs = append(globs, literalGlob.Replace(filepath.ToSlash(rel)))
+			globs = append(globs, matching.Literal(filepath.ToSlash(rel)))
 		}
 	}
 	return globs
 }
-
-// literalGlob makes a path a glob that it alone matches.
-var literalGlob = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`)
 
 // protectedGlobs are what file tools may not write in the workspace at root.
 func protectedGlobs(root string, cfg *config.Config) []string {
@@ -66,7 +64,7 @@ func (p *Project) ownFiles(cfg *config.Config) []string {
 			files = append(files, filepath.Join(root, filepath.FromSlash(glob)))
 			continue
 		}
-		found, _ := filepath.Glob(filepath.Join(literalGlob.Replace(root), filepath.FromSlash(glob)))
+		found, _ := filepath.Glob(filepath.Join(matching.Literal(root), filepath.FromSlash(glob)))
 		files = append(files, found...)
 	}
 	files = append(files, cfg.Keep...)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
@@ -160,7 +161,7 @@ func (c *schemaCache) current(spec *Spec) (e *cacheEntry, ok bool) {
 
 // permitted reports whether the program of e is the one that spec wants.
 func (e *cacheEntry) permitted(spec *Spec) bool {
-	return spec.SHA256 == "" || equalHex(spec.SHA256, e.SHA256)
+	return spec.SHA256 == "" || strings.EqualFold(spec.SHA256, e.SHA256)
 }
 
 // fresh is current for a program that may have new times and the same content:
@@ -183,10 +184,4 @@ func (c *schemaCache) fresh(spec *Spec) (e *cacheEntry, ok bool) {
 	known.Identity, known.HashedAt = b.identity, now.UnixNano()
 	_ = c.write(spec, &known) // only saves hashing next time
 	return &known, true
-}
-
-func equalHex(a, b string) bool {
-	x, errA := hex.DecodeString(a)
-	y, errB := hex.DecodeString(b)
-	return errA == nil && errB == nil && string(x) == string(y)
 }
