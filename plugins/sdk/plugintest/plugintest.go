@@ -32,6 +32,7 @@ import (
 	"github.com/toolhost/toolhost/internal/peer/plugins/handshake"
 	"github.com/toolhost/toolhost/internal/peer/plugins/pluginclient"
 	"github.com/toolhost/toolhost/plugins/sdk"
+	"github.com/toolhost/toolhost/plugins/sdk/fakehost"
 )
 
 // Options say what the plugin finds. The zero value is an empty workspace, no
@@ -234,3 +235,9 @@ func (p *Plugin) newCall(name string, params json.RawMessage) *tool.Call {
 		Params: params, Workspace: p.Root, Host: p.Host,
 	}
 }
+
+// Host is the host that a tool under test sees; see [fakehost.Host].
+type Host = fakehost.Host
+
+// Event is what a tool emitted.
+type Event = fakehost.Event

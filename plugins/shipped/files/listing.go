@@ -1,11 +1,15 @@
 package files
 
 import (
+	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/plugins/shipped/internal/kit"
 )
 
 // shownBytes is about how much of a listing is shown: as much as of a
@@ -87,4 +91,61 @@ func listing(names []string, note string) *tool.Result {
 		r.Contents = append(r.Contents, tool.Text(note).Contents...)
 	}
 	return r
+}
+
+type globInput struct {
+	Pattern string `json:"pattern"`
+}
+
+func runGlob(ctx context.Context, d deps, _ *tool.Call, in globInput) (*tool.Result, error) {
+	if in.Pattern == "" {
+		return nil, tool.Errorf(tool.InvalidArgument, "glob pattern cannot be empty").
+			Suggest("Give a pattern such as **/*.go.")
+	}
+	// The directory of toolhost is left out, as list_files does. A pattern that
+	// begins with it looks into it, and with one of its own directories into that.
+	hidden := append(kit.OwnDirs(), ".agent")
+	names, err := d.workspace.Glob(ctx, in.Pattern, workspace.GlobOptions{Gitignore: true, SkipDirs: hidden})
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return tool.Text(noMatches), nil
+	}
+	shown := first(names)
+	if left := len(names) - len(shown); left > 0 {
+		return listing(shown, fmt.Sprintf("[%d more paths left out; narrow the pattern to see them]", left)), nil
+	}
+	return listing(shown, ""), nil
+}
+
+func runList(ctx context.Context, d deps, _ *tool.Call, in pathInput) (*tool.Result, error) {
+	if in.Path == "" {
+		in.Path = "."
+	}
+	dir, err := kit.Listed(d.workspace, in.Path, "Use read_file to see what is in it.")
+	if err != nil {
+		return nil, err
+	}
+	var found levels
+	err = d.workspace.Walk(ctx, in.Path, workspace.WalkOptions{Hidden: true, SkipDirs: []string{".git", ".agent"}},
+		func(e workspace.Entry) error {
+			found.add(relativeTo(dir, e))
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return found.result(), nil
+}
+
+func relativeTo(dir string, e workspace.Entry) string {
+	name := e.Path
+	if dir != "." {
+		name = strings.TrimPrefix(strings.TrimPrefix(name, path.Clean(dir)), "/")
+	}
+	if e.Dir {
+		name += "/"
+	}
+	return name
 }

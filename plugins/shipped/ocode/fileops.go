@@ -2,7 +2,9 @@ package ocode
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -156,4 +158,155 @@ func (p fileOpsParams) done(did, from, to string, replaced bool, count *int, fil
 		o.metadata["files"] = *count
 	}
 	return o
+}
+
+const (
+	// copyFiles and copyBytes bound what is copied at once.
+	copyFiles = 5_000
+	copyBytes = 256 << 20
+)
+
+// copy copies a file, or a directory with what is in it.
+func (p fileOpsParams) copy(ctx context.Context, ws *workspace.Workspace, to string) (*outcome, error) {
+	from, target, err := p.names(ws, to)
+	if err != nil {
+		return nil, err
+	}
+	info, err := ws.Stat(p.Source)
+	if err != nil {
+		return nil, pathError(err, p.Source)
+	}
+	if info.IsDir() {
+		return p.copyDir(ctx, ws, from, target)
+	}
+	data, _, err := ws.ReadFile(p.Source, copyBytes)
+	if err != nil {
+		return nil, pathError(err, p.Source)
+	}
+	created, err := ws.WriteFile(to, data, workspace.WriteOptions{Parents: true, Mode: info.Mode().Perm()})
+	if err != nil {
+		return nil, pathError(err, p.blamed(err))
+	}
+	one := 1
+	return p.done("Copied", from, target, !created, &one, target), nil
+}
+
+// copyDir copies all files of a directory, or none.
+func (p fileOpsParams) copyDir(ctx context.Context, ws *workspace.Workspace, from, target string) (*outcome, error) {
+	if target == from || strings.HasPrefix(target, from+"/") || from == "." {
+		return nil,
+			invalid("Choose a destination outside of it.", "A directory cannot be copied into itself: %s", p.Source)
+	}
+	if _, err := ws.Lstat(target); err == nil {
+		return nil, inTheWay(target)
+	}
+	changes, dirs, err := p.collect(ctx, ws, from, target)
+	if err != nil {
+		return nil, err
+	}
+	if err := ws.Batch(ctx, changes); err != nil {
+		return nil, pathError(err, p.blamed(err))
+	}
+	for _, dir := range dirs {
+		if _, err := ws.Mkdir(dir, true); err != nil {
+			return nil, pathError(err, dir)
+		}
+	}
+	files := make([]string, len(changes))
+	for i, c := range changes {
+		files[i] = c.Path
+	}
+	n := len(changes)
+	return p.done("Copied", from, target, false, &n, files...), nil
+}
+
+// collect reads what is to be copied.
+func (p fileOpsParams) collect(ctx context.Context, ws *workspace.Workspace, from,
+	target string) (changes []workspace.Change, dirs []string, err error) {
+	left := int64(copyBytes)
+	dirs = []string{target}
+	var unread error
+	skipped := func(_ string, err error) { unread = errors.Join(unread, err) }
+	err = ws.Walk(ctx, from, workspace.WalkOptions{Hidden: true, OnSkip: skipped}, func(e workspace.Entry) error {
+		to := path.Join(target, strings.TrimPrefix(filepath.ToSlash(e.Path), from+"/"))
+		switch {
+		case e.Dir:
+			dirs = append(dirs, to)
+			return nil
+		case !e.Type.IsRegular() && !e.Symlink:
+			return nil
+		case len(changes) == copyFiles:
+			return p.tooMuch()
+		}
+		change, err := p.creation(ws, e, to, left)
+		if err != nil {
+			return err
+		}
+		left -= int64(len(change.Data))
+		changes = append(changes, change)
+		return nil
+	})
+	if err == nil {
+		err = unread
+	}
+	if err != nil {
+		return nil, nil, pathError(err, p.blamed(err))
+	}
+	return changes, dirs, nil
+}
+
+func (p fileOpsParams) creation(ws *workspace.Workspace, e workspace.Entry, to string, left int64) (workspace.Change,
+	error) {
+	data, info, err := ws.ReadFile(e.Path, max(left, 1))
+	if e.Symlink && err != nil && tool.CodeOf(err) != tool.TooLarge {
+		return workspace.Change{}, tool.Errorf(tool.Unsupported,
+			"Cannot copy the symbolic link %s: what it points to is no file of the workspace", e.Path).
+			Suggest("Copy the directory with the bash tool, links and all: cp -r, or copy parts of it.").With("path",
+			e.Path)
+	}
+	if tool.CodeOf(err) == tool.TooLarge {
+		return workspace.Change{}, p.tooMuch()
+	}
+	if err != nil {
+		return workspace.Change{}, err
+	}
+	return workspace.Change{Kind: workspace.Create, Path: to, Data: data, Mode: info.Mode() & fs.ModePerm}, nil
+}
+
+func (p fileOpsParams) tooMuch() error {
+	return tool.Errorf(tool.TooLarge, "Directory too large to copy at once: %s has more than %d files or %d MB",
+		p.Source,
+		copyFiles, copyBytes>>20).
+		Suggest("Copy it with the bash tool: cp -r, or copy parts of it.")
+}
+
+// planFileOps tells what would be touched.
+func planFileOps(_ context.Context, deps Deps, p fileOpsParams) (*tool.Plan, error) {
+	ws := deps.Workspace
+	if p.Operation == "remove" {
+		if _, err := ws.Check(p.Source, workspace.Remove); err != nil {
+			return nil, pathError(err, p.Source)
+		}
+		if _, err := ws.Lstat(p.Source); err != nil {
+			return nil, pathError(err, p.Source)
+		}
+		rel, err := ws.Rel(p.Source)
+		return &tool.Plan{FilesAffected: []string{rel}, Preview: "remove " + rel + "\n"}, err
+	}
+	to, err := p.target(ws)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ws.Check(to, workspace.Write); err != nil {
+		return nil, pathError(err, to)
+	}
+	from, target, err := p.names(ws, to)
+	if err != nil {
+		return nil, err
+	}
+	files := []string{target}
+	if p.Operation == "move" {
+		files = []string{from, target}
+	}
+	return &tool.Plan{FilesAffected: files, Preview: p.Operation + " " + from + " to " + target + "\n"}, nil
 }

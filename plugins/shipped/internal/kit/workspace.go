@@ -113,3 +113,7 @@ func Listed(ws *workspace.Workspace, dir, advice string) (string, error) {
 	}
 	return ws.Rel(real)
 }
+
+// OwnDirs are where toolhost puts what results name, which is no part of what a
+// workspace holds.
+func OwnDirs() []string { return []string{".agent/runs", ".agent/cache"} }

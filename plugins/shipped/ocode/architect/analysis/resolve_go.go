@@ -2,8 +2,11 @@ package analysis
 
 import (
 	"cmp"
+	"go/parser"
+	"go/token"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -65,4 +68,18 @@ func below(name, prefix string) (rest string, ok bool) {
 		return "", true
 	}
 	return strings.CutPrefix(name, prefix+"/")
+}
+
+// readGo uses Go's own parser, which stops after the imports.
+func readGo(s *source, data []byte) {
+	file, _ := parser.ParseFile(token.NewFileSet(), "", data, parser.ImportsOnly)
+	if file == nil {
+		return
+	}
+	s.main = file.Name != nil && file.Name.Name == "main"
+	for _, spec := range file.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			s.add(name)
+		}
+	}
 }

@@ -2,8 +2,10 @@ package analysis
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // scriptResolver resolves relative specifiers, and the names of the packages
@@ -92,4 +94,22 @@ func nodeModules() []string {
 		diagnostics_channel dns domain events fs fs/promises http http2 https inspector module net os path
 		perf_hooks process punycode querystring readline repl stream stream/promises string_decoder sys timers
 		timers/promises tls trace_events tty url util util/types v8 vm wasi worker_threads zlib`)
+}
+
+// scriptImport finds the forms in which JavaScript and TypeScript name
+// another module: import and export declarations, require and import().
+var scriptImport = sync.OnceValue(func() *regexp.Regexp {
+	const name = `("[^"\n]*"|'[^'\n]*')`
+	return regexp.MustCompile(`(?:^|[;}\n\s])(?:import|export)\b[^;"'()=]*?\bfrom\s*` + name +
+		`|(?:^|[;}\n])\s*import\s*` + name +
+		`|\b(?:require|import)\s*\(\s*` + name + `\s*[,)]`)
+})
+
+func readScript(s *source, data []byte) {
+	s.main = strings.HasPrefix(string(data[:min(2, len(data))]), "#!")
+	for _, match := range scriptImport().FindAllStringSubmatch(scriptSyntax.uncomment(data), -1) {
+		for _, quoted := range match[1:] {
+			s.add(strings.Trim(quoted, `"'`))
+		}
+	}
 }
