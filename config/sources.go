@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/versions"
 )
 
@@ -166,5 +168,23 @@ func (r *reader) checkURL(s string, at hcl.Range) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		r.fail(at, "Invalid URL", `Write "https://HOST/PATH".`, "This is not the URL of a server.")
+	}
+}
+
+// risks reads the risks of an upstream server's tools, by globs on their names.
+func (b block) risks(to *map[string]tool.Risk) {
+	for _, e := range b.entries("risk") {
+		risk := tool.Risk(e.value)
+		switch {
+		case e.key == "" || !doublestar.ValidatePattern(e.key):
+			b.fail(e.at, "Invalid glob", "Check its brackets and braces.", "%q is no glob.", e.key)
+		case !risk.Valid():
+			b.fail(e.at, "Invalid risk", "The risks are read_only, safe_write and dangerous.", "%q is none.", e.value)
+		default:
+			if *to == nil {
+				*to = make(map[string]tool.Risk)
+			}
+			(*to)[e.key] = risk
+		}
 	}
 }

@@ -5,12 +5,18 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/config"
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/argv"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/nearest"
+	"github.com/toolhost/toolhost/internal/policy"
 	"github.com/toolhost/toolhost/internal/project"
 	"github.com/toolhost/toolhost/internal/run/proc"
 )
@@ -209,4 +215,122 @@ func (c *checker) taskfile(ctx context.Context) {
 	if err := tool.AsError(c.project.CheckTasks(ctx)); err != nil {
 		c.warn(at, "Taskfile cannot be used", err.Message, err.Suggestion)
 	}
+}
+
+// maxDescription is how much of a description clients show a model, in
+// characters.
+const maxDescription = 2048
+
+// tooLong warns of what clients cut, or lose all tools for.
+func (c *checker) tooLong() {
+	for _, e := range c.project.Host.Catalog().Entries() {
+		at := c.placeOf(e)
+		if n := len(e.Name); n > host.MaxForeignName {
+			c.warn(at, "Long name", "The tool "+e.Name+" has a name of "+strconv.Itoa(n)+
+				" characters. Clients put a prefix before it, and model APIs take 64 in all",
+				"Shorten it to "+strconv.Itoa(host.MaxForeignName)+".")
+		}
+		if n := utf8.RuneCountInString(e.Definition().Description); n > maxDescription {
+			c.warn(at, "Long description",
+				"The description of "+e.Name+" has "+strconv.Itoa(n)+" characters. Clients cut it after "+
+					strconv.Itoa(maxDescription),
+				"Shorten it; what a parameter means belongs into the parameter's description.")
+		}
+	}
+}
+
+// placeOf is where agent.hcl names a tool or its source.
+func (c *checker) placeOf(e *host.Entry) string {
+	for i := range c.cfg.Tools {
+		if c.cfg.Tools[i].Name == e.Tool.Definition().Name {
+			return c.cfg.Tools[i].Pos
+		}
+	}
+	return c.declaredAt(e.Source)
+}
+
+// names reports toolsets and rules that name a tool which there is not. Of a
+// file that has no effect nothing can be said.
+func (c *checker) names() {
+	if c.inert || c.toolset != "" {
+		return
+	}
+	var known []string
+	for _, e := range c.project.Host.Catalog().Entries() {
+		known = append(known, e.Name)
+	}
+	c.toolsetNames(known)
+	c.ruleNames(known)
+}
+
+// toolsetNames looks at the toolset blocks. Where some tools are not known now,
+// nothing can be said.
+func (c *checker) toolsetNames(known []string) {
+	catalog := c.project.Host.Catalog()
+	if len(catalog.Problems()) > 0 {
+		return
+	}
+	for _, set := range c.cfg.Toolsets {
+		for i, name := range set.Tools {
+			if host.Offered(name, known) {
+				continue
+			}
+			name = host.PortableName(name)
+			if _, err := catalog.Lookup(name); tool.CodeOf(err) == tool.Denied {
+				continue
+			}
+			at := c.cfg.At("toolset."+set.Name+".tools["+strconv.Itoa(i)+"]", set.ToolPos[i])
+			c.unknown("error", at, set.Tools[i], known)
+		}
+	}
+}
+
+func (c *checker) unknown(severity, at, name string, known []string) {
+	hint := "toolhost list shows the tools."
+	if near := nearest.Name(name, known); near != "" {
+		hint = `Did you mean "` + near + `"? ` + hint
+	}
+	c.found = append(c.found, c.cfg.Report(severity, at, "Unknown tool", "There is no tool "+strconv.Quote(name), hint))
+}
+
+// ruleNames looks at the rules of the policy block. One that denies or asks and
+// matches no tool protects nothing, and that is an error.
+func (c *checker) ruleNames(known []string) {
+	if c.cfg.Policy == nil {
+		return
+	}
+	known = append(known, c.ruled()...)
+	unsure := len(c.project.Host.Catalog().Problems()) > 0
+	for _, rule := range c.cfg.Policy.Rules {
+		matches := func(name string) bool { return policy.Wildcard(rule.Tool, name) }
+		if rule.Tool == "" || rule.Disabled || slices.ContainsFunc(known, matches) {
+			continue
+		}
+		severity := "error"
+		switch {
+		case unsure && nearest.Name(rule.Tool, known) == "":
+			continue // it may be a tool that is not known now
+		case unsure || rule.Action == config.Allow:
+			severity = "warning"
+		}
+		c.unknown(severity, c.cfg.At("policy.rule "+rule.Name+".tool", rule.Pos), rule.Tool, known)
+	}
+}
+
+// ruled are the names beside those of the catalog that rules may be about: what
+// a policy denies, what other toolsets offer, resources and prompts.
+func (c *checker) ruled() []string {
+	names := append(c.project.Host.Catalog().Hidden(), project.ContractTools()...)
+	for _, set := range c.cfg.Toolsets {
+		for _, name := range set.Rename {
+			names = append(names, name)
+		}
+	}
+	for _, r := range c.cfg.Resources {
+		names = append(names, "resource:"+r.Name)
+	}
+	for _, p := range c.cfg.Prompts {
+		names = append(names, "prompt:"+p.Name)
+	}
+	return names
 }

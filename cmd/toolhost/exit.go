@@ -4,9 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/show"
 )
 
 // Exit codes. They are part of the interface: scripts rely on them.
@@ -86,4 +94,105 @@ func codeOf(err error) int {
 		return exitInterrupted
 	}
 	return exitFailed
+}
+
+// explainUsage has c and all below it say what they take when they are used
+// wrongly: an argument too many or too few, or a subcommand that there is not.
+func explainUsage(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		explainUsage(sub)
+	}
+	if c.HasParent() && c.Example == "" {
+		c.Example = examplesOf(c)
+	}
+	if c.HasSubCommands() && c.RunE == nil {
+		c.DisableFlagsInUseLine = true
+		c.Args, c.RunE = cobra.ArbitraryArgs, group
+		return
+	}
+	if c.Name() == "help" {
+		c.Args = helpTopic
+		return
+	}
+	takes := c.Args
+	if takes == nil {
+		takes = cobra.ArbitraryArgs
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if takes(c, args) == nil {
+			return nil
+		}
+		next := "Write: " + strings.TrimSuffix(c.UseLine(), " [flags]") + " (" + c.CommandPath() + " --help tells more)"
+		if len(args) == 0 {
+			return usagef(next, "an argument is missing")
+		}
+		return usagef(next, "these arguments are not what %s takes: %s", c.CommandPath(), show.Argv(args))
+	}
+}
+
+// examplesOf gives a command without examples of its own the first one of each
+// of its subcommands, and those that cobra makes their own.
+func examplesOf(c *cobra.Command) string {
+	made := map[string]string{
+		"toolhost help":                  "  toolhost help call",
+		"toolhost completion bash":       "  source <(toolhost completion bash)",
+		"toolhost completion fish":       "  toolhost completion fish | source",
+		"toolhost completion powershell": "  toolhost completion powershell | Out-String | Invoke-Expression",
+		"toolhost completion zsh":        "  source <(toolhost completion zsh)",
+	}
+	if one := made[c.CommandPath()]; one != "" {
+		return one
+	}
+	var lines []string
+	for _, sub := range c.Commands() {
+		if first, _, _ := strings.Cut(sub.Example, "\n"); first != "" {
+			lines = append(lines, first)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// helpTopic refuses help on a command that there is not.
+func helpTopic(c *cobra.Command, args []string) error {
+	if found, rest, err := c.Root().Find(args); err == nil && len(rest) > 0 && found.HasSubCommands() {
+		return group(found, rest)
+	}
+	return nil
+}
+
+// group is a command that has subcommands and does nothing by itself.
+func group(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	c.SuggestionsMinimumDistance = 2
+	next := c.CommandPath() + " --help lists what there is."
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		next = "Did you mean " + c.CommandPath() + " " + strings.Join(near, " or ") + "? " + next
+	}
+	return usagef(next, "unknown command %q for %q", args[0], c.CommandPath())
+}
+
+// sink is the standard output. It keeps the first error of writing, so that
+// output that got lost is not taken for success.
+type sink struct {
+	io.Writer
+	failed sync.Once
+	err    error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil {
+		s.failed.Do(func() { s.err = err })
+	}
+	return n, err
+}
+
+// isIO reports whether an error is of the system, and so not of whoever typed
+// the command.
+func isIO(err error) bool {
+	var path *fs.PathError
+	var errno syscall.Errno
+	return errors.As(err, &path) || errors.As(err, &errno)
 }

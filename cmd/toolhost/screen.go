@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
+	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/show"
 )
 
@@ -61,4 +67,113 @@ func (a *app) raw() {
 			s.Writer = file
 		}
 	}
+}
+
+// page writes a text. On a terminal that is too low for it, it waits after each
+// screen: nothing of the text has left the screen before it could be read. Its
+// lines must fit the terminal's width. Whoever stops has not seen it all, so that
+// is an error.
+func (a *app) page(ctx context.Context, to io.Writer, text string) error {
+	rest := strings.SplitAfter(text, "\n")
+	total, step := strings.Count(text, "\n"), a.screenful(to)
+	for step > 0 && len(rest) > step {
+		if _, err := io.WriteString(to, strings.Join(rest[:step], "")); err != nil {
+			return err
+		}
+		rest = rest[step:]
+		line, ended, err := a.readLine(ctx,
+			fmt.Sprintf("-- %d of %d lines. Enter for more, a for all, q to stop: ",
+				total-strings.Count(strings.Join(rest, ""), "\n"), total))
+		if err != nil {
+			return err
+		}
+		switch answer := strings.ToLower(strings.TrimSpace(line)); {
+		case ended && line == "", strings.HasPrefix(answer, "q"), strings.HasPrefix(answer, "n"):
+			return tool.Errorf(tool.Cancelled,
+				"you stopped before all of it was shown").Suggest("Nothing was approved or run.")
+		case answer == "a":
+			step = 0
+		}
+	}
+	_, err := io.WriteString(to, strings.Join(rest, ""))
+	return err
+}
+
+// screenful is how many lines are shown at one time, 0 for any number: where the
+// text does not go to a terminal, or nobody is there to read on.
+func (a *app) screenful(to io.Writer) int {
+	file := terminal(to)
+	if file == nil || !isTerminal(a.in) {
+		return 0
+	}
+	_, height, err := term.GetSize(int(file.Fd()))
+	if err != nil || height <= 0 {
+		return 0
+	}
+	return max(height-1, 5)
+}
+
+// terminalWidth is how many columns a terminal has, and 0 for what is none.
+func terminalWidth(stream any) int {
+	file := terminal(stream)
+	if file == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// writeFitting writes lines, on a terminal cut to its width, so that each
+// stays one line. A width of 0 cuts nothing.
+func writeFitting(w io.Writer, text []byte, width int) error {
+	if width <= 0 {
+		_, err := w.Write(text)
+		return err
+	}
+	var fitting bytes.Buffer
+	for line := range bytes.Lines(text) {
+		end := bytes.HasSuffix(line, []byte("\n"))
+		line = bytes.TrimRight(line, " \n")
+		fitting.WriteString(show.Fit(string(line), width))
+		if end {
+			fitting.WriteByte('\n')
+		}
+	}
+	_, err := w.Write(fitting.Bytes())
+	return err
+}
+
+// wrapped breaks a text between words so that it fits a terminal of that width
+// behind a margin, which the further lines begin with. A width of 0 breaks
+// nothing.
+func wrapped(text string, width, margin int) string {
+	const least = 20
+	if width <= 0 || width-margin < least {
+		return text
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		room := width - margin
+		for j, word := range strings.Split(line, " ") {
+			size := utf8.RuneCountInString(word)
+			switch {
+			case j == 0:
+			case size+1 > room:
+				b.WriteString("\n" + strings.Repeat(" ", margin))
+				room = width - margin
+			default:
+				b.WriteByte(' ')
+				room--
+			}
+			b.WriteString(word)
+			room -= size
+		}
+	}
+	return b.String()
 }

@@ -1,12 +1,16 @@
 package policy
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolhost/toolhost/host/tool"
 )
 
 // pattern is what a rule says about a command: its program and further words.
@@ -175,4 +179,21 @@ func wildcard(pattern, s string) bool {
 		s = s[at+len(part):]
 	}
 	return strings.HasSuffix(s, parts[len(parts)-1])
+}
+
+// CanonicalJSON gives parameters in the one form that rules match: no blanks,
+// the keys of every object sorted, characters as themselves wherever JSON
+// allows it, numbers as they were written. What is no JSON stays as it is; no
+// parameters are "{}".
+func CanonicalJSON(params json.RawMessage) string {
+	if len(bytes.TrimSpace(params)) == 0 {
+		return "{}"
+	}
+	dec := json.NewDecoder(bytes.NewReader(params))
+	dec.UseNumber()
+	var value any
+	if dec.Decode(&value) != nil || dec.More() {
+		return strings.TrimSpace(string(params))
+	}
+	return string(tool.MustMarshal(value))
 }

@@ -1,12 +1,15 @@
 package record
 
 import (
+	"bufio"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -58,4 +61,25 @@ func (h *head) write(file *os.File) error {
 func (h *head) next(now time.Time) {
 	h.segment++
 	h.end, h.blobs, h.began = 0, 0, now.Unix()
+}
+
+// WorkspaceOf is the path of the workspace whose state lies in the directory
+// state, as its record says; "" where there is no record.
+func WorkspaceOf(state string) string {
+	segments, _ := filepath.Glob(filepath.Join(state, "record", "log", "*.jsonl"))
+	for _, path := range segments {
+		file, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		line, err := bufio.NewReaderSize(file, 64<<10).ReadSlice('\n')
+		file.Close()
+		var first struct {
+			Workspace string `json:"workspace"`
+		}
+		if err == nil && json.Unmarshal(line, &first) == nil && first.Workspace != "" {
+			return first.Workspace
+		}
+	}
+	return ""
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolhost/toolhost/internal/files/filelock"
+	"github.com/toolhost/toolhost/internal/files/plainfile"
 )
 
 // A segment ends when it has grown so large, or so old: what is dropped is
@@ -230,4 +233,26 @@ func (l *ledger) segments() ([]int64, error) {
 	}
 	slices.Sort(numbers)
 	return numbers, err
+}
+
+// lock waits for the lock named by a file of root.
+func lock(root *os.Root, name string) (unlock func(), err error) {
+	file, err := plainfile.OpenIn(root, name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	release, err := lockHandle(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return func() {
+		release()
+		file.Close()
+	}, nil
+}
+
+// lockHandle waits for the lock of an open file.
+func lockHandle(file *os.File) (unlock func(), err error) {
+	return func() { filelock.Unlock(file) }, filelock.Wait(file, true)
 }

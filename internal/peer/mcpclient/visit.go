@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -127,4 +128,44 @@ func (l *link) stillRequired(pages []*mcp.ElicitParams) *tool.Error {
 	return tool.Errorf(tool.Unavailable, "the MCP server %s waits for what the user is to do at %s", l.server.spec.Name,
 		domain).
 		Suggest("Call again when the user has done it.").With("server", l.server.spec.Name)
+}
+
+// visits are the pages that users have been sent to and that a server may
+// report as done.
+type visits struct {
+	mu      sync.Mutex
+	waiting map[string]chan struct{} // by elicitation id
+}
+
+// expect gives a channel that is closed when the visit is done.
+func (v *visits) expect(id string) (done <-chan struct{}, forget func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.waiting == nil {
+		v.waiting = make(map[string]chan struct{})
+	}
+	c := make(chan struct{})
+	v.waiting[id] = c
+	return c, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.waiting[id] == c {
+			delete(v.waiting, id)
+		}
+	}
+}
+
+// done notes the end of a visit.
+func (v *visits) done(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c, ok := v.waiting[id]; ok {
+		close(c)
+		delete(v.waiting, id)
+	}
+}
+
+// visited takes a server's word that the user is done with a page.
+func (l *link) visited(_ context.Context, request *mcp.ElicitationCompleteNotificationRequest) {
+	l.visits.done(request.Params.ElicitationID)
 }
