@@ -39,16 +39,6 @@ type LockedTools struct {
 	SHA256 map[string]string
 }
 
-// Pinned is the checksum of a tool's definition, "" for none.
-func (l *Lock) Pinned(source, name string) string {
-	for _, t := range l.Tools {
-		if t.Source == source {
-			return t.SHA256[name]
-		}
-	}
-	return ""
-}
-
 // Pin sets the checksum of a tool's definition.
 func (l *Lock) Pin(source, name, sum string) {
 	i := slices.IndexFunc(l.Tools, func(t LockedTools) bool { return t.Source == source })

@@ -138,7 +138,7 @@ func (s *search) look(dir string) (last bool) {
 			s.standing.Watch = append(s.standing.Watch, s.Store.File(key))
 		}
 		path, there := s.files[key]
-		if there && s.file(path, key, approval, known) || s.diags.HasErrors() {
+		if there && s.file(path, approval, known) || s.diags.HasErrors() {
 			return true
 		}
 		if known {
@@ -150,7 +150,7 @@ func (s *search) look(dir string) (last bool) {
 }
 
 // file takes in a file, and reports that it counts wholly.
-func (s *search) file(path, key string, approval trust.Approval, known bool) (whole bool) {
+func (s *search) file(path string, approval trust.Approval, known bool) (whole bool) {
 	cfg, diags := config.Load(path, config.LoadOptions{Vars: s.Vars})
 	same := known && approval.Holds(cfg.SHA256, cfg.Judge()) && (s.Usable == nil || s.Usable(cfg))
 	first := s.standing.State == None

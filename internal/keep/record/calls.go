@@ -30,7 +30,7 @@ type Call struct {
 // Calls gives the calls that the filter chooses, in the order in which they
 // began.
 func (r *Recorder) Calls(ctx context.Context, f Filter) ([]Call, error) {
-	db, err := r.openRead(ctx, false)
+	db, err := r.openRead(ctx)
 	if db == nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ type Detail struct {
 func (r *Recorder) Show(ctx context.Context, f Filter) (*Detail, error) {
 	missing := tool.Errorf(tool.NotFound, "the record has no call %s", f.Request).
 		Suggest("`toolhost events` lists the calls; with --session NAME those of one session.")
-	db, err := r.openRead(ctx, false)
+	db, err := r.openRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // it gives.
 func (r *Recorder) Details(ctx context.Context, f Filter) iter.Seq2[*Detail, error] {
 	return func(yield func(*Detail, error) bool) {
-		db, err := r.openRead(ctx, false)
+		db, err := r.openRead(ctx)
 		if db == nil {
 			if err != nil {
 				yield(nil, err)

@@ -21,7 +21,7 @@ func TestFiltersAreReadFromTheIndex(t *testing.T) {
 		require.NoError(t, r.Event(t.Context(), fmt.Sprint("s", i%3), startedEvent,
 			map[string]any{"request_id": fmt.Sprint(i), "tool": "t"}))
 	}
-	db, err := r.openRead(t.Context(), false)
+	db, err := r.openRead(t.Context())
 	require.NoError(t, err)
 	defer db.Close()
 	now := time.Now()

@@ -140,7 +140,7 @@ func (r *Recorder) Events(ctx context.Context, f Filter, follow bool) iter.Seq2[
 func (r *Recorder) events(ctx context.Context, f Filter, follow bool, yield func(Event, error) bool) error {
 	last := int64(0)
 	for {
-		db, err := r.openRead(ctx, follow)
+		db, err := r.openRead(ctx)
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (r *Recorder) events(ctx context.Context, f Filter, follow bool, yield func
 }
 
 // openRead opens the index, nil where there is no record yet.
-func (r *Recorder) openRead(ctx context.Context, follow bool) (*sql.DB, error) {
+func (r *Recorder) openRead(ctx context.Context) (*sql.DB, error) {
 	if r.log == nil {
 		return nil, errNoRecord()
 	}
@@ -320,7 +320,7 @@ type Session struct {
 
 // Sessions lists the sessions, the least recently changed first.
 func (r *Recorder) Sessions(ctx context.Context) ([]Session, error) {
-	db, err := r.openRead(ctx, false)
+	db, err := r.openRead(ctx)
 	if db == nil {
 		return []Session{}, err
 	}

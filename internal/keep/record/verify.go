@@ -200,11 +200,11 @@ func (v *verifier) line(where string, line []byte, first bool, off int64) {
 	}
 	v.hash = hash
 	v.found.Entries++
-	v.entry(where, &e, off, int64(len(line)))
+	v.entry(&e, off, int64(len(line)))
 }
 
 // entry checks what an entry holds, and notes what the index has to say of it.
-func (v *verifier) entry(where string, e *entry, off, size int64) {
+func (v *verifier) entry(e *entry, off, size int64) {
 	if e.Blob != nil {
 		v.found.Blobs++
 		if _, err := v.log.load(v.segment, e); err != nil {

@@ -28,11 +28,10 @@ const (
 
 // View is a copy-on-write view of directories. It may be used from any goroutine.
 type View struct {
-	dir     string
-	began   time.Time
-	mu      sync.Mutex
-	layers  []Layer
-	entered bool
+	dir    string
+	began  time.Time
+	mu     sync.Mutex
+	layers []Layer
 }
 
 // Layer is where the changes of one directory go.
@@ -158,7 +157,7 @@ func Find(dir, name string) *View {
 		var k kept
 		data, err := os.ReadFile(file)
 		if err == nil && json.Unmarshal(data, &k) == nil && k.Name == name {
-			return &View{dir: filepath.Dir(file), began: k.Began, layers: k.Layers, entered: true}
+			return &View{dir: filepath.Dir(file), began: k.Began, layers: k.Layers}
 		}
 	}
 	return nil
@@ -181,13 +180,6 @@ func (v *View) Layers() []Layer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return append([]Layer(nil), v.layers...)
-}
-
-// Entered reports whether any process has been in the view.
-func (v *View) Entered() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.entered
 }
 
 // Remove removes the view with all changes in it.
@@ -251,10 +243,6 @@ func Of(cmd *exec.Cmd) *View {
 // Enter notes that a command has been put into its view.
 func Enter(cmd *exec.Cmd) {
 	if w, ok := attached.Load(cmd); ok {
-		w := w.(*wish)
-		w.entered = true
-		w.view.mu.Lock()
-		defer w.view.mu.Unlock()
-		w.view.entered = true
+		w.(*wish).entered = true
 	}
 }

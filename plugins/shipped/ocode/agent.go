@@ -196,7 +196,7 @@ type agentRecord struct {
 	Terminated bool   `json:"terminated,omitempty"`
 }
 
-// agentTypes are the types of the contract.
+// agentTypeNames are the types of the contract.
 func agentTypeNames() []string {
 	return []string{"reviewer", "coder", "tester", "analyzer", "general"}
 }

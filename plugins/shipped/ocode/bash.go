@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	// maxSeconds is the longest timeout, stopTime what it takes to end a
-	// command that does not want to.
+	// maxSeconds is the longest timeout.
 	maxSeconds = 3600
-	stopTime   = 10 * time.Second
 )
 
 type bashParams struct {

@@ -158,7 +158,7 @@ func (p envParams) list(ctx context.Context, deps Deps, call *tool.Call) (*outco
 	if err != nil {
 		return nil, err
 	}
-	names := sortedKeys(all)
+	names := slices.Sorted(maps.Keys(all))
 	lines, hidden := make([]string, len(names)), 0
 	for i, name := range names {
 		value := all[name].value
@@ -307,9 +307,6 @@ func changeSession(ctx context.Context, call *tool.Call, name string, value *str
 	})
 	return was, err
 }
-
-// sortedKeys gives the names of variables in order.
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // secretName tells the name of a variable whose value is likely a secret.
 func secretName(name string) bool {

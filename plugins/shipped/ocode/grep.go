@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -53,15 +52,12 @@ func runGrep(ctx context.Context, deps Deps, _ *tool.Call, p grepParams) (*outco
 	if p.FilePattern != "" {
 		query.Globs = []string{p.FilePattern}
 	}
-	found, err := search.New(deps.Workspace, search.Options{Prepare: deps.reading()}).Grep(ctx, query)
+	found, err := search.New(deps.Workspace, search.Options{Prepare: deps.PrepareReading}).Grep(ctx, query)
 	if err != nil {
 		return nil, p.failure(err)
 	}
 	return p.report(found), nil
 }
-
-// reading fits PrepareReading to the packages that take nil for none.
-func (d Deps) reading() func(*exec.Cmd) error { return d.PrepareReading }
 
 func (p grepParams) failure(err error) error {
 	if tool.CodeOf(err) == tool.InvalidArgument {
