@@ -5,6 +5,7 @@ package attack
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -35,6 +36,7 @@ type arena struct {
 
 	canary  net.Listener // must not be reached
 	reached atomic.Int64
+	visits  int64 // of the reached, our own
 
 	before map[string]string   // the canary tree
 	whole  map[string][]string // contents that files may have
@@ -115,6 +117,20 @@ func (a *arena) listen() {
 			c.Close()
 		}
 	}()
+}
+
+// strangers tells how often others than we reached the canary server. It knocks
+// itself: connections are accepted one after the other, so all that were made
+// before are counted then.
+func (a *arena) strangers() int64 {
+	a.t.Helper()
+	c, err := net.Dial("tcp", a.canary.Addr().String())
+	require.NoError(a.t, err)
+	defer c.Close()
+	_, err = io.Copy(io.Discard, c)
+	require.NoError(a.t, err)
+	a.visits++
+	return a.reached.Load() - a.visits
 }
 
 // arm notes how everything is, after all is set up and before the attack.

@@ -63,7 +63,7 @@ func (a *arena) inspect(said ...string) []violation {
 	if pids := a.marked(); len(pids) > 0 && !within(soon, func() bool { pids = a.marked(); return len(pids) == 0 }) {
 		add(checkProcess, "%v are alive", pids)
 	}
-	if n := a.reached.Load(); n > 0 {
+	if n := a.strangers(); n > 0 {
 		add(checkServer, "it was reached %d times", n)
 	}
 	for _, m := range mounts() {

@@ -109,11 +109,15 @@ func run(m *testing.M, dir string) (int, error) {
 // player is this program, as what it plays the roles.
 func player() string { return filepath.Join(binaries, "player") }
 
+// copyFile copies a program. The lock keeps what starts meanwhile from inheriting the
+// open file: a program that somebody has open for writing cannot run.
 func copyFile(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	return os.WriteFile(to, data, 0o755)
 }
 

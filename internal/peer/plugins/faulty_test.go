@@ -225,7 +225,7 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 	case "print":
 		fmt.Println("to standard output: " + in.Arg)
 		fmt.Fprintln(os.Stderr, in.Arg)
-		fmt.Fprintln(os.NewFile(1, "stdout"), "straight to fd 1")
+		fmt.Fprintln(realStdout, "straight to fd 1")
 		return sdk.Text("printed"), nil
 	case "hclog":
 		fmt.Fprintln(os.Stderr,
@@ -263,6 +263,10 @@ func (doTool) Call(ctx context.Context, call *sdk.Call) (*sdk.Result, error) {
 	return nil, tool.Errorf(tool.InvalidArgument, "cannot do %q", in.What)
 }
 
+// What the plugin was started with, whatever the SDK makes of os.Stdout. A file
+// that nobody keeps is closed by the garbage collector, and its number with it.
+var realStdout, realStderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
+
 // startChildren starts one child in the group and one that hides in a session
 // of its own, both with the plugin's pipes open.
 func startChildren(dir string) (*sdk.Result, error) {
@@ -270,7 +274,7 @@ func startChildren(dir string) (*sdk.Result, error) {
 	for i, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
 		cmd := exec.Command("sleep", "1000")
 		cmd.SysProcAttr = attr
-		cmd.Stdout, cmd.Stderr = os.NewFile(1, "stdout"), os.NewFile(2, "stderr")
+		cmd.Stdout, cmd.Stderr = realStdout, realStderr
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
