@@ -99,7 +99,6 @@ func (t *task) ask(ctx context.Context, requests mcp.InputRequestMap,
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.status, t.changed = taskWorking, time.Now()
 	return responses, json.Unmarshal(tool.MustMarshal(t.given), &responses) == nil
 }
 

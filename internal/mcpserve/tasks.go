@@ -390,6 +390,7 @@ func (s *Server) updateTask(ctx context.Context, params *taskParams) (mcp.Result
 		}
 	}
 	if before > 0 && len(t.requests) == 0 {
+		t.status, t.changed = taskWorking, time.Now()
 		t.answered <- struct{}{}
 	}
 	return &acknowledged{ResultType: "complete"}, nil
