@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -117,22 +118,24 @@ func fillDisk(p *process, dir string) (stop func()) {
 }
 
 // A worker whose disk is full says of each call what became of it, makes none
-// twice, and goes on when there is room again.
+// twice, takes no session more, and goes on when there is room again.
 func TestFullDisk(t *testing.T) {
 	if err := mayMount(t); err != nil {
 		testneed.Skip(t, fmt.Sprint("a test may not mount here: ", err))
 	}
-	s := newStorm(t, shape{hubs: 1, gateways: 1, sessions: 12, disk: true, workers: 1})
-	for n := 1; n <= 8; n++ {
+	s := newStorm(t, shape{hubs: 1, gateways: 1, sessions: 6, disk: true, workers: 1})
+	for n := 1; n <= 24; n++ {
 		s.call(s.randomOf(n), n)
 	}
-	require.Len(t, s.results, 8)
+	require.Len(t, s.results, 24)
 	w := s.workers[0]
 	free := fillDisk(w, s.workerDir(0))
 	full := os.WriteFile(filepath.Join("/proc", fmt.Sprint(w.cmd.Process.Pid), "root", s.workerDir(0), "more"),
 		make([]byte, 1<<16), 0o600)
 	require.ErrorIs(t, full, syscall.ENOSPC)
-	for n := 9; n <= 60; n++ {
+	require.Eventually(t, func() bool { return strings.Contains(w.said(), "takes no further sessions: the disk is full") },
+		time.Minute, 20*time.Millisecond)
+	for n := 25; n <= 60; n++ {
 		s.attempts(s.randomOf(n), n, 3)
 	}
 	free()
@@ -145,7 +148,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the worker ended: %s", w.said())
 	default:
 	}
-	for n := 9; n <= 60; n++ {
+	for n := 25; n <= 60; n++ {
 		s.call(s.randomOf(n), n)
 	}
 	s.check()

@@ -2,37 +2,50 @@ package worker
 
 import "os"
 
-// Files of the worker that sessions leave free, of as many as it may have open:
-// each call needs some.
+// What new sessions leave free, which each call needs some of: files of as many as
+// the worker may have open, and bytes of the disk where workspaces lie.
 const (
 	spareFiles  = 1024
 	sparePart   = 4 // of the limit, where that is less
 	filesToOpen = 8 // of a session, when it is used for the first time
+	spareBytes  = 64 << 20
+	spareOfDisk = 8 // of the disk, where that is less
 	countEvery  = 4 // heartbeats
 )
 
-// room keeps the worker from taking more sessions than it may have files open.
+// room keeps the worker from taking more sessions than it may have files open and
+// has a disk for.
 type room struct {
 	limit  int // 0 for none that is known
 	open   int
 	since  int // sessions that came since open was counted
+	noDisk bool
 	warned bool
 }
 
-func (r *room) full() bool {
+func (r *room) full() bool { return r.noFiles() || r.noDisk }
+
+func (r *room) noFiles() bool {
 	return r.limit > 0 && r.open+r.since*filesToOpen > r.limit-min(spareFiles, r.limit/sparePart)
 }
 
-// count counts the open files again. The caller has the worker's mutex.
+// count counts the open files again, and looks what is free on the disk. The caller
+// has the worker's mutex.
 func (w *Worker) count() {
 	r := &w.room
 	r.limit, r.open, r.since = fileLimit(), openFiles(), 0
-	full := r.full()
-	if full && !r.warned {
+	free, size := disk(w.options.Dir)
+	r.noDisk = size > 0 && free < min(spareBytes, size/spareOfDisk)
+	switch {
+	case r.warned:
+	case r.noDisk:
+		w.logger.Warn("the worker takes no further sessions: the disk is full where it makes workspaces; make room",
+			"directory", w.options.Dir, "free", free)
+	case r.noFiles():
 		w.logger.Warn("the worker takes no further sessions: it may have no more files open; raise that limit (ulimit -n)",
 			"sessions", len(w.sessions), "files", r.open, "limit", r.limit)
 	}
-	r.warned = full
+	r.warned = r.full()
 }
 
 // isFull reports whether the worker takes no further session. The caller has its

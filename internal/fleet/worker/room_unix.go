@@ -12,3 +12,14 @@ func fileLimit() int {
 	}
 	return int(limit.Cur)
 }
+
+// disk is what is free for this user on the disk of a directory, and how much it
+// holds, in bytes; 0, 0 where that is not known.
+func disk(dir string) (free, size uint64) {
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) != nil {
+		return 0, 0
+	}
+	block := uint64(fs.Bsize)
+	return uint64(fs.Bavail) * block, uint64(fs.Blocks) * block
+}
