@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -26,7 +27,13 @@ func at(t *testing.T) *Server {
 	}
 	s, err := Listen("0", Options{Toolhost: "/none", Version: "v0", Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	go func() { _ = s.Serve(t.Context()) }()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Serve(ctx)
+	}()
+	t.Cleanup(func() { stop(); <-ended }) // before the home is removed
 	return s
 }
 

@@ -39,6 +39,13 @@ type stamp struct {
 	time time.Time
 }
 
+// clockStep is more than the clock of a file system goes on at a time: what is written
+// twice within one step, to the same size, has the same stamp.
+const clockStep = 50 * time.Millisecond
+
+// before reports whether the last change is older than d.
+func (s stamp) before(d time.Duration) bool { return time.Since(s.time) > d }
+
 // spaces are all workspaces of this user.
 type spaces struct {
 	mu     sync.Mutex
@@ -196,17 +203,21 @@ func (s *space) pending(ctx context.Context) ([]waitingCall, error) {
 	defer s.mu.Unlock()
 	now := [2]stamp{stampOf(filepath.Join(s.dir, "state.db")), stampOf(filepath.Join(s.dir, "state.db-wal"))}
 	late := slices.ContainsFunc(s.waiting, func(c waitingCall) bool { return !time.Now().Before(c.Expires) })
-	if now == s.seen && !late {
-		return s.waiting, nil
-	}
 	if now[0] == (stamp{}) {
 		return nil, nil
 	}
+	if now == s.seen && !late {
+		return s.waiting, nil
+	}
+	settled := now[0].before(clockStep) && now[1].before(clockStep)
 	waiting, err := s.approvals.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.waiting, s.seen = nil, now
+	if !settled {
+		s.seen = [2]stamp{}
+	}
 	for _, p := range waiting {
 		s.waiting = append(s.waiting, lineOf(s, p))
 	}

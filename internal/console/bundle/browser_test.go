@@ -238,10 +238,13 @@ func browser(t *testing.T) context.Context {
 // do runs actions, each within a minute: a busy machine has its time.
 func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		t.Fatal(err)
+	for _, action := range actions {
+		ctx, stop := context.WithTimeout(ctx, time.Minute)
+		err := chromedp.Do(ctx, action)
+		stop()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

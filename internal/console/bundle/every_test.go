@@ -166,7 +166,7 @@ func TestEveryPage(t *testing.T) {
 			t.Errorf("%s: Tab does not come to %s", page.name, left)
 		}
 		for _, width := range []int64{390, 1200} {
-			do(t, ctx, chromedp.EmulateViewport(width, 800))
+			do(t, ctx, chromedp.EmulateViewport(width, 800), drawn)
 			if wide := value[[]string](t, ctx, `[document.documentElement, ...document.querySelectorAll("main, .detail, .side")].filter((e) =>
 				e.scrollWidth > e.clientWidth).map((e) => e.tagName + "." + e.className)`); len(wide) > 0 {
 				t.Errorf("%s at %d pixels: too wide is %q", page.name, width, wide)

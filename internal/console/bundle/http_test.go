@@ -189,7 +189,11 @@ func TestTwoConsoles(t *testing.T) {
 	if status, told := one.decide(l, "deny"); status != 200 {
 		t.Fatal(told)
 	}
-	if news := more(); !strings.Contains(news, `"gone":["`+l.Key+`"]`) {
+	news := more()
+	for until := time.Now().Add(time.Minute); news == "{\"ready\":true}\n" && time.Now().Before(until); { // a sign of life
+		news = more()
+	}
+	if !strings.Contains(news, `"gone":["`+l.Key+`"]`) {
 		t.Error(news)
 	}
 	if status, told := two.decide(l, "once"); status != 404 {
@@ -217,7 +221,7 @@ func TestReadersThatDoNotRead(t *testing.T) {
 	}
 	began := time.Now()
 	waiting, _, stop := p.inbox()
-	if len(waiting) != 50 || time.Since(began) > 20*time.Second {
+	if len(waiting) != 50 || time.Since(began) > time.Minute {
 		t.Errorf("%d calls after %s", len(waiting), time.Since(began))
 	}
 	r, body := p.send("GET", "/api/inbox", nil)

@@ -25,7 +25,7 @@ func TestLogsAndRestart(t *testing.T) {
 		t.Fatal(told)
 	}
 	do(t, ctx, chromedp.Evaluate[chromedp.Void](`location.hash = "#/sources?space=`+space+`"`), clickSummary("public"),
-		clickSummary("Log of public"), until(`document.querySelector('[aria-label="Log of public"]')`))
+		clickSummary("Log of public"), until(`document.querySelector('[aria-label="Log of public"]')?.innerText.includes("began as ")`))
 	log := func() string {
 		return value[string](t, ctx, `document.querySelector('[aria-label="Log of public"]').innerText`)
 	}

@@ -77,7 +77,7 @@ function Login({ asked }) {
     const end = every(500, () => get("/api/logging", asked, stop.signal).then(setAt, (e) => e.name === "AbortError" || setFailed(e)));
     return () => { stop.abort(); end(); };
   }, [waits]);
-  const begin = () => { setFailed(null); post("/api/login", asked).then(() => setAt({}), setFailed); };
+  const begin = () => { setFailed(null); setAt(null); post("/api/login", asked).then(() => setAt({}), setFailed); };
   return (
     <div>
       <button disabled={waits} onClick={begin}>Log in to {asked.name}</button>
