@@ -120,7 +120,7 @@ func TestFlood(t *testing.T) {
 	spec := shell(s.options.Root, "yes 0123456789abcde | head -c 1073741824; echo; echo the end")
 	spec.Confine = policy(s.options.Root, sandbox.Full)
 	task := start(t, s, spec)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	ended, err := s.Wait(ctx, task.ID)
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func (p *Process) plumb() (theirs []*os.File, err error) {
 		return theirs, err
 	}
 	p.run.cmd.Stderr, theirs = stderr, append(theirs, stderr)
-	p.run.pipes = append(p.run.pipes, errors)
+	p.run.pipes, p.run.outputs = append(p.run.pipes, errors), append(p.run.outputs, errors)
 	p.run.readers.Go(func() { p.run.stderr.readFrom(errors) })
 	go func() { p.run.readers.Wait(); close(p.run.drained) }()
 	return theirs, nil

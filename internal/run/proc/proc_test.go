@@ -341,7 +341,7 @@ func TestTerminatedProcessesMayCleanUp(t *testing.T) {
 	var r *proc.Result
 	testproc.LongEnough(100*time.Millisecond, func(limit time.Duration) bool {
 		c := sh(`trap 'echo cleaned; exit 7' TERM; echo begun; while :; do sleep 0.01; done`)
-		c.Timeout = limit
+		c.Timeout, c.Grace = limit, time.Minute
 		r = run(t, c)
 		return strings.Contains(r.Stdout.String(), "begun")
 	})

@@ -27,6 +27,19 @@ func waitExit(cmd *exec.Cmd) {
 	}
 }
 
+// unread reports whether something lies in a pipe.
+func unread(pipe *os.File) (found bool) {
+	conn, err := pipe.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = conn.Control(func(fd uintptr) {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		found = err == nil && n > 0
+	})
+	return found
+}
+
 // anyLeft reports whether a process of the run is alive besides the command.
 func (r *run) anyLeft() bool { return len(r.left()) > 0 }
 

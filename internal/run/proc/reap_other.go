@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -19,3 +20,6 @@ func (r *run) signalLeft(syscall.Signal) bool {
 	killGroup(r.cmd.Process)
 	return false
 }
+
+// unread is not known there.
+func unread(*os.File) bool { return false }

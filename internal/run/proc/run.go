@@ -28,6 +28,9 @@ const (
 	// killPatience bounds the search for processes that fork faster than
 	// they are killed.
 	killPatience = 2 * time.Second
+	// readPatience bounds the reading of output after all that, which a process
+	// that has escaped may go on to write.
+	readPatience = 5 * time.Second
 )
 
 // run is a Command on its way.
@@ -40,6 +43,7 @@ type run struct {
 	readers        sync.WaitGroup
 	drained        chan struct{} // closed when both streams have ended
 	pipes          []*os.File    // our ends, closed at the end
+	outputs        []*os.File    // those of them that output comes from
 	status         *statusPipe
 	handed         []*os.File // what Prepare gave the process, closed when it has that
 	stopper        stopper
@@ -168,7 +172,7 @@ func (r *run) plumb() (theirs []*os.File, err error) {
 	read := func(to *capture) (*os.File, error) {
 		ours, other, err := os.Pipe()
 		if err == nil {
-			theirs, r.pipes = append(theirs, other), append(r.pipes, ours)
+			theirs, r.pipes, r.outputs = append(theirs, other), append(r.pipes, ours), append(r.outputs, ours)
 			r.readers.Go(func() { to.readFrom(ours) })
 		}
 		return other, err
@@ -265,9 +269,13 @@ func (r *run) awaitDrain(patience time.Duration) {
 	}
 }
 
-// reap collects the command's exit status and ends the reading of its output.
+// reap collects the command's exit status and ends the reading of its output. What
+// was written before is read, however slowly: on a busy machine, or by who is told.
 func (r *run) reap() {
 	_ = r.cmd.Wait()
+	for end := time.Now().Add(readPatience); slices.ContainsFunc(r.outputs, unread) && time.Now().Before(end); {
+		r.awaitDrain(time.Millisecond)
+	}
 	for _, pipe := range r.pipes {
 		_ = pipe.Close()
 	}

@@ -52,7 +52,7 @@ func offerStatusPipe(cmd *exec.Cmd) (pipe *statusPipe, theirs *os.File, err erro
 // without closing its end, which cannot be.
 const (
 	reportLimit    = 16 << 10
-	reportPatience = time.Second
+	reportPatience = 10 * time.Second
 )
 
 // read reads the report. The launcher has ended.

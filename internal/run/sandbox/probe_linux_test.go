@@ -139,7 +139,7 @@ func probe(t *testing.T, program string, s scene, level sandbox.Level) map[strin
 		Level: level, Workspace: s.Workspace, ReadOnly: []string{s.Protected}, MaskSecrets: []string{s.Masked},
 	}
 	r, err := proc.Run(t.Context(), proc.Command{
-		Argv: []string{program, string(argument)}, Dir: s.Workspace, Timeout: time.Minute,
+		Argv: []string{program, string(argument)}, Dir: s.Workspace, Timeout: 5 * time.Minute,
 		Env: proc.Environ(map[string]string{"PROBE_CONTROL": map[bool]string{true: "1"}[level == sandbox.Off]}),
 		Prepare: func(cmd *exec.Cmd) error {
 			got, err := sandbox.Apply(cmd, policy)

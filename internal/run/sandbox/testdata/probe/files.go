@@ -287,7 +287,7 @@ func (s Scene) chmodRace() error {
 	})
 	patience := 500 * time.Millisecond
 	if unconfined() {
-		patience = 30 * time.Second // until it wins, on a busy machine too
+		patience = 2 * time.Minute // until it wins, on a busy machine too
 	}
 	end := time.Now().Add(patience)
 	for won := false; !won && time.Now().Before(end); {
