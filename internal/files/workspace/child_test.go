@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
@@ -95,9 +96,13 @@ func childInPlace(args []string) error {
 	}
 }
 
+// turn is how long somebody waits for a lock that others want again and again, on a
+// machine with a slow disk.
+const turn = 5 * time.Minute
+
 // childCount adds 1 to the number in the file count, n times.
 func childCount(args []string) error {
-	w, err := workspace.Open(args[0], workspace.Options{})
+	w, err := workspace.Open(args[0], workspace.Options{LockWait: turn})
 	if err != nil {
 		return err
 	}

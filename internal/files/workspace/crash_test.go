@@ -59,7 +59,8 @@ func TestKilledWritersLeaveWholeFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), block('-'), 0o644))
 	}
 	left := 0 // kills in the midst of a write
-	for range number(t, "TOOLHOST_KILLS", 20) {
+	kills := number(t, "TOOLHOST_KILLS", 20)
+	for kill := 0; kill < kills || left == 0 && kill < 20*kills; kill++ {
 		killLater(t, child("write", dir))
 		for _, name := range files {
 			data, err := os.ReadFile(filepath.Join(dir, name))
@@ -155,7 +156,7 @@ func TestProcessesWithoutLockLoseUpdates(t *testing.T) {
 func TestGoroutinesLoseNoUpdate(t *testing.T) {
 	dir := realTemp(t)
 	plant(t, dir, "count", "0")
-	w, other := open(t, dir, workspace.Options{}), open(t, dir, workspace.Options{})
+	w, other := open(t, dir, workspace.Options{LockWait: turn}), open(t, dir, workspace.Options{LockWait: turn})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		view := []*workspace.Workspace{w, other}[i%2]

@@ -177,7 +177,7 @@ func race(limit time.Duration, swapper func(stop <-chan struct{}), do func() (go
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { swapper(stop) })
-	for end := time.Now().Add(limit); time.Now().Before(end); rounds++ {
+	for end := time.Now().Add(limit); rounds == 0 || time.Now().Before(end); rounds++ {
 		if !do() {
 			break
 		}

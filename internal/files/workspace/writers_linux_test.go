@@ -20,7 +20,7 @@ import (
 type saver struct {
 	path, text string
 	closes     bool
-	done       chan error
+	done       chan time.Duration // how long it took since the name was last seen to lead to the file
 }
 
 func (s saver) BeforeChange(context.Context, workspace.Before) error {
@@ -33,16 +33,19 @@ func (s saver) BeforeChange(context.Context, workspace.Before) error {
 		return err
 	}
 	go func() {
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		last := time.Now()
+		for end := last.Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			looked := time.Now()
 			if now, err := os.Lstat(s.path); err != nil || !os.SameFile(now, before) {
 				break
 			}
+			last = looked
 		}
-		_, err := f.WriteString(s.text)
+		_, _ = f.WriteString(s.text)
 		if s.closes {
 			f.Close()
 		}
-		s.done <- err
+		s.done <- time.Since(last)
 	}()
 	return nil
 }
@@ -58,14 +61,20 @@ func TestBatchWaitsForASave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := realTemp(t)
-			plant(t, dir, "a", "")
-			s := saver{path: filepath.Join(dir, "a"), text: "saved", closes: true, done: make(chan error, 1)}
-			w, err := workspace.Open(dir, workspace.Options{Recorder: s})
-			require.NoError(t, err)
-			defer w.Close()
-			err = w.Batch(context.Background(), []workspace.Change{change})
-			require.NoError(t, <-s.done)
+			var dir string
+			var err error
+			for range 20 { // a batch waits for a second, which a busy machine may not give to the other
+				dir = realTemp(t)
+				plant(t, dir, "a", "")
+				s := saver{path: filepath.Join(dir, "a"), text: "saved", closes: true, done: make(chan time.Duration, 1)}
+				w, openErr := workspace.Open(dir, workspace.Options{Recorder: s})
+				require.NoError(t, openErr)
+				defer w.Close()
+				err = w.Batch(context.Background(), []workspace.Change{change})
+				if <-s.done < 300*time.Millisecond {
+					break
+				}
+			}
 			assert.Equal(t, tool.Conflict, tool.CodeOf(err), "%v", err)
 			assert.Equal(t, ". drwxr-xr-x\na -rw-r--r-- \"saved\"\n", tree(t, dir))
 		})

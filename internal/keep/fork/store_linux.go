@@ -282,6 +282,7 @@ func (f *Fork) stamp(tick bool) (time.Time, error) {
 	began := time.Now()
 	var first time.Time
 	for {
+		at := time.Now()
 		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
 			return first, err
 		}
@@ -290,7 +291,7 @@ func (f *Fork) stamp(tick bool) (time.Time, error) {
 			return first, err
 		}
 		now := info.ModTime()
-		if !tick || !first.IsZero() && now.After(first) || time.Since(began) > patience {
+		if !tick || !first.IsZero() && now.After(first) || at.Sub(began) > patience {
 			return now, nil
 		}
 		if first.IsZero() {

@@ -44,7 +44,7 @@ func child(id, dir string, forever bool) error {
 	if err != nil {
 		return err
 	}
-	ws, err := workspace.Open(dir, workspace.Options{Recorder: store.Recorder("", "", 0)})
+	ws, err := workspace.Open(dir, workspace.Options{Recorder: store.Recorder("", "", 0), LockWait: 5 * time.Minute})
 	if err != nil {
 		return err
 	}
