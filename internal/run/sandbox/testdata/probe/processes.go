@@ -27,7 +27,7 @@ func (s Scene) processes() acts {
 			}
 			return unix.Prlimit(s.Pid, unix.RLIMIT_CORE, &limit, nil)
 		},
-		"process_priority": func() error { return unix.Setpriority(unix.PRIO_PROCESS, s.Pid, 10) },
+		"process_priority": func() error { return unix.Setpriority(unix.PRIO_PROCESS, s.Pid, 19) },
 		"process_processors": func() error {
 			var set unix.CPUSet
 			if err := unix.SchedGetaffinity(s.Pid, &set); err != nil {
