@@ -34,6 +34,8 @@ type arena struct {
 	secret string // planted outside and in the host's environment
 	mark   string // in the command line of every process that an attack starts
 
+	soon time.Duration // how long what happens at once is waited for
+
 	canary  net.Listener // must not be reached
 	reached atomic.Int64
 	visits  int64 // of the reached, our own
@@ -53,7 +55,7 @@ func newArena(t testing.TB, files map[string]string) *arena {
 	a := &arena{
 		t: t, stance: usual(), base: base, ws: filepath.Join(base, "ws"), out: filepath.Join(base, "outside"),
 		home: filepath.Join(base, "home"), tmp: filepath.Join(base, "tmp"),
-		secret: "planted-" + rand.Text(), mark: "marked" + rand.Text(), whole: make(map[string][]string),
+		secret: "planted-" + rand.Text(), mark: "marked" + rand.Text(), soon: soon, whole: make(map[string][]string),
 	}
 	t.Cleanup(func() { a.clear() })
 	require.NoError(t, os.MkdirAll(a.tmp, 0o755))
@@ -85,7 +87,7 @@ func (a *arena) write(dir, name, content string, mode fs.FileMode) {
 	a.t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	require.NoError(a.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(a.t, os.WriteFile(path, []byte(content), mode))
+	require.NoError(a.t, writeWhole(path, []byte(content), mode))
 	require.NoError(a.t, os.Chmod(path, mode))
 	if a.before != nil && a.stance.uid != os.Geteuid() {
 		require.NoError(a.t, os.Lchown(path, a.stance.uid, a.stance.uid))

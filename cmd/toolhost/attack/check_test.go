@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // The checks, by the names that controls use.
@@ -60,7 +62,7 @@ func (a *arena) inspect(said ...string) []violation {
 			add(checkWhole, "%s: %v, %d bytes", path, err, len(data))
 		}
 	}
-	if pids := a.marked(); len(pids) > 0 && !within(soon, func() bool { pids = a.marked(); return len(pids) == 0 }) {
+	if pids := a.marked(); len(pids) > 0 && !within(a.soon, func() bool { pids = a.marked(); return len(pids) == 0 }) {
 		add(checkProcess, "%v are alive", pids)
 	}
 	if n := a.strangers(); n > 0 {
@@ -134,6 +136,18 @@ func (a *arena) marked() []int {
 	}
 	return pids
 }
+
+// left inspects after a control that leaves a process. For a moment, while it
+// becomes another program, it has no name to be found by.
+func (a *arena) left(named func() bool) []violation {
+	a.t.Helper()
+	require.True(a.t, within(patience, named), "there is a process")
+	a.soon = brief
+	return a.inspect()
+}
+
+// named reports that a process has the mark in its command line.
+func (a *arena) named() bool { return len(a.marked()) > 0 }
 
 // renamed reports that a process has taken the mark as its name.
 func (a *arena) renamed() bool {

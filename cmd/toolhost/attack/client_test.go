@@ -115,6 +115,15 @@ func TestAnUnapprovedFileIsSaid(t *testing.T) {
 	h.stop()
 }
 
+// awaitTool waits until a tool is offered: on a busy machine its server may take
+// longer to start than the first list waits.
+func (h *host) awaitTool(name string) {
+	h.a.t.Helper()
+	require.True(h.a.t, within(patience, func() bool {
+		return strings.Contains(string(h.ask("tools/list", `{}`)), `"name":"`+name+`"`)
+	}), "%s is offered: %s", name, h.stderr.String())
+}
+
 // said is the whole answer to a request.
 func (h *host) said(id string) string { return string(h.wait(id, patience)) }
 

@@ -26,8 +26,12 @@ import (
 // patience bounds a wait for what comes soon unless something is broken.
 const patience = 2 * time.Minute
 
-// soon bounds what happens at once where the machine has time.
-const soon = 20 * time.Second
+// soon bounds what happens at once where the machine has time, and brief is how
+// long a control waits for what does not come.
+const (
+	soon  = time.Minute
+	brief = 2 * time.Second
+)
 
 // result is what a call came to, through either face.
 type result struct {
@@ -360,7 +364,7 @@ func byTime(a, b string) int {
 func (h *host) inspect(r *result) []violation {
 	found := append(r.faults, h.a.inspect(append(r.said, h.stderr.String())...)...)
 	began := time.Now()
-	if h.wait(h.start("ping", "{}"), soon) == nil {
+	if h.wait(h.start("ping", "{}"), h.a.soon) == nil {
 		found = append(found, violation{checkAlive, fmt.Sprintf("no pong in %s", time.Since(began))})
 	}
 	h.mu.Lock()

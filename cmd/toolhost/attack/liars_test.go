@@ -141,6 +141,7 @@ func TestLiarsThatHide(t *testing.T) {
 		said[strings.Join(args, " ")] = out
 	}
 	h := a.serve(nil)
+	h.awaitTool("greet")
 	said["tools/list"] = string(h.ask("tools/list", `{}`))
 	require.Empty(t, h.stop())
 	for how, out := range said {

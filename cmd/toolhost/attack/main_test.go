@@ -109,16 +109,21 @@ func run(m *testing.M, dir string) (int, error) {
 // player is this program, as what it plays the roles.
 func player() string { return filepath.Join(binaries, "player") }
 
-// copyFile copies a program. The lock keeps what starts meanwhile from inheriting the
-// open file: a program that somebody has open for writing cannot run.
+// copyFile copies a program.
 func copyFile(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
+	return writeWhole(to, data, 0o755)
+}
+
+// writeWhole writes a file that may be a program. The lock keeps what starts meanwhile
+// from inheriting the open file: a program that somebody has open for writing cannot run.
+func writeWhole(path string, data []byte, mode os.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	return os.WriteFile(to, data, 0o755)
+	return os.WriteFile(path, data, mode)
 }
 
 // all is true where the long forms of tests are to run.

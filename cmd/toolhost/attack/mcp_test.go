@@ -282,6 +282,7 @@ func TestMCPControls(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	a := newArena(t, nil)
+	a.soon = brief
 	a.arm()
 	h := newHost(a, exec.Command(self))
 	h.cmd.Env = a.env("ATTACK_ROLE=echo")

@@ -197,6 +197,7 @@ func TestPeersThatAskTheModelAllDay(t *testing.T) {
 			continue
 		}
 		h := a.serve(nil)
+		h.awaitTool("sample")
 		assert.Contains(t, h.call("sample", `{}`).text, "served")
 		h.stop()
 	}

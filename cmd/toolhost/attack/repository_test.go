@@ -184,7 +184,7 @@ func TestRepositoryOfPipes(t *testing.T) {
 	naive := exec.Command("sh", "-c", "echo event >> events.jsonl # "+a.mark)
 	naive.Dir = a.ws
 	require.NoError(t, naive.Start())
-	control(t, "repository", "a pipe and a naive writer", checkProcess, a.inspect())
+	control(t, "repository", "a pipe and a naive writer", checkProcess, a.left(a.named))
 	require.NoError(t, naive.Process.Kill())
 	_ = naive.Wait()
 }
