@@ -49,6 +49,19 @@ func (s *Server) awaitListed(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// listWhole has lists wait for a change that is under way: a client may have been told
+// of its first part.
+func (s *Server) listWhole(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		switch request.(type) {
+		case *mcp.ListToolsRequest, *mcp.ListPromptsRequest, *mcp.ListResourcesRequest:
+			s.changing.RLock()
+			defer s.changing.RUnlock()
+		}
+		return next(ctx, method, request)
+	}
+}
+
 // describeListed puts the tools as clients see them into lists of tools. One
 // that went in the meantime is left out; clients are told about the change.
 func (s *Server) describeListed(next mcp.MethodHandler) mcp.MethodHandler {

@@ -81,7 +81,8 @@ type Server struct {
 	options Options
 	sdk     *mcp.Server
 
-	mu        sync.Mutex // guards offered, resources, prompts
+	changing  sync.RWMutex // held while what is offered changes: lists show all of a change or nothing of it
+	mu        sync.Mutex   // guards offered, resources, prompts
 	offered   map[string]*host.Entry
 	resources map[string]*host.Entry // by URI
 	prompts   map[string]*host.Entry // by name
@@ -114,7 +115,7 @@ func New(h *host.Host, options Options) *Server {
 	}
 	s := &Server{host: h, options: options, offered: make(map[string]*host.Entry), secret: []byte(rand.Text())}
 	s.sdk = mcp.NewServer(&mcp.Implementation{Name: options.Name, Version: options.Version}, s.sdkOptions())
-	s.sdk.AddReceivingMiddleware(boundErrors, s.nameUnknown, s.asTasks, s.awaitListed, s.describeListed,
+	s.sdk.AddReceivingMiddleware(boundErrors, s.nameUnknown, s.asTasks, s.awaitListed, s.listWhole, s.describeListed,
 		keepSession, s.instruct)
 	if options.Middleware != nil {
 		s.sdk.AddReceivingMiddleware(options.Middleware)
@@ -193,6 +194,8 @@ func (s *Server) settle(ctx context.Context) {
 // Refresh offers what the host's catalog holds now. Clients are told when the
 // list has changed.
 func (s *Server) Refresh() {
+	s.changing.Lock() // word of the first tool may reach clients before the last one is there
+	defer s.changing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone := s.offered

@@ -353,6 +353,54 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	assert.Equal(t, "other", list.Tools[0].Name)
 }
 
+// A client that is told of a change while more of it comes lists all of it, or what was
+// there before.
+func TestListsShowAllOfAChange(t *testing.T) {
+	named := func(prefix string) (tools source) {
+		for i := range 50 {
+			tools = append(tools, newTool(fmt.Sprint(prefix, i), tool.ReadOnly, nil))
+		}
+		return tools
+	}
+	h := newHost(t, host.Options{}, named("a")...)
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	s := mcpserve.New(h, mcpserve.Options{Name: "toolhost", Version: "test"})
+	go func() { _ = s.ServeStdio(t.Context(), inR, outW) }()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.IOTransport{Reader: outR, Writer: inW}, nil)
+	require.NoError(t, err)
+	defer session.Close()
+	over := make(chan struct{})
+	var changing sync.WaitGroup
+	changing.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			sources := []host.Source{named([]string{"b", "a"}[n%2])}
+			if assert.NoError(t, h.Reload(t.Context(), sources, host.Toolset{})) {
+				s.Refresh()
+			}
+		}
+	})
+	for range 200 {
+		list, err := session.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		first := make(map[string]int)
+		for _, listed := range list.Tools {
+			first[listed.Name[:1]]++
+		}
+		if !assert.Len(t, first, 1, "%v", first) || !assert.Len(t, list.Tools, 50) {
+			break
+		}
+	}
+	close(over)
+	changing.Wait()
+}
+
 // A tool can be called as soon as the host has it, also in the moment before
 // Refresh.
 func TestACallOfAToolThatHasJustCome(t *testing.T) {
