@@ -104,7 +104,7 @@ func TestCleminiAsksThroughMCP(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": "2"}}, nil
 		},
 	})
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := client.Connect(t.Context(), pipes(cmd), nil)
 	require.NoError(t, err)
 	defer session.Close()
 	call := func(name string, arguments map[string]any) (object map[string]any, failed bool) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,6 +69,12 @@ type rpcServer struct {
 	ended   bool
 	nextID  int
 	done    chan struct{}
+}
+
+// pipes connect an SDK's client to the program. The SDK by itself kills a program that
+// takes some seconds to end.
+func pipes(cmd *exec.Cmd) *mcp.CommandTransport {
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: deadline}
 }
 
 // environment is a clean one for the program, with a home of its own.

@@ -77,7 +77,7 @@ func TestThreeForks(t *testing.T) {
 	for _, name := range names {
 		said(t, toolhost("fork", name))
 		client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil)
-		session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: toolhost("serve", "--fork", name)}, nil)
+		session, err := client.Connect(t.Context(), pipes(toolhost("serve", "--fork", name)), nil)
 		require.NoError(t, err)
 		sessions[name] = session
 		text := base.String()

@@ -167,7 +167,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 		}
 		plant(t, n.dir, texts{"agent.hcl": n.hcl(env, extra(fmt.Sprint("tool", i)))})
 		require.NoError(t, p.Reload(t.Context()), i)
-		assert.Less(t, len(marked(n.mark)), 20, "what is replaced ends meanwhile")
+		eventually(t, "what is replaced ends meanwhile", func() bool { return len(marked(n.mark)) < 20 })
 	}
 	assert.Equal(t, before["plugin-one"], n.pids()["plugin-one"])
 	assert.Equal(t, before["server-one"], n.pids()["server-one"])

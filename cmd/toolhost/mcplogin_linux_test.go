@@ -39,7 +39,7 @@ func TestServeSeesALogin(t *testing.T) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 	})
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: toolhost("serve")}, nil)
+	session, err := client.Connect(t.Context(), pipes(toolhost("serve")), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	assert.NotContains(t, toolNames(t, session), " whoami ")

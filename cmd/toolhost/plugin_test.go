@@ -141,6 +141,13 @@ func release(t *testing.T, version string) (program, archive []byte) {
 	return program, b.Bytes()
 }
 
+// overwrite writes over a program that has run just now: as long as it is ending
+// still nobody can.
+func overwrite(t *testing.T, path string, data []byte) {
+	t.Helper()
+	eventually(t, path+" can be written", func() bool { return os.WriteFile(path, data, 0o755) == nil })
+}
+
 // publisher is an author's site, over TLS.
 type publisher struct {
 	*httptest.Server
@@ -220,7 +227,7 @@ func TestPluginLife(t *testing.T) {
 	installed, err := filepath.Glob(u.home + "/data/toolhost/plugins/tell/1.0.0/*/files/toolhost-plugin-tell")
 	require.NoError(t, err)
 	require.Len(t, installed, 1)
-	require.NoError(t, os.WriteFile(installed[0], second, 0o755))
+	overwrite(t, installed[0], second)
 	u.fails(1, "not the one that was locked", "call", "tell_version")
 	u.fails(1, "not as it was installed", "plugin", "verify")
 	u.must("call", "write_file", "path=a", "content=b", "--yes")
@@ -335,7 +342,7 @@ func TestLockedPath(t *testing.T) {
 	u.must("plugin", "lock")
 	assert.Equal(t, before, u.read("agent.lock.hcl"))
 
-	require.NoError(t, os.WriteFile(path, append(program, '\n'), 0o755))
+	overwrite(t, path, append(program, '\n'))
 	u.fails(1, "not the one that was locked", "call", "tell_version")
 	u.fails(1, "was locked", "plugin", "verify")
 	u.must("plugin", "lock")

@@ -31,7 +31,7 @@ func TestReviewThroughMCP(t *testing.T) {
 			return answer, nil
 		},
 	})
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := client.Connect(t.Context(), pipes(cmd), nil)
 	require.NoError(t, err)
 	defer session.Close()
 	call := func(decision string) (text string, failed bool) {

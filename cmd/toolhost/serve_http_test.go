@@ -209,7 +209,7 @@ func TestTokens(t *testing.T) {
 		assert.NotEmpty(t, offeredTo(t, s.connect("", nil)), name)
 		assert.NotContains(t, s.log(), token)
 		if name == "for other machines" {
-			assert.Contains(t, s.log(), "--tls-cert")
+			eventually(t, "the advice", func() bool { return strings.Contains(s.log(), "--tls-cert") })
 		}
 	}
 }

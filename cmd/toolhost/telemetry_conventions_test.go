@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,16 +18,19 @@ var tracedMeta = map[string]any{
 // TestTelemetryByTheConventions holds a call over MCP against OpenTelemetry's
 // conventions for MCP servers and for tools.
 func TestTelemetryByTheConventions(t *testing.T) {
-	c, dir := newCollector(t), t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("planted-content\n"), 0o644))
-	cmd := program(t, dir, "serve")
-	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
-	s := serveCommand(t, cmd)
-	s.hello()
-	m := s.request("tools/call", map[string]any{"name": "read_file",
-		"arguments": json.RawMessage(`{"path":"a.txt"}`), "_meta": tracedMeta})
-	require.Nil(t, m.Error)
-	assert.Equal(t, 0, s.end())
+	c := delivered(t, func(c *collector) string {
+		dir := t.TempDir()
+		plant(t, dir, texts{"a.txt": "planted-content\n"})
+		cmd := program(t, dir, "serve")
+		cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+		s := serveCommand(t, cmd)
+		s.hello()
+		m := s.request("tools/call", map[string]any{"name": "read_file",
+			"arguments": json.RawMessage(`{"path":"a.txt"}`), "_meta": tracedMeta})
+		require.Nil(t, m.Error)
+		assert.Equal(t, 0, s.end())
+		return s.stderr.String()
+	})
 
 	call := c.span(t, "tools/call read_file")
 	assert.Equal(t, trace.Span_SPAN_KIND_SERVER, call.Kind)
@@ -66,18 +67,20 @@ func TestTelemetryByTheConventions(t *testing.T) {
 
 // TestTelemetryWithContent: what is asked for is sent, and no secret in it.
 func TestTelemetryWithContent(t *testing.T) {
-	c, dir := newCollector(t), t.TempDir()
-	cmd := program(t, dir, "serve")
-	cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,
-		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true")
-	s := serveCommand(t, cmd)
-	s.hello()
 	token := "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
-	m := s.request("tools/call", map[string]any{"name": "write_file", "_meta": tracedMeta,
-		"arguments": map[string]any{"path": "planted-name.txt", "content": "token " + token}})
-	require.Nil(t, m.Error)
-	s.call("read_file", `{"path":"none.txt"}`)
-	assert.Equal(t, 0, s.end())
+	c := delivered(t, func(c *collector) string {
+		cmd := program(t, t.TempDir(), "serve")
+		cmd.Env = append(cmd.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL,
+			"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true")
+		s := serveCommand(t, cmd)
+		s.hello()
+		m := s.request("tools/call", map[string]any{"name": "write_file", "_meta": tracedMeta,
+			"arguments": map[string]any{"path": "planted-name.txt", "content": "token " + token}})
+		require.Nil(t, m.Error)
+		s.call("read_file", `{"path":"none.txt"}`)
+		assert.Equal(t, 0, s.end())
+		return s.stderr.String()
+	})
 
 	wrote := attributes(c.span(t, "tools/call write_file").Attributes)
 	assert.JSONEq(t, `{"path":"planted-name.txt","content":"token [redacted]"}`, wrote["gen_ai.tool.call.arguments"])

@@ -100,7 +100,7 @@ func connectUpstream(t *testing.T, dir string, changed chan struct{}, progress c
 			}
 		},
 	})
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := client.Connect(t.Context(), pipes(cmd), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return session, cmd
