@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/subagent"
+	"github.com/toolhost/toolhost/internal/testfile"
 	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
@@ -24,7 +25,7 @@ func agents(t testing.TB, prompt string, more ...func(*subagent.Agent)) subagent
 	require.NoError(t, err)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "agent")
-	require.NoError(t, os.WriteFile(program, script, 0o755))
+	testfile.Program(t, program, string(script))
 	a := subagent.Agent{Command: []string{program}, Prompt: prompt, Read: []string{dir},
 		Env: map[string]string{"AGENT_NAME": "scripted"}}
 	for _, change := range more {
@@ -76,7 +77,7 @@ func taskCases() []provingCase {
 			id := got["task_id"].(string)
 			assert.True(t, strings.HasPrefix(id, "task_"))
 			assert.Equal(t, map[string]any{"task_id": id, "status": "running", "prompt": "Analyze slowly"}, got)
-			done := b.ok("task_output", args{"task_id": id, "wait": true, "timeout": 20})
+			done := b.ok("task_output", args{"task_id": id, "wait": true, "timeout": 60})
 			assert.Equal(t, "completed", done["status"])
 			assert.Contains(t, done["stdout"], "Analysis complete")
 		}},
@@ -145,7 +146,7 @@ func TestTaskTimeout(t *testing.T) {
 	})
 	assert.Equal(t, "hanging\n", printed)
 	id := b.ok("task", args{"prompt": "hang", "background": true})["task_id"]
-	done := b.ok("task_output", args{"task_id": id, "wait": true})
+	done := b.ok("task_output", args{"task_id": id, "wait": true, "timeout": 200})
 	assert.Equal(t, "timed_out", done["status"])
 }
 
