@@ -142,6 +142,37 @@ func TestOldPacksAreRemoved(t *testing.T) {
 	f.waitFor(func() bool { return len(f.packs(store)) == 0 })
 }
 
+// A change is packed also where a call that changes nothing runs when it is to be.
+func TestPackAfterACallThatLooks(t *testing.T) {
+	f := newInside(t, notes+`
+tool "look" {
+  description = "Wait for the file that is named. Returns: a word."
+  risk        = "read_only"
+  param "file" {}
+  command { argv = ["sh", "-c", "while [ ! -e \"$1\" ]; do sleep 0.05; done; echo seen", "sh", param.file] }
+}
+`, "", plain)
+	name := openSession(t, f.url)
+	ended := make(chan string, 1)
+	go func() {
+		_, _, text := send(t, f.url, "", name, `{"jsonrpc":"2.0","id":8,"method":"tools/call",`+
+			`"params":{"name":"look","arguments":{"file":"go"}}}`)
+		ended <- text
+	}()
+	f.waitFor(f.running(1))
+	require.Contains(t, post(t, f.url, name, noteMessage("one")), "one")
+	for range 50 { // longer than it takes until a change is packed
+		post(t, f.url, name, `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`)
+	}
+	f.release("go")
+	assert.Contains(t, <-ended, "seen")
+	key := f.session()
+	f.waitFor(func() bool {
+		all, err := f.gateway.Sessions(t.Context())
+		return assert.NoError(t, err) && all[key].Pack != ""
+	})
+}
+
 // A worker that lies does not fill the store with packs of a session that it has: their
 // bytes and number are bounded, and what no record names is swept.
 func TestPacksAreBounded(t *testing.T) {

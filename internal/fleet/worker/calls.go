@@ -122,7 +122,12 @@ func (s *session) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, request)
 		}
 		s.quiet.RLock()
-		defer s.quiet.RUnlock()
+		defer func() {
+			s.quiet.RUnlock()
+			if s.unpacked.Swap(false) {
+				s.packLater()
+			}
+		}()
 		run := func(ctx context.Context) (mcp.Result, error) {
 			result, err := next(context.WithValue(ctx, callKey{}, c), method, request)
 			return c.finish(ctx, s.tellRestored(result), err)

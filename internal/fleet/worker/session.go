@@ -60,6 +60,8 @@ type session struct {
 	packedAt  time.Time
 	unsettled bool
 	packing   sync.Mutex
+	packNext  atomic.Bool // a pack waits for the one that is under way
+	unpacked  atomic.Bool // a call ran when it was to be packed
 	files     files
 	saved     string // the digest of what was kept of background tasks
 }
@@ -316,6 +318,12 @@ func (w *Worker) release(ctx context.Context, s *session) {
 	w.drop(s.key, s.epoch())
 }
 
+func (s *session) isLetGo() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
 func (s *session) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -325,6 +333,10 @@ func (s *session) busy() bool {
 // dirty notes a call that may change the workspace, and has it packed later.
 func (s *session) dirty() {
 	s.changed.Add(1)
+	s.packLater()
+}
+
+func (s *session) packLater() {
 	time.AfterFunc(s.worker.options.PackAfter, func() {
 		if s.life.Err() == nil {
 			s.pack(s.life)
@@ -332,20 +344,35 @@ func (s *session) dirty() {
 	})
 }
 
-// pack puts the workspace into the store, where it has changed and no call runs.
+// pack puts the workspace into the store, where it has changed and no call runs. It
+// waits for a pack that is under way, which may be of before the last call.
 func (s *session) pack(ctx context.Context) {
 	<-s.ready
-	if s.failed != nil || s.workspace.shared || !s.packing.TryLock() {
+	if s.failed != nil || s.workspace.shared {
 		return
 	}
-	defer s.packing.Unlock()
-	if s.quiet.TryLock() { // else the call that runs has it packed when it ends
-		_ = s.keep(ctx, tasksPackEvery)
+	waits := !s.packing.TryLock()
+	if waits {
+		if s.packNext.Swap(true) {
+			return // another waits already, and sees all that was changed until now
+		}
+		s.packing.Lock()
+		s.packNext.Store(false)
 	}
+	defer s.packing.Unlock()
+	if ctx.Err() != nil || waits && s.isLetGo() {
+		return // one that is let go is packed then
+	}
+	if !s.quiet.TryLock() {
+		s.unpacked.Store(true) // the call that runs has it packed when it ends
+		if !s.quiet.TryLock() {
+			return
+		}
+	}
+	_ = s.keep(ctx, tasksPackEvery)
 }
 
-// packAll is pack for a session that is let go: it waits for a pack that is under
-// way, which may be of before the last call.
+// packAll is pack for a session that is let go: no call runs.
 func (s *session) packAll(ctx context.Context) error {
 	<-s.ready
 	if s.failed != nil || s.workspace.shared {
