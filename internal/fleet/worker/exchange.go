@@ -107,8 +107,10 @@ func (ex *exchange) run() {
 	}
 	defer s.leaveAs(ex.env.Method)
 	s.wake()
+	called := func() {}
 	if ex.env.Header.Get(fleet.CallHeader) != "" {
-		defer s.calls.Add(-1)
+		counted := sync.OnceFunc(func() { s.calls.Add(-1) })
+		defer counted()
 		if n := s.calls.Add(1); ex.env.Calls > 0 && n > int64(ex.env.Calls) {
 			ex.refuse(fleet.RefusedBusy, time.Second,
 				fmt.Sprintf("the session has %d calls at one time, which is its limit", ex.env.Calls))
@@ -119,7 +121,11 @@ func (ex *exchange) run() {
 			ex.refuse(fleet.RefusedBusy, time.Second, "")
 			return
 		}
-		defer release()
+		called = sync.OnceFunc(func() {
+			release()
+			counted()
+		})
+		defer called()
 		ex.env.Header.Set(fleet.GatewayHeader, gatewayOf(ex.env.Back))
 	}
 	r, err := httpRequest(ex.ctx, ex.env.Method, s.uri(ex.env.URL), ex.env.Header, ex.env.Body)
@@ -131,6 +137,7 @@ func (ex *exchange) run() {
 	if ex.env.Method == http.MethodDelete && ex.status < 300 {
 		defer func() { go w.drop(s.key, s.epoch()) }()
 	}
+	called() // or whoever has the whole answer and calls again could hear that there is no room
 	ex.finish()
 }
 
