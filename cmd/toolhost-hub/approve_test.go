@@ -211,7 +211,9 @@ func TestWhoMayApprove(t *testing.T) {
 	require.NoError(t, keys.Revoke("eve", hub.RoleOperator))
 	require.NoError(t, f.options.Reload(f.hub))
 	f.waitFor(func() bool { return !eve.IsConnected() })
-	require.NoError(t, eve.Publish(call.Worker.DecideSubject("eve"), message)) // when it connects
+	if err := eve.Publish(call.Worker.DecideSubject("eve"), message); err != nil { // sent when it connects
+		require.ErrorIs(t, err, nats.ErrConnectionClosed, "it has given up, after it was refused twice")
+	}
 	_, err = o.Find(t.Context(), id)
 	require.NoError(t, err, "it still waits")
 	assert.True(t, callTool(t, s, "note", note("one"), nil).IsError)

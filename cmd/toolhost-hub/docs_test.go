@@ -59,6 +59,7 @@ func TestFleetInOneProcess(t *testing.T) {
 	work := filepath.Dir(p.write("project/agent.hcl", notes))
 	s := p.start("serve", "--http", "127.0.0.1:0", "--workers", "2", "--trust", "--no-token", "--workspace", work)
 	url := s.find(`serves MCP at (\S+)`)
+	knows(t, strings.TrimSuffix(url, "/mcp"), 2)
 	one := session(t, url)
 	assert.Equal(t, "hello", strings.TrimSpace(text(callTool(t, one, "note", note("hello"), nil))))
 	data, err := os.ReadFile(filepath.Join(work, "notes.txt"))
@@ -74,19 +75,24 @@ func TestFleetCommands(t *testing.T) {
 	ask := func(args ...string) string {
 		return f.output(append(append([]string{"fleet"}, args...), "--hub", f.hubURL, "--key", f.key("gateway"))...)
 	}
-	assert.Equal(t, 3, strings.Count(ask("workers"), "\n"))
+	f.waitFor(func() bool { return strings.Count(ask("workers"), "\n") == 3 }) // it listens for a second
 	assert.Contains(t, ask("calls"), "note")
 	sessions := ask("sessions", "--json")
 	id := regexp.MustCompile(`"session":"(\w+)"`).FindStringSubmatch(sessions)
 	worker := regexp.MustCompile(`"worker":"([\w.]+)"`).FindStringSubmatch(sessions)
 	require.NotNil(t, id, sessions)
 	require.NotNil(t, worker, sessions)
-	ask("cordon", worker[1])
+	steer := func(action string) { // who is not heard in that second cannot be steered
+		f.waitFor(func() bool {
+			return f.command("fleet", action, worker[1], "--hub", f.hubURL, "--key", f.key("gateway")).Run() == nil
+		})
+	}
+	steer("cordon")
 	f.waitFor(func() bool { return strings.Contains(ask("workers"), "cordoned") })
 	ask("move", id[1])
 	f.waitFor(func() bool { return !strings.Contains(ask("sessions", "--json"), worker[1]) })
 	assert.Equal(t, "one\ntwo", strings.TrimSpace(text(callTool(t, s, "note", note("two"), nil))))
 	assert.NotContains(t, ask("sessions", "--json"), worker[1], "a cordoned worker gets no session")
-	ask("drain", worker[1])
+	steer("drain")
 	f.waitFor(func() bool { return strings.Count(ask("workers"), "\n") == 2 })
 }

@@ -243,6 +243,7 @@ workspace "project" {
 	for _, w := range workers {
 		w.find("takes sessions")
 	}
+	knows(t, strings.TrimSuffix(mcpURL, "/mcp"), len(workers))
 	one, two := session(t, mcpURL+"/scratch"), session(t, mcpURL+"/project")
 	assert.Equal(t, "hello", strings.TrimSpace(text(callTool(t, one, "note", map[string]any{"text": "hello"}, nil))))
 	assert.Equal(t, "other", strings.TrimSpace(text(callTool(t, two, "note", map[string]any{"text": "other"}, nil))))

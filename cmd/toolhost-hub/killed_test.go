@@ -42,6 +42,7 @@ workspace "shell" {
 		return w
 	}
 	first := start("one")
+	knows(t, strings.TrimSuffix(url, "/mcp"), 1)
 	reader := openSession(t, url+"/tools")
 	link := linkIn(t, post(t, url+"/tools", reader, linkedMessage("show", "q"))).URI
 	task := callAsTask(t, url+"/tools", "slow", `{"file":"go"}`)

@@ -61,7 +61,14 @@ func newFleet(t *testing.T, workers int) *theFleet {
 	for _, w := range f.workers {
 		w.find("takes sessions")
 	}
+	f.knows(workers)
 	return f
+}
+
+// knows waits until the gateway knows that many workers.
+func (f *theFleet) knows(workers int) {
+	f.t.Helper()
+	knows(f.t, strings.TrimSuffix(f.url, "/mcp"), workers)
 }
 
 // holder gives the worker that has a workspace with a file in it.

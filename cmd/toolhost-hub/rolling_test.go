@@ -84,10 +84,18 @@ func (f *theFleet) ready(workers int) *backend {
 // knows waits until the gateway knows that many workers.
 func (b *backend) knows(workers int) {
 	b.process.t.Helper()
-	require.Eventually(b.process.t, func() bool {
-		status, _ := ask(b.url + "/readyz")
-		_, text := ask(b.url + "/metrics")
-		return status == http.StatusOK && strings.Contains(text, fmt.Sprintf("toolhost_fleet_workers %d\n", workers))
+	knows(b.process.t, b.url, workers)
+}
+
+// knows waits until the gateway at a URL knows that many workers: it may hear of one
+// only after that says that it takes sessions.
+func knows(t *testing.T, url string, workers int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		status, _ := ask(url + "/readyz")
+		_, text := ask(url + "/metrics")
+		return (status == http.StatusOK) == (workers > 0) &&
+			strings.Contains(text, fmt.Sprintf("toolhost_fleet_workers %d\n", workers))
 	}, waits, 20*time.Millisecond)
 }
 

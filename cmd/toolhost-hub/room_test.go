@@ -26,6 +26,7 @@ func TestFilesOfAWorker(t *testing.T) {
 	require.NoError(t, err)
 	w := f.run(cmd)
 	w.find("takes sessions")
+	f.knows(1)
 	first := openSession(t, f.url)
 	for range 200 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url, strings.NewReader(

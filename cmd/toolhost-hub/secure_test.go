@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,7 @@ func TestNATSOfOnesOwn(t *testing.T) {
 	w := f.worker()
 	f.url = f.gateway("--config", filepath.Join(f.home, "agent.hcl"))
 	w.find("takes sessions")
+	f.knows(1)
 	s := session(t, f.url)
 	assert.Equal(t, "one", strings.TrimSpace(text(callTool(t, s, "note", note("one"), nil))))
 }
@@ -197,14 +199,23 @@ func TestForgedAndFlooding(t *testing.T) {
 	for key, record := range sessions {
 		for _, w := range []fleet.Worker{"liar.x", record.Worker} {
 			through := fleet.Worker("liar.x").StoreSubject(fleet.AnyGateway) + ".$KV.calls."
-			_, err := liar.Request(through+w.CallKey(key, fleet.NamedCall+"a"), forged, refusedWithin)
+			within := refusedWithin
+			if w == "liar.x" {
+				within = waits
+			}
+			_, err := liar.Request(through+w.CallKey(key, fleet.NamedCall+"a"), forged, within)
 			assert.Equal(t, w == "liar.x", err == nil, "%s: %v", w, err)
 		}
 	}
-	for i := range 3000 {
-		require.NoError(t, liar.Publish(fmt.Sprint("beat.liar.", i), []byte(`{"draining":true}`)))
-	}
-	require.NoError(t, liar.FlushTimeout(waits))
+	heard := 0
+	f.waitFor(func() bool { // who is heard is forgotten after a lease
+		for i := range 3000 {
+			assert.NoError(t, liar.Publish(fmt.Sprint("beat.liar.", i), []byte(`{"draining":true}`)))
+		}
+		assert.NoError(t, liar.FlushTimeout(waits))
+		heard = len(f.gateway.Workers())
+		return heard > 1 || t.Failed()
+	})
 	_, _, text := send(t, f.url, "", name, strings.Replace(noteMessage("x"), `"params":{`,
 		`"params":{"_meta":{"request_id":"a"},`, 1))
 	assert.Contains(t, text, `begin\nx`)
@@ -212,9 +223,8 @@ func TestForgedAndFlooding(t *testing.T) {
 	calls, err := f.gateway.Calls(t.Context())
 	require.NoError(t, err)
 	assert.Contains(t, fmt.Sprint(calls), "liar.x", "the liar can store something")
-	heard := len(f.gateway.Workers())
 	assert.Greater(t, heard, 1, "the liar is heard")
-	assert.Less(t, heard, 300, "but not as thousands")
+	assert.Less(t, max(heard, len(f.gateway.Workers())), 300, "but not as thousands")
 }
 
 // A pack that leads outside, and one that was replaced, open no session; one that is
@@ -345,12 +355,14 @@ func TestOldStore(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(string(data), "two"), "%s", data)
 }
 
+// later is what a fleet says that cannot answer yet.
+var later = regexp.MustCompile(`cannot answer|was not run|is moving|no worker has room|not known whether`)
+
 // again makes a call until the fleet can answer.
 func (f *inside) again(name, message string) (status int, session, text string) {
 	f.waitFor(func() bool {
 		status, session, text = send(f.t, f.url, "", name, message)
-		return status == http.StatusOK && !strings.Contains(text, "cannot answer") &&
-			!strings.Contains(text, "was not run")
+		return status == http.StatusOK && !later.MatchString(text)
 	})
 	return status, session, text
 }

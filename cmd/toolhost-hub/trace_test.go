@@ -109,6 +109,7 @@ func TestOneTrace(t *testing.T) {
 				Logger: discard})
 			require.NoError(t, err)
 			t.Cleanup(g.Close)
+			f.waitFor(func() bool { return len(g.Workers()) == 1 })
 			handler := mcpserve.NewHTTP(nil, mcpserve.HTTPOptions{Elsewhere: g, Logger: discard})
 			t.Cleanup(handler.Close)
 			web := httptest.NewServer(handler)
