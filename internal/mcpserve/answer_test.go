@@ -65,23 +65,26 @@ func TestHeartbeatsWhileAToolIsSilent(t *testing.T) {
 	w := dialWith(t, h, mcpserve.Options{Heartbeat: 10 * time.Millisecond})
 	w.initialize("2025-11-25")
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":7}}}`)
-	last := 0.0
-	for n := 0; ; n++ {
+	last, beats := 0.0, -1 // -1 before the tool has reported: a beat may come first
+	for {
 		m := w.receive()
 		if m["method"] == nil {
 			assert.Equal(t, "done", textOf(t, m))
-			assert.EqualValues(t, 2, last, "the last report comes before the result")
+			assert.InDelta(t, 2, last, 0.01, "the last report comes before the result, and maybe beats after it")
 			break
 		}
 		p := m["params"].(map[string]any)
 		assert.EqualValues(t, 7, p["progressToken"])
 		assert.Greater(t, p["progress"], last, "progress grows every time")
 		last = p["progress"].(float64)
-		if n > 0 && n < 3 {
+		switch {
+		case p["message"] == "half":
+			beats = 0
+		case beats >= 0 && beats < 3:
 			assert.Contains(t, p["message"], "half (still running after")
-		}
-		if n == 3 {
-			close(release)
+			if beats++; beats == 3 {
+				close(release)
+			}
 		}
 	}
 }
@@ -141,7 +144,7 @@ func (d *desk) File(_ context.Context, session string, p host.Proposal, _ host.D
 // Only an explicit choice allows. What no person has decided on waits; a person
 // who says no is heard, with the reason.
 func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
-	const slow = 1100 * time.Millisecond
+	const slow, soon, machine = 1100 * time.Millisecond, 900 * time.Millisecond, "decline by a machine"
 	for name, tt := range map[string]struct {
 		response map[string]any
 		after    time.Duration
@@ -172,8 +175,8 @@ func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 			"content": map[string]any{"decision": true}}, waits: true, want: "approve 4711"},
 		"another action": {response: map[string]any{"action": "ACCEPT",
 			"content": map[string]any{"decision": "once"}}, waits: true, want: "approve 4711"},
-		"decline by a machine": {response: map[string]any{"action": "decline"}, waits: true, want: "declined at once"},
-		"decline by a person":  {response: map[string]any{"action": "decline"}, after: slow, want: "did not approve"},
+		machine:               {response: map[string]any{"action": "decline"}, waits: true, want: "declined at once"},
+		"decline by a person": {response: map[string]any{"action": "decline"}, after: slow, want: "did not approve"},
 		"cancel": {response: map[string]any{"action": "cancel"}, waits: true,
 			want: "closed without an answer"},
 		"cancel with a choice": {response: map[string]any{"action": "cancel",
@@ -181,15 +184,17 @@ func TestOnlyAnExplicitChoiceAllows(t *testing.T) {
 		"decline with a choice": {response: map[string]any{"action": "decline",
 			"content": map[string]any{"decision": "once"}}, after: slow, want: "did not approve"},
 	} {
-		for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		for revision, give := range map[string]func(*testing.T, *host.Host, map[string]any, time.Duration) string{
+			"2025-06-18": elicitAnswer, "2026-07-28": stateAnswer} {
 			t.Run(name+" "+revision, func(t *testing.T) {
 				t.Parallel()
 				h, runs, d := withDesk(t)
-				var text string
-				if revision == "2026-07-28" {
-					text = stateAnswer(t, h, tt.response, tt.after)
-				} else {
-					text = elicitAnswer(t, h, tt.response, tt.after)
+				began := time.Now()
+				text := give(t, h, tt.response, tt.after)
+				for tries := 1; name == machine && time.Since(began) > soon && tries < 20; tries++ {
+					h, runs, d = withDesk(t) // a busy machine may be as slow as a person
+					began = time.Now()
+					text = give(t, h, tt.response, tt.after)
 				}
 				assert.Contains(t, text, tt.want)
 				assert.Equal(t, tt.runs, *runs)

@@ -153,7 +153,8 @@ type fleetClient struct {
 }
 
 // ask sends a message and gives the answer to it, as JSON; "" for a notification. Of
-// a session that has ended, the gateway says so by 404.
+// a session that has ended, the gateway says so by 404, and where it knows no worker by
+// 503.
 func (c *fleetClient) ask(message string) (answer string, ended bool) {
 	t := c.t
 	t.Helper()
@@ -168,7 +169,8 @@ func (c *fleetClient) ask(message string) (answer string, ended bool) {
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound && c.session != "" {
+	if response.StatusCode == http.StatusServiceUnavailable ||
+		response.StatusCode == http.StatusNotFound && c.session != "" {
 		return "", true
 	}
 	if response.StatusCode >= 300 {

@@ -201,7 +201,9 @@ func sdkServer() *mcp.Server {
 		return text("ok"), nil
 	})
 	add("progress", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		for i := 1; i < 500 && ctx.Err() == nil; i++ {
+		args := struct{ Steps int }{500}
+		_ = json.Unmarshal(r.Params.Arguments, &args)
+		for i := 1; i < args.Steps && ctx.Err() == nil; i++ {
 			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Total: 3, Message: "step"})
 			time.Sleep(time.Millisecond)

@@ -121,7 +121,7 @@ func TestProgressPasses(t *testing.T) {
 		call.Host = user
 		ended := make(chan error)
 		go func() {
-			_, err := client.Call(ctx, "up", "progress", nil, call)
+			_, err := client.Call(ctx, "up", "progress", json.RawMessage(`{"steps":5000}`), call)
 			ended <- err
 		}()
 		p := <-user.progress

@@ -66,7 +66,7 @@ func faults() []fault {
 // declare adds the plugin with the fault under a name.
 func (f *fixture) declare(t *testing.T, program, name string, c fault) {
 	t.Helper()
-	spec := plugins.Spec{Name: name, Path: program, Args: []string{c.name}}
+	spec := plugins.Spec{Name: name, Path: program, Args: []string{c.name}, StartTimeout: time.Minute}
 	if c.name == "start_slow" || c.name == "wrong_handshake" {
 		spec.StartTimeout = 200 * time.Millisecond
 	}

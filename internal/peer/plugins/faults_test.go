@@ -251,7 +251,7 @@ func TestCallThatIgnoresItsEndTakesThePluginDown(t *testing.T) {
 		cancel()
 		assert.Equal(t, tool.Timeout, tool.CodeOf(err))
 		assert.ErrorContains(t, err, "plugin faulty did not stop, so it was ended")
-		assert.Less(t, time.Since(began), 20*time.Second)
+		assert.Less(t, time.Since(began), time.Minute)
 		assert.False(t, testproc.Alive(pid))
 		assert.NotEqual(t, pid, pidOf(t, tools["do"]))
 	}

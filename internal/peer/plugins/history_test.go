@@ -3,6 +3,7 @@
 package plugins_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,17 +106,22 @@ func TestIdlePluginIsEndedAndStartsAgain(t *testing.T) {
 	spec := testPlugin(t, "faulty")
 	spec.IdleTimeout = 150 * time.Millisecond
 	tools := f.add(t, spec)
-	pid := pidOf(t, tools["do"])
+	pid := 0
 
-	// A call that takes longer than the idle timeout is not idleness.
-	r, err := do(t.Context(), tools["do"], "sleep", "500ms")
-	assert.Equal(t, "slept", text(t, r, err))
-	assert.Equal(t, pid, pidOf(t, tools["do"]))
+	// A call that takes longer than the idle timeout is not idleness. On a busy machine
+	// the process may be idle for that long between two calls.
+	eventually(t, "it outlasts a call", func() bool {
+		pid = pidOf(t, tools["do"])
+		r, err := do(t.Context(), tools["do"], "sleep", "500ms")
+		assert.Equal(t, "slept", text(t, r, err))
+		return pid == pidOf(t, tools["do"])
+	})
 
 	eventually(t, "it ends", func() bool { return f.status(t, "faulty").State == plugins.Idle && !testproc.Alive(pid) })
+	starts := f.status(t, "faulty").Starts
 	assert.NotEqual(t, pid, pidOf(t, tools["do"]))
 	s := f.status(t, "faulty")
-	assert.Equal(t, 2, s.Starts)
+	assert.Equal(t, starts+1, s.Starts)
 	assert.Zero(t, s.Crashes)
 	assert.Nil(t, s.LastError)
 }
@@ -185,9 +191,16 @@ func TestFailedStartsOfEarlierHostsCount(t *testing.T) {
 	for range 2 {
 		require.ErrorContains(t, attempt(), "was not ready after 500ms")
 	}
+	failures := 2
 	started, _ := os.ReadFile(starts)
 	err := attempt()
-	assert.ErrorContains(t, err, "failed 2 times in a row and rests for another")
+	for ; !strings.Contains(err.Error(), "in a row"); failures++ { // its rest is over before a busy machine comes here
+		require.ErrorContains(t, err, "was not ready after 500ms")
+		require.Less(t, failures, 20)
+		started, _ = os.ReadFile(starts)
+		err = attempt()
+	}
+	assert.ErrorContains(t, err, fmt.Sprintf("failed %d times in a row and rests for another", failures))
 	assert.ErrorContains(t, err, "was not ready after 500ms")
 	again, _ := os.ReadFile(starts)
 	assert.Equal(t, string(started), string(again), "it is not started")

@@ -71,7 +71,7 @@ func testPlugin(t *testing.T, kind string) plugins.Spec {
 	t.Helper()
 	path, err := os.Executable()
 	require.NoError(t, err)
-	return plugins.Spec{Name: kind, Path: path, Env: map[string]string{"TEST_PLUGIN": kind}}
+	return plugins.Spec{Name: kind, Path: path, Env: map[string]string{"TEST_PLUGIN": kind}, StartTimeout: time.Minute}
 }
 
 func (f *fixture) add(t *testing.T, spec plugins.Spec) map[string]tool.Tool {
