@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/toolhost/toolhost/internal/fleet"
 )
 
@@ -32,6 +34,26 @@ func (w *Worker) request(ask fleet.Ask) (*fleet.Reply, error) {
 		return reply, errors.New(reply.Error)
 	}
 	return reply, nil
+}
+
+// askTries are the attempts at what a worker has to tell the gateways.
+const askTries = 4
+
+// tell tells the gateways of a pack, or that a session is let go. Telling it again does
+// no harm, and one attempt may fall into a time in which nobody answers.
+func (w *Worker) tell(ctx context.Context, what fleet.Ask) (err error) {
+	for range askTries {
+		_, err = w.request(what)
+		if !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, nats.ErrNoResponders) || !w.nc.IsConnected() {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return err
 }
 
 // Bounds of the questions whether sessions are still the worker's: the gateway

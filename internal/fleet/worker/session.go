@@ -306,7 +306,7 @@ func (w *Worker) release(ctx context.Context, s *session) {
 	defer func() { <-w.letting }()
 	err := s.packAll(ctx)
 	if err == nil {
-		_, err = w.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
+		err = w.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Release: true})
 	}
 	if err != nil {
 		w.logger.Warn("a session could not be let go", "session", s.key, "error", err)
@@ -427,7 +427,7 @@ func (s *session) upload(ctx context.Context, file, digest string, at time.Time)
 	if _, _, err = s.worker.upload(ctx, about, in); err != nil {
 		return err
 	}
-	_, err = s.worker.request(fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
+	err = s.worker.tell(ctx, fleet.Ask{Session: s.key, Epoch: s.epoch(), Pack: digest, Packed: at})
 	if err != nil {
 		return errors.Join(errors.New("the gateways did not take note of it"), err)
 	}
