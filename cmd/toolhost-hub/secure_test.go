@@ -140,8 +140,14 @@ func TestOversized(t *testing.T) {
 	status, _, text := send(t, f.url, "", name, noteMessage(strings.Repeat("x", 1<<16))+strings.Repeat(" ", 3<<20))
 	assert.Equal(t, http.StatusOK, status)
 	assert.Contains(t, text, "xxxx")
-	status, _, text = send(t, f.url, "", name, noteMessage(strings.Repeat("y", 80<<20)))
-	assert.Equal(t, http.StatusRequestEntityTooLarge, status, "%.200s", text)
+	huge := noteMessage(strings.Repeat("y", 80<<20))
+	answer, err := http.Post(f.url, "application/json", strings.NewReader(huge))
+	for tries := 1; err != nil; tries++ { // who sends on until the gateway has hung up loses the answer
+		require.Less(t, tries, 10, err)
+		answer, err = http.Post(f.url, "application/json", strings.NewReader(huge))
+	}
+	require.NoError(t, answer.Body.Close())
+	assert.Equal(t, http.StatusRequestEntityTooLarge, answer.StatusCode)
 	nc, err := f.link(hub.RoleWorker).Connect(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
