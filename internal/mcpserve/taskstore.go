@@ -12,7 +12,7 @@ import (
 
 // TaskStore keeps how tasks stand where that outlasts the server.
 type TaskStore interface {
-	// Put keeps how a task stands: before its client is told of it, and when it ends.
+	// Put keeps how a task stands: before its client learns of it, and when it ends.
 	Put(ctx context.Context, id string, state []byte)
 	// Get gives what was kept of a task that this server does not know, nil for nothing.
 	Get(ctx context.Context, id string) ([]byte, error)
