@@ -209,7 +209,9 @@ func (s *storm) note(c aCall, a *answer) {
 		return
 	}
 	assert.False(s.t, s.lost[c.n], "call %d was lost and has a result: %s", c.n, a.text)
-	if answered {
+	if c.kind == "look" && s.failed[c.n] != "" { // it is made again, and may go well now
+		delete(s.failed, c.n)
+	} else if answered {
 		assert.Equal(s.t, before, a.text, "call %d", c.n)
 	}
 	s.results[c.n] = a.text

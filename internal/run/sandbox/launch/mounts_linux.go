@@ -90,9 +90,9 @@ func (p *Plan) change(s *script, change Change, tree cell) {
 	case Hidden:
 		s.cover(change.Path, hiddenMode)
 	case Blank:
-		s.put(s.clone(blankDirectory), "hide "+change.Path, change.Path, gone...)
+		s.hide(s.clone(blankDirectory), change.Path)
 	case Void:
-		s.put(s.clone(voidFile), "hide "+change.Path, change.Path, gone...)
+		s.hide(s.clone(voidFile), change.Path)
 	default:
 		if change.Kind == Again {
 			tree = s.takeTree(change.Path)
@@ -160,15 +160,31 @@ func (s *script) clone(path string) (tree cell) {
 	return tree
 }
 
-// put mounts a tree at path, or not when opening that fails with one of errors.
-func (s *script) put(tree cell, step, path string, errors ...syscall.Errno) {
-	var passed label
-	open, at := s.openPlace(step, path)
-	open.orElse(&passed, errors...)
-	s.call(step, unix.SYS_MOVE_MOUNT, tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+// put mounts a tree at path.
+func (s *script) put(tree cell, step, path string) {
+	_, at := s.openPlace(step, path)
+	s.move(tree, step, at)
+	s.close(at)
+	s.close(tree)
+}
+
+// hide mounts a tree at path, where there is something. What was removed or replaced
+// after it was opened is opened again: another may be there. (What the attempts leave
+// open ends with the launcher, which can have only so much open.)
+func (s *script) hide(tree cell, path string) {
+	var again, passed label
+	s.here(&again)
+	open, at := s.openPlace("hide "+path, path)
+	open.orElse(&passed, gone...)
+	s.move(tree, "hide "+path, at).orElse(&again, unix.ENOENT)
 	s.close(at)
 	s.here(&passed)
 	s.close(tree)
+}
+
+func (s *script) move(tree cell, step string, at cell) *op {
+	return s.call(step, unix.SYS_MOVE_MOUNT, tree, "", at, "",
+		unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
 // restrict sets attributes of mounts. at is a tree or the current directory.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,15 +29,53 @@ func enter(t *testing.T, script string, view ...Change) (output string, err erro
 	return string(out), err
 }
 
-// What a view shows is at the path that it names: a link on the way neither chooses
-// what becomes visible nor where.
-func TestTheViewFollowsNoLinks(t *testing.T) {
+func needViews(t *testing.T) {
+	t.Helper()
 	if os.Getenv(emulator) != "" {
 		testneed.Missing(t, "an emulator makes no namespaces")
 	}
 	if out, err := enter(t, "true"); err != nil {
 		testneed.Missing(t, "no namespaces here: "+out)
 	}
+}
+
+// What is hidden may be replaced or removed by its owner while a command starts.
+func TestWhatIsHiddenChanges(t *testing.T) {
+	needViews(t)
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	var view []Change
+	for i := range 100 {
+		view = append(view, Change{Void, filepath.Join(base, strconv.Itoa(i))})
+	}
+	over := make(chan struct{})
+	var changing sync.WaitGroup
+	defer changing.Wait()
+	defer close(over)
+	fresh := filepath.Join(base, "fresh")
+	changing.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-over:
+				return
+			default:
+			}
+			_ = os.WriteFile(fresh, []byte("secret"), 0o600)
+			_ = os.Rename(fresh, view[n*7%len(view)].Path)
+			_ = os.Remove(view[n*3%len(view)].Path)
+		}
+	})
+	for range 100 {
+		out, err := enter(t, "echo started", view...)
+		require.NoError(t, err, out)
+		require.Equal(t, "started\n", out)
+	}
+}
+
+// What a view shows is at the path that it names: a link on the way neither chooses
+// what becomes visible nor where.
+func TestTheViewFollowsNoLinks(t *testing.T) {
+	needViews(t)
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	real, link := filepath.Join(base, "real"), filepath.Join(base, "link")
