@@ -41,6 +41,6 @@ func TestSlowExpressionsAreRefused(t *testing.T) {
 		if !c.fits {
 			assert.Contains(t, fmt.Sprint(diags), "take too long", name)
 		}
-		assert.Less(t, time.Since(began), 30*time.Second, name)
+		assert.Less(t, time.Since(began), time.Minute, name)
 	}
 }

@@ -155,7 +155,7 @@ func TestFetchWebpage(t *testing.T) {
 			started := time.Now()
 			newBench(t).fails("timeout", "Error: Request timed out after 1 seconds", name,
 				args{"url": url, "timeout_seconds": 1})
-			assert.Less(t, time.Since(started), 30*time.Second, what)
+			assert.Less(t, time.Since(started), time.Minute, what)
 		}
 	})
 	t.Run("default timeout 10", func(t *testing.T) {
