@@ -80,6 +80,8 @@ type Worker struct {
 	life      context.Context
 	end       context.CancelFunc
 	drained   chan struct{}
+	once      sync.Once     // closes drained
+	drains    chan struct{} // holds a token while sessions are let go
 }
 
 // Start connects a worker.
@@ -88,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
-		drained: make(chan struct{}), letting: make(chan struct{}, mostLetting), questions: make(chan struct{}, mostQuestions),
+		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, mostLetting), questions: make(chan struct{}, mostQuestions),
 		settled: make(map[string]bool),
 	}
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
@@ -343,7 +345,7 @@ func (w *Worker) control(c fleet.Control) {
 	switch {
 	case c.Action == "drain":
 		w.Drain(w.life)
-		close(w.drained)
+		w.once.Do(func() { close(w.drained) })
 	case c.Action == "release" && s != nil:
 		w.release(w.life, s)
 	case c.Action == "drop" && s != nil && s.epoch() < c.Epoch:
@@ -355,8 +357,14 @@ func (w *Worker) control(c fleet.Control) {
 }
 
 // Drain lets go of all sessions: calls end, workspaces are packed. No further
-// session is taken.
+// session is taken. Who comes while that is under way waits for it.
 func (w *Worker) Drain(ctx context.Context) {
+	select {
+	case w.drains <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-w.drains }()
 	w.mu.Lock()
 	w.draining = true
 	var all []*session
