@@ -64,7 +64,7 @@ func (t Trees) path(name string) string {
 // Call is what the processes of one call change. It implements watch.Watcher.
 type Call struct {
 	trees   Trees
-	rules   *rules
+	rules   func() *rules // made once, before the first process runs
 	effects *undo.Effects
 	store   *undo.Store
 	own     undo.Call
@@ -92,10 +92,12 @@ type kept struct {
 	whole bool
 }
 
-// New gives the watcher of a call.
+// New gives the watcher of a call. Most calls start no process, and cost next to
+// nothing here.
 func New(store *undo.Store, call undo.Call, trees Trees) *Call {
-	return &Call{trees: trees, rules: newRules(trees), store: store, own: call, effects: store.Effects(call),
-		paths: make(map[string]*kept), ignored: make(map[string]int), objects: make(map[string]bool)}
+	return &Call{trees: trees, rules: sync.OnceValue(func() *rules { return newRules(trees) }), store: store, own: call,
+		effects: store.Effects(call), paths: make(map[string]*kept), ignored: make(map[string]int),
+		objects: make(map[string]bool)}
 }
 
 // With gives a context whose processes the call watches; nil watches none.
@@ -114,6 +116,7 @@ func From(ctx context.Context) *Call {
 
 // Begin implements watch.Watcher.
 func (c *Call) Begin() (done func()) {
+	c.rules()
 	c.began.Store(true)
 	c.running.Add(1)
 	return c.running.Done
@@ -151,7 +154,7 @@ func (c *Call) wants(path string, what watch.What) (name string, wanted bool) {
 	if k := c.paths[name]; k != nil {
 		return name, what == watch.Content && !k.whole
 	}
-	if dir := c.rules.ignore(name); dir != "" {
+	if dir := c.rules().ignore(name); dir != "" {
 		c.ignored[dir]++
 		return "", false
 	}

@@ -12,6 +12,7 @@ import (
 type Calls struct {
 	mu    sync.Mutex
 	calls map[*Call]bool
+	lives int // processes that serve many calls
 }
 
 // Enter says that a call begins, leave that it has ended.
@@ -22,10 +23,24 @@ func (s *Calls) Enter(c *Call) (leave func()) {
 		s.calls = make(map[*Call]bool)
 	}
 	s.calls[c] = true
+	if s.lives > 0 {
+		c.rules()
+	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.calls, c)
+	}
+}
+
+// live counts processes that serve many calls. What one of them changes may belong to
+// any call that is under way.
+func (s *Calls) live(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lives += n
+	for c := range s.calls {
+		c.rules()
 	}
 }
 
@@ -67,7 +82,9 @@ func (l *Life) now() *Call {
 // Begin implements watch.Watcher.
 func (l *Life) Begin() (done func()) {
 	ended := l.own.Begin()
+	l.calls.live(1)
 	return func() {
+		l.calls.live(-1)
 		ended()
 		l.own.End()
 	}

@@ -74,7 +74,7 @@ func (c *Call) linked() map[undo.FileID][]string {
 				return fs.SkipDir
 			case !ok:
 				return nil
-			case undo.OwnFile(name) || d.IsDir() && c.rules.ignore(name+"/") != "":
+			case undo.OwnFile(name) || d.IsDir() && c.rules().ignore(name+"/") != "":
 				return fs.SkipDir
 			case looked >= mostLooked:
 				c.miss("other names of hard-linked files, in so large a tree")
