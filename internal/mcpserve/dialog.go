@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -215,23 +217,30 @@ const mostLogs = 256
 // logTo passes a tool's log lines on to the client, which says from what level
 // on it wants them. Lines that come faster than they can be sent are dropped.
 func (s *Server) logTo(ctx context.Context, in *inquiry) (log func(slog.Level, string), flush func()) {
-	lines := make(chan *mcp.LoggingMessageParams, mostLogs)
 	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for line := range lines {
-			_ = in.session.Log(ctx, line)
-		}
-	}()
+	started := sync.OnceValue(func() chan<- *mcp.LoggingMessageParams { // most calls log nothing
+		lines := make(chan *mcp.LoggingMessageParams, mostLogs)
+		go func() {
+			defer close(done)
+			for line := range lines {
+				_ = in.session.Log(ctx, line)
+			}
+		}()
+		return lines
+	})
+	var logged atomic.Bool
 	log = func(level slog.Level, message string) {
+		logged.Store(true)
 		select {
-		case lines <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
+		case started() <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
 		default:
 		}
 	}
 	return log, func() {
-		close(lines)
-		<-done
+		if logged.Load() {
+			close(started())
+			<-done
+		}
 	}
 }
 

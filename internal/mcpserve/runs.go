@@ -66,8 +66,11 @@ func (s *Server) offerRuns() {
 
 // runLinks are links to the whole of what a result shows in part.
 func (s *Server) runLinks(ctx context.Context, session *host.Session, outcome *host.Outcome) []mcp.Content {
+	if !outcome.Result.Truncated {
+		return nil
+	}
 	dir := session.ArtifactDir()
-	if !outcome.Result.Truncated || dir == "" {
+	if dir == "" {
 		return nil
 	}
 	var links []mcp.Content

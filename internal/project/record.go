@@ -38,6 +38,9 @@ func (p *Project) ignoreState() {
 	if p.ignored.Load() {
 		return
 	}
+	if _, err := os.Lstat(filepath.Join(p.Workspace.Root(), ".agent")); err != nil {
+		return
+	}
 	root, err := os.OpenRoot(p.Workspace.Root())
 	if err != nil {
 		return

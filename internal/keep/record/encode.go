@@ -57,12 +57,14 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// marshalText gives s as JSON.
-func marshalText(s string) []byte {
+// marshalText gives s as JSON, and appendMarshaled adds it to line.
+func marshalText(s string) []byte { return appendMarshaled(nil, s) }
+
+func appendMarshaled(line []byte, s string) []byte {
 	if strings.ContainsFunc(s, needsEscape) {
-		return tool.MustMarshal(s)
+		return append(line, tool.MustMarshal(s)...)
 	}
-	return append(append(append(make([]byte, 0, len(s)+2), '"'), s...), '"')
+	return append(append(append(line, '"'), s...), '"')
 }
 
 func needsEscape(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }

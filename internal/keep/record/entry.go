@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"strconv"
 	"time"
 
@@ -59,14 +60,14 @@ func (e *entry) seal(prev string) (line []byte, hash string) {
 	line = strconv.AppendInt(append(line, `{"n":`...), e.N, 10)
 	line = appendText(line, "prev", e.Prev)
 	line = appendText(line, "workspace", e.Workspace)
-	line = append(append(line, `,"at":`...), marshalText(e.At)...)
+	line = appendMarshaled(append(line, `,"at":`...), e.At)
 	line = appendText(line, "session", e.Session)
 	line = appendText(line, "run", e.Run)
 	if e.Of != 0 {
 		line = strconv.AppendInt(append(line, `,"of":`...), e.Of, 10)
 	}
 	line = appendText(line, "by", e.By)
-	line = append(append(line, `,"event":`...), marshalText(e.Event)...)
+	line = appendMarshaled(append(line, `,"event":`...), e.Event)
 	line = appendJSON(line, "body", e.Body)
 	line = appendJSON(line, "more", e.More)
 	line = appendText(line, "holds", e.Holds)
@@ -85,7 +86,7 @@ func appendText(line []byte, name, value string) []byte {
 	if value == "" {
 		return line
 	}
-	return appendJSON(line, name, marshalText(value))
+	return appendMarshaled(append(append(append(line, `,"`...), name...), `":`...), value)
 }
 
 func appendJSON(line []byte, name string, value []byte) []byte {
@@ -99,9 +100,9 @@ func appendJSON(line []byte, name string, value []byte) []byte {
 // chain is the hash of an entry's bytes after prev.
 func chain(prev string, data []byte) string {
 	sum := sha256.New()
-	sum.Write([]byte(prev))
+	_, _ = io.WriteString(sum, prev)
 	sum.Write(data)
-	return hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(make([]byte, 0, sha256.Size)))
 }
 
 // unseal takes a line apart. The hash is the one that is written there.

@@ -130,7 +130,7 @@ func (l *ledger) open() error {
 	if err != nil {
 		return err
 	}
-	head, err := os.OpenFile(l.path("head"), os.O_RDWR|os.O_CREATE, 0o600)
+	head, err := openHead(l.path("head"))
 	if err != nil {
 		lock.Close()
 		return err

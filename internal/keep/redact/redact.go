@@ -62,11 +62,13 @@ func (r *Redactor) JSON(data json.RawMessage) json.RawMessage {
 }
 
 // Rewrite is [Redactor.JSON] in which strings longer than limit are cut. Order
-// and layout stay; limit 0 cuts none.
+// and layout stay; limit 0 cuts none. Where nothing changes it gives data itself.
 func (r *Redactor) Rewrite(data []byte, limit int) []byte {
+	if r.plain(data, limit) && (r == nil || !r.shapes || !hasSecretName(data)) {
+		return data
+	}
 	var out bytes.Buffer
 	out.Grow(len(data))
-	plain := r.plain(data, limit)
 	secret := false
 	for len(data) > 0 {
 		start := bytes.IndexByte(data, '"')
@@ -74,19 +76,37 @@ func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 			break
 		}
 		out.Write(r.numbers(data[:start]))
-		end := start + literalEnd(data[start:])
-		text, rest := data[start:end], data[end:]
-		isName := bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
+		text, rest, isName := literal(data[start:])
 		isValue := secret && len(bytes.Trim(data[:start], ": \t\r\n")) == 0
-		if isValue || !plain {
-			text = r.literal(text, limit, isValue)
-		}
-		out.Write(text)
-		secret = isName && r != nil && r.shapes && isSecretName(data[start:end])
+		out.Write(r.literal(text, limit, isValue))
+		secret = isName && r != nil && r.shapes && isSecretName(text)
 		data = rest
 	}
 	out.Write(r.numbers(data))
 	return out.Bytes()
+}
+
+// literal cuts off the string that data begins with; isName says that it is a
+// member's name.
+func literal(data []byte) (text, rest []byte, isName bool) {
+	end := literalEnd(data)
+	text, rest = data[:end], data[end:]
+	return text, rest, bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
+}
+
+// hasSecretName reports that a member of data has the name of a secret.
+func hasSecretName(data []byte) bool {
+	for {
+		start := bytes.IndexByte(data, '"')
+		if start < 0 {
+			return false
+		}
+		text, rest, isName := literal(data[start:])
+		if isName && isSecretName(text) {
+			return true
+		}
+		data = rest
+	}
 }
 
 // plain reports that no string of data is changed for what is in it, which is
