@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -217,30 +216,30 @@ const mostLogs = 256
 // logTo passes a tool's log lines on to the client, which says from what level
 // on it wants them. Lines that come faster than they can be sent are dropped.
 func (s *Server) logTo(ctx context.Context, in *inquiry) (log func(slog.Level, string), flush func()) {
+	var lines chan *mcp.LoggingMessageParams
+	var start sync.Once // by the first line: most calls log nothing
 	done := make(chan struct{})
-	started := sync.OnceValue(func() chan<- *mcp.LoggingMessageParams { // most calls log nothing
-		lines := make(chan *mcp.LoggingMessageParams, mostLogs)
-		go func() {
-			defer close(done)
-			for line := range lines {
-				_ = in.session.Log(ctx, line)
-			}
-		}()
-		return lines
-	})
-	var logged atomic.Bool
 	log = func(level slog.Level, message string) {
-		logged.Store(true)
+		start.Do(func() {
+			lines = make(chan *mcp.LoggingMessageParams, mostLogs)
+			go func() {
+				defer close(done)
+				for line := range lines {
+					_ = in.session.Log(ctx, line)
+				}
+			}()
+		})
 		select {
-		case started() <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
+		case lines <- &mcp.LoggingMessageParams{Level: mcpLevel(level), Logger: in.name, Data: message}:
 		default:
 		}
 	}
 	return log, func() {
-		if logged.Load() {
-			close(started())
-			<-done
+		start.Do(func() { close(done) })
+		if lines != nil {
+			close(lines)
 		}
+		<-done
 	}
 }
 
