@@ -259,6 +259,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer link.close()
 	stop := context.AfterFunc(ctx, link.end)
 	defer stop()
+	in, done := polled(in)
+	defer done()
 	transport := &lineTransport{in: in, out: out, settled: s.options.Settled, onEOF: link.end}
 	connection, err := s.sdk.Connect(context.WithValue(ctx, linkKey{}, link), transport, nil)
 	if err != nil {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package mcpserve
+
+import "io"
+
+func polled(in io.Reader) (again io.Reader, done func()) { return in, func() {} }
