@@ -47,22 +47,15 @@ func (s *script) dropRights() {
 	s.call("no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 }
 
-// dropThreadRights does the same to the calling thread of the host, but for
-// what holds for the whole process.
+// dropThreadRights takes the capabilities of the calling thread of the host. It starts
+// no program, so that there is no other way to have them again.
 func dropThreadRights() error {
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	for capability := range capabilities() {
-		if unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0) != nil {
-			break
-		}
-	}
-	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0)
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&header, &none[0]); err != nil {
 		return failure("capset", err)
 	}
-	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	return nil
 }
 
 func (s *script) setLimit(limit Limit) {

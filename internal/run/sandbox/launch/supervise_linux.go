@@ -111,10 +111,15 @@ func supervise(socket *os.File, s supervisor) {
 		return
 	}
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
-	if dropThreadRights() != nil || unix.Unshare(unix.CLONE_FS) != nil {
+	if dropThreadRights() != nil {
 		return // what nobody answers fails
 	}
-	unix.Umask(0) // of this thread alone, now: the caller's counts
+	if !s.lets { // it makes files
+		if unix.Unshare(unix.CLONE_FS) != nil {
+			return
+		}
+		unix.Umask(0) // of this thread alone, now: the caller's counts
+	}
 	raw, err := listener.SyscallConn()
 	if err != nil {
 		return
