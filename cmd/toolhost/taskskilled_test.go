@@ -99,8 +99,9 @@ func TestTaskAsksTwoThings(t *testing.T) {
 func TestTaskOfRunCommand(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, texts{
-		"agent.hcl":           "policy {\n  dangerous = \"allow\"\n}\n",
-		".agent/Taskfile.yml": "version: '3'\ntasks:\n  slow:\n    desc: Slow.\n    cmds:\n      - while [ ! -e go -a ! -e ../go ]; do sleep 0.05; done; echo finished\n"})
+		"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n",
+		".agent/Taskfile.yml": "version: '3'\ntasks:\n  slow:\n    desc: Slow.\n    cmds:\n      - " +
+			"while [ ! -e go -a ! -e ../go ]; do sleep 0.05; done; echo finished\n"})
 	s := serveTasks(t, dir)
 	created, failure := s.ask("tools/call", map[string]any{"name": "run_command",
 		"arguments": map[string]any{"command": "slow"}}, nil)

@@ -353,8 +353,8 @@ func TestRefreshTellsTheClient(t *testing.T) {
 	assert.Equal(t, "other", list.Tools[0].Name)
 }
 
-// A client that is told of a change while more of it comes lists all of it, or what was
-// there before.
+// A client that is notified of a change while more of it comes lists all of it, or what
+// was there before.
 func TestListsShowAllOfAChange(t *testing.T) {
 	named := func(prefix string) (tools source) {
 		for i := range 50 {

@@ -6,13 +6,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// deep is how much stack a call takes, in bytes.
-const deep = 24 << 10
+// callStack is how much stack a call takes, in bytes.
+const callStack = 24 << 10
 
-// roomy gives the goroutine of a request the stack that a call takes while it has
+// withStack gives the goroutine of a request the stack that a call takes while it has
 // next to nothing on it. Else it grows four times under way, each time with a copy of
 // what is there, which is a twentieth of a small read.
-func roomy(next mcp.MethodHandler) mcp.MethodHandler {
+func withStack(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		grow()
 		return next(ctx, method, request)
@@ -24,8 +24,8 @@ func roomy(next mcp.MethodHandler) mcp.MethodHandler {
 //
 //go:noinline
 func grow() byte {
-	var room [deep]byte
-	return room[len(first)]
+	var room [callStack]byte
+	return room[len(none)]
 }
 
-var first string
+var none string

@@ -90,8 +90,9 @@ func Start(ctx context.Context, o Options) (*Worker, error) {
 		options: o, name: fleet.NewWorker(o.Key, strings.ToLower(rand.Text()[:10])), logger: o.Logger,
 		sessions: make(map[string]*session), exchanges: make(map[string]*exchange),
 		parts: make(map[string]*assembly), slots: make(chan struct{}, o.Slots), began: time.Now(),
-		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, mostLetting), questions: make(chan struct{}, mostQuestions),
-		settled: make(map[string]bool),
+		drained: make(chan struct{}), drains: make(chan struct{}, 1), letting: make(chan struct{}, mostLetting),
+		questions: make(chan struct{}, mostQuestions),
+		settled:   make(map[string]bool),
 	}
 	w.calls = flights{open: make(map[string]*flight), unsure: make(map[string]bool), began: make(map[string]string)}
 	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -76,7 +76,7 @@ func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 			break
 		}
 		out.Write(r.numbers(data[:start]))
-		text, rest, isName := literal(data[start:])
+		text, rest, isName := nextString(data[start:])
 		isValue := secret && len(bytes.Trim(data[:start], ": \t\r\n")) == 0
 		out.Write(r.literal(text, limit, isValue))
 		secret = isName && r != nil && r.shapes && isSecretName(text)
@@ -86,9 +86,9 @@ func (r *Redactor) Rewrite(data []byte, limit int) []byte {
 	return out.Bytes()
 }
 
-// literal cuts off the string that data begins with; isName says that it is a
+// nextString cuts off the string that data begins with; isName says that it is a
 // member's name.
-func literal(data []byte) (text, rest []byte, isName bool) {
+func nextString(data []byte) (text, rest []byte, isName bool) {
 	end := literalEnd(data)
 	text, rest = data[:end], data[end:]
 	return text, rest, bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":"))
@@ -101,7 +101,7 @@ func hasSecretName(data []byte) bool {
 		if start < 0 {
 			return false
 		}
-		text, rest, isName := literal(data[start:])
+		text, rest, isName := nextString(data[start:])
 		if isName && isSecretName(text) {
 			return true
 		}

@@ -48,14 +48,16 @@ func (s *script) dropRights() {
 }
 
 // dropThreadRights takes the capabilities of the calling thread of the host. It starts
-// no program, so that there is no other way to have them again.
+// no program; one would not have them again either, by the secure bits and
+// no_new_privs, so that the bounding set may stay.
 func dropThreadRights() error {
+	_ = unix.Prctl(unix.PR_SET_SECUREBITS, secureAllLocked, 0, 0, 0) // fails where there is nothing to drop
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&header, &none[0]); err != nil {
 		return failure("capset", err)
 	}
-	return nil
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
 func (s *script) setLimit(limit Limit) {
