@@ -6,7 +6,7 @@ BINARY  := $(BIN)/toolhost
 PLUGINS := files
 PROGRAMS := ./cmd/toolhost ./cmd/toolhost-task ./cmd/toolhost-architect ./cmd/toolhost-console ./cmd/toolhost-otel ./cmd/toolhost-hub
 
-.PHONY: all build plugins run test race probe attack attacks mutate long lint fuzz bench soak cross clean
+.PHONY: all build plugins run test verify flakes race probe attack attacks mutate long lint fuzz bench soak cross clean
 
 all: build
 
@@ -31,14 +31,20 @@ plugins:
 run: build
 	$(GO) run ./examples/demo $(BINARY)
 
-# test runs all tests; TESTFLAGS are flags of go test. A busy machine has its
-# time. vet is lint's, which has more of it. Tests wait for a good part of their
+# test runs the tests that take minutes on any machine with Go: go test -short.
+# TESTFLAGS are further flags. vet is lint's. Tests wait for a good part of their
 # time: half as many packages again as there are processors run at once.
-TESTS = $(GO) test -vet=off -timeout 30m -p $$(( ($$(getconf _NPROCESSORS_ONLN || echo 2) * 3 + 1) / 2 )) $(TESTFLAGS) ./...
 test:
-	$(TESTS)
-	cd examples/plugin-go && $(TESTS)
-	cd internal/console/bundle && $(TESTS)
+	$(GO) test -short -vet=off -timeout 10m -p $$(( ($$(getconf _NPROCESSORS_ONLN || echo 2) * 3 + 1) / 2 )) $(TESTFLAGS) ./...
+
+# verify does all the rest, or STEPS of it: docs/TESTING.md. It takes hours.
+verify:
+	bash .ci/verify $(STEPS)
+
+# flakes runs the tests FLAKES times and lists those that failed.
+FLAKES ?= 12
+flakes:
+	bash .ci/flakes $(FLAKES)
 
 race: export CGO_ENABLED = 1
 race:

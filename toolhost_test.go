@@ -21,6 +21,7 @@ import (
 	"github.com/toolhost/toolhost"
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -203,6 +204,7 @@ func TestHTTPHandlerIsForThisMachineAlone(t *testing.T) {
 
 // TestEmbed builds the program of the README in its own module and speaks to it.
 func TestEmbed(t *testing.T) {
+	testneed.NotShort(t, "builds a program")
 	program, err := os.ReadFile("examples/embed/main.go")
 	require.NoError(t, err)
 	_, body, _ := strings.Cut(string(program), "package main\n")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostile are files that would exhaust the machine if they were simply parsed
@@ -90,6 +92,7 @@ func hostileJSON() map[string]string {
 }
 
 func TestHostile(t *testing.T) {
+	testneed.NotShort(t, "tries hostile inputs of many sizes")
 	for name, src := range hostile() {
 		t.Run(name, func(t *testing.T) { refused(t, "agent.hcl", src) })
 	}

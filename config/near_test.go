@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What stays just below the bounds takes bounded time and stack too.
 func TestNearBounds(t *testing.T) {
+	testneed.NotShort(t, "tries hostile inputs of many sizes")
 	tool := func(params, item string) string {
 		return "tool \"x\" {\n description = \"x\"\n" + params + "\n command { argv = [\"x\", " + item + "] }\n}\n"
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
@@ -39,6 +40,7 @@ func (p *project) realList() []command {
 }
 
 func TestListEqualsTask(t *testing.T) {
+	testneed.NotShort(t, "compares many files with task itself")
 	for _, name := range []string{"plain", "odd"} {
 		p := newProject(t, name)
 		got := p.list()
@@ -196,6 +198,9 @@ func TestBrokenTaskfile(t *testing.T) {
 		"version mismatch": {head + "includes: {x: ./old.yml}\n", ".agent/Taskfile.yml", 0, "versions should match"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "tab" && name != "version 2" && name != "broken include" {
+				testneed.NotShort(t, "three of these are enough")
+			}
 			p := newProject(t, "")
 			p.write(".agent/Taskfile.yml", c.content)
 			p.write(".agent/inc.yml", head+"tasks:\n  x: {cmds: 3}\n")

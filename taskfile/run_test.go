@@ -16,12 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/taskfile"
 )
 
 // What a command prints, and how it ends, is what the real task shows.
 func TestRunEqualsTask(t *testing.T) {
+	testneed.NotShort(t, "compares many files with task itself")
 	for _, name := range []string{
 		"default", "zebra", "build", "b", "undescribed", "args", "fail", "fail-in-dep", "ignore", "deferred",
 		"bad-variable",
@@ -75,6 +77,7 @@ func TestRunResult(t *testing.T) {
 
 // Values are templates to go-task, and one made of another is so twice.
 func TestTemplatesInArgsAreData(t *testing.T) {
+	testneed.NotShort(t, "starts hundreds of commands")
 	p := newProject(t, "")
 	p.write(".agent/Taskfile.yml", `version: '3'
 tasks:
@@ -239,6 +242,7 @@ func TestCRLFTaskfileWithUnicode(t *testing.T) {
 
 // A limit ends everything that a command has started.
 func TestTimeLimit(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	var p *project
 	var r run
 	var result *tool.Result

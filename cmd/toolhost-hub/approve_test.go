@@ -24,6 +24,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet/operator"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // operator connects with an operator's key.
@@ -317,6 +318,7 @@ workspace "here" {
 // An operator's program takes no look that is not of what its digest says: who has
 // it shown something else has something else decided on, which does not wait.
 func TestForgedLook(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, asks, "")
 	w := fleet.NewWorker(hub.RoleWorker, "one")
 	nc, err := f.link(hub.RoleWorker).Connect(t.Context())
@@ -351,6 +353,7 @@ func asked(msg *nats.Msg) (d fleet.Decide) {
 
 // The command lists, shows and denies anywhere, and approves in a terminal alone.
 func TestApproveCommand(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, asks, "", plain)
 	s := session(t, f.url)
 	id := waitingCall(t, s, "one")

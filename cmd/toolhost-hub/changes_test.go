@@ -10,11 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A worker looks at the files of its sessions for changes: a client that listens is
 // told, and one that does not finds the change at its next request.
 func TestChangedFiles(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "", plain)
 	quiet := openSession(t, f.url)
 	list := func() string {

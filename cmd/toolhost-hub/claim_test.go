@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // deaf is a connection that hears nothing any more once it has sent a claim.
@@ -41,6 +42,7 @@ func (d *deaf) Read(p []byte) (int, error) {
 // Where the hub's answer to a claim is lost nothing was run, and the same call made
 // again runs: it is not said to be lost.
 func TestAnswerToClaimIsLost(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	var claimed atomic.Int32
 	f := newInside(t, notes, "", func(o *worker.Options) {
 		url := strings.TrimPrefix(o.Link.URL, "nats://")

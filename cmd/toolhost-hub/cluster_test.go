@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // The hub that leads the others is killed while calls run, and comes back. No reader
 // hears from a hub that does not know yet what was written last.
 func TestLeaderOfHubsIsKilled(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	s := newStorm(t, shape{seed: 1, hubs: 3, workers: 2, gateways: 1, sessions: 12})
 	link := fleet.Link{URL: s.reach(false), KeyFile: s.key("gateway"), Inbox: "_INBOX.gateway.test"}
 	nc, err := link.Connect(t.Context())

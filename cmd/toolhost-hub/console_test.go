@@ -23,6 +23,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // consolePage asks a console as its page does.
@@ -156,6 +157,7 @@ func is(id string) func(consoleCall) bool { return func(c consoleCall) bool { re
 // A call that waits on a worker is shown in the console, and decided there: once,
 // as it was shown, and it is recorded who did it.
 func TestConsoleFromAnywhere(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, asks, "", plain)
 	s := session(t, f.url)
 	first := waitingCall(t, s, "one")
@@ -224,6 +226,7 @@ func TestConsoleFromAnywhere(t *testing.T) {
 // A worker that lies shows what it likes of its own calls alone, and that is
 // written out; it gets no other worker's call decided. A gateway has no part in it.
 func TestConsoleAndLiars(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, asks, "", plain)
 	keys, err := hub.OpenKeys(filepath.Join(f.options.Store, "keys"))
 	require.NoError(t, err)

@@ -120,6 +120,7 @@ func fillDisk(p *process, dir string) (stop func()) {
 // A worker whose disk is full says of each call what became of it, makes none
 // twice, takes no session more, and goes on when there is room again.
 func TestFullDisk(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	if err := mayMount(t); err != nil {
 		testneed.Skip(t, fmt.Sprint("a test may not mount here: ", err))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet/gateway"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What docs/FLEET.md has people type is what the program knows, and its fleet.hcl
@@ -69,6 +70,7 @@ func TestFleetInOneProcess(t *testing.T) {
 
 // The commands that show and steer a fleet.
 func TestFleetCommands(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newFleet(t, 2)
 	s := session(t, f.url)
 	callTool(t, s, "note", note("one"), nil)

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A worker that is drained while it packs a workspace lets go of it when all of it
 // is packed: nothing that was acknowledged is missing on the next worker.
 func TestDrainWhilePacking(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "")
 	at := f.start1(discard, func(o *worker.Options) { o.PackAfter = 0 })
 	f.waitFor(func() bool { return len(f.gateway.Workers()) == 1 })
@@ -35,6 +37,7 @@ func TestDrainWhilePacking(t *testing.T) {
 
 // A worker that is drained twice, and ended meanwhile, lets its calls end.
 func TestDrainedTwice(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, holds, "")
 	at := f.start1(discard, plain)
 	f.waitFor(func() bool { return len(f.gateway.Workers()) == 1 })

@@ -24,6 +24,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // callLimit is what a call may take.
@@ -48,6 +49,7 @@ const shortStorm = 15
 // another's. That ends after 15 s; make faults is the long one, with three hubs, a
 // disk that fills up, and clocks that jump.
 func TestFaults(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	calls := number("TOOLHOST_TEST_CALLS", 2000)
 	seed := uint64(number("TOOLHOST_TEST_SEED", int(time.Now().UnixNano()&0xffffff)))
 	t.Logf("TOOLHOST_TEST_CALLS=%d TOOLHOST_TEST_SEED=%d", calls, seed)

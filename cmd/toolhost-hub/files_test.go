@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet/gateway"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // linked has tools whose results show a part of what they print, and link to the
@@ -85,6 +86,7 @@ func (f *inside) move() {
 // What a result links to is read before and after a move, and after its worker was
 // killed, by its session alone.
 func TestFilesThatResultsLinkTo(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	t.Setenv("TENANT_A", tokenA)
 	t.Setenv("TENANT_B", tokenB)
 	f := newInside(t, linked, twoTenants)
@@ -127,6 +129,7 @@ func TestFilesThatResultsLinkTo(t *testing.T) {
 // What the hub keeps of what results link to is bounded, checked when it is read, and
 // goes with its session.
 func TestFilesThatAreNotKept(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	t.Setenv("TENANT_A", tokenA)
 	t.Setenv("TENANT_B", tokenB)
 	f := newInsideOf(t, linked, twoTenants, func(o *gateway.Options) { o.SessionResults = 1 << 20 }, plain)
@@ -172,6 +175,7 @@ func TestFilesThatAreNotKept(t *testing.T) {
 // A session that clients name does not give another output under an old link after it
 // has moved, where its calls are counted anew.
 func TestOldLinkOfANamedSession(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, linked, "", plain)
 	url := f.url + "?session=mine"
 	first := linkIn(t, stateless(t, url, "tools/call", "make", `{"name":"make","arguments":{"letter":"a"}`)).URI

@@ -13,11 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What results link to, tasks and background tasks, after their worker, a program, was
 // ended by a signal that it cannot catch.
 func TestKilledWorkerProgram(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", linked+strings.Split(slow, "policy")[0])
 	f.write("fleet.hcl", strings.ReplaceAll(`

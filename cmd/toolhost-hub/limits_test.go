@@ -22,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet/gateway"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // limited is a fleet.hcl with limits for tenant a.
@@ -51,6 +52,7 @@ func newLimited(t *testing.T, agent string, change func(*worker.Options)) *insid
 // A session over its limit of calls is told to try again, and nothing runs; other
 // sessions go on.
 func TestSessionsLimit(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newLimited(t, holds, plain)
 	_, name, _ := send(t, f.url, tokenA, "", opening(""))
 	_, other, _ := send(t, f.url, tokenA, "", opening(""))
@@ -76,6 +78,7 @@ func TestSessionsLimit(t *testing.T) {
 
 // The long results of one session are bounded apart from those of its tenant.
 func TestLongResultsOfASession(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	t.Setenv("TENANT_A", tokenA)
 	t.Setenv("TENANT_B", tokenB)
 	f := newInsideOf(t, long, limited, func(o *gateway.Options) { o.SessionResults = 2 << 20 }, plain)
@@ -118,6 +121,7 @@ func (f *inside) packs(store *fleet.Store) map[string][]string {
 
 // The hub keeps the pack that a session's record names, and no other for long.
 func TestOldPacksAreRemoved(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newLimited(t, notes, plain)
 	store := f.store()
 	_, name, _ := send(t, f.url, tokenA, "", opening(""))
@@ -144,6 +148,7 @@ func TestOldPacksAreRemoved(t *testing.T) {
 
 // A change is packed also where a call that changes nothing runs when it is to be.
 func TestPackAfterACallThatLooks(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes+`
 tool "look" {
   description = "Wait for the file that is named. Returns: a word."

@@ -19,11 +19,13 @@ import (
 
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A session that moves right after a gateway has used it goes on where it is now: each
 // call runs once, and on the workspace that the one before left.
 func TestSessionThatMovedMeanwhile(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "", plain, plain)
 	s := session(t, f.url)
 	var want []string

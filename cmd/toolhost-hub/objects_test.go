@@ -22,6 +22,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // long has a tool whose result is larger than a message of the hub.
@@ -123,6 +124,7 @@ func (f *inside) began() (n int) {
 // A result that is larger than a message is kept, for its session alone, up to what
 // its tenant may have, and goes with the session.
 func TestLongResults(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f, session, store := newLong(t, plain)
 	_, other, _ := send(t, f.url, tokenB, "", opening(""))
 	for _, tt := range []struct {
@@ -245,6 +247,7 @@ func (d dying) Write(p []byte) (int, error) {
 // A worker that is lost while it keeps a result leaves a call that is lost, and
 // parts that are swept.
 func TestWorkerDiesWhileItKeepsAResult(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	var dead atomic.Bool
 	f, session, store := newLong(t, func(o *worker.Options) {
 		url := strings.TrimPrefix(o.Link.URL, "nats://")
@@ -285,6 +288,7 @@ func TestWorkerDiesWhileItKeepsAResult(t *testing.T) {
 // A worker that lies reaches, through gateways, nothing but its own calls, and nothing
 // of sessions that are another's; and no answer goes where it may not hear it.
 func TestLiarAndTheStore(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f, session, store := newLong(t, plain)
 	_, _, text := send(t, f.url, tokenA, session, longMessage("one", "q"))
 	require.True(t, strings.Contains(text, "qqqq"))

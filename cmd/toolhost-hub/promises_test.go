@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/fleet"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // theFleet is one of programs on this machine.
@@ -107,6 +108,7 @@ func TestStoredResult(t *testing.T) {
 // A call whose worker is killed while it runs is lost, is said to be lost as often
 // as it is asked for, and is not made again. The session goes on at its last pack.
 func TestLostCall(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	for _, how := range []struct {
 		name string
 		stop syscall.Signal
@@ -176,6 +178,7 @@ func TestDrain(t *testing.T) {
 // Every gateway serves every session, and a session of a revision that has
 // sessions outlives its worker.
 func TestAnotherGateway(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newFleet(t, 2)
 	second := f.gateway("--config", filepath.Join(f.home, "agent.hcl"))
 	one, other := openSession(t, f.url), openSession(t, f.url)

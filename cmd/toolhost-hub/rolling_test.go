@@ -134,6 +134,7 @@ func (b *balancer) proxied(t *testing.T) (url func() (string, func())) {
 // that a call changed is lost. Clients reach the gateways by themselves, or through
 // a proxy.
 func TestRollingUpdate(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	testneed.LongOnly(t, "it starts a dozen programs")
 	for name, through := range map[string]func(*balancer, *testing.T) func() (string, func()){
 		"clients choose": (*balancer).chosen, "proxy": (*balancer).proxied,

@@ -12,11 +12,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A worker takes no more sessions than it may have files open: further ones are
 // refused for lack of room, and those that it has go on.
 func TestFilesOfAWorker(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newFleet(t, 0)
 	cmd := f.command("worker", "--hub", f.hubURL, "--key", f.key("worker"), "--dir", filepath.Join(f.home, "worker"))
 	cmd.Args = append([]string{"sh", "-c", `ulimit -n 200 && exec "$0" "$@"`}, append([]string{cmd.Path},

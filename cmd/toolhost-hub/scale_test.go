@@ -72,6 +72,7 @@ func lookMessage() string {
 // How many calls go through a fleet with 1, 2, 4 and 8 workers, and how long they
 // take.
 func TestScaleOfCalls(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	testneed.LongOnly(t, "it measures for minutes")
 	const callers = 16
 	first := 0.0
@@ -111,6 +112,7 @@ const perWorker = 15000
 // What an idle session costs in hub, gateway and worker, and what one costs that
 // its worker has let go of.
 func TestScaleOfSessions(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	testneed.LongOnly(t, "it measures for minutes")
 	sessions := number("TOOLHOST_TEST_SESSIONS", 400)
 	workers := 1 + (sessions-1)/perWorker

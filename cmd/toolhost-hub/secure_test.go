@@ -36,6 +36,7 @@ import (
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/hub"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // certificate makes one that signs itself, for this machine, and gives its files.
@@ -105,6 +106,7 @@ func TestHubWithTLS(t *testing.T) {
 
 // A fleet runs on a NATS of one's own that knows the keys.
 func TestNATSOfOnesOwn(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := &theFleet{place: newPlace(t)}
 	f.write("agent.hcl", notes)
 	f.store = filepath.Join(f.home, "hub")
@@ -135,6 +137,7 @@ func TestNATSOfOnesOwn(t *testing.T) {
 // A request that is larger than a message of the hub comes in parts, and one that is
 // larger than any request is refused; the fleet goes on.
 func TestOversized(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "", plain)
 	name := openSession(t, f.url)
 	status, _, text := send(t, f.url, "", name, noteMessage(strings.Repeat("x", 1<<16))+strings.Repeat(" ", 3<<20))
@@ -193,6 +196,7 @@ const refusedWithin = 2 * time.Second
 // under its own name, nor under that of the worker that has the session. One that
 // claims to be thousands of workers is heard as some.
 func TestForgedAndFlooding(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "", plain)
 	_, liar := f.liar()
 	name := openSession(t, f.url)
@@ -325,6 +329,7 @@ func TestLyingWorker(t *testing.T) {
 // A hub that comes back with an old store knows fewer calls and sessions: nothing is
 // made twice by workers that have gone on.
 func TestOldStore(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "", func(o *worker.Options) { o.PackAfter = time.Hour })
 	name := openSession(t, f.url)
 	named := func(id, text string) string {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // slow has a tool that takes long, and says something before.
@@ -99,6 +100,7 @@ func quick(o *worker.Options) { o.TaskAfter = 50 * time.Millisecond }
 
 // A session that moves waits for its tasks, of which clients hear meanwhile and after.
 func TestMoveWaitsForTasks(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, slow, "", func(o *worker.Options) { quick(o); o.Drain = waits })
 	task := callAsTask(t, f.url, "slow", `{"file":"go"}`)
 	f.waitFor(func() bool { return f.began() == 1 })
@@ -147,6 +149,7 @@ func (f *inside) ranOnce() {
 // A task that does not end in time is ended, and its client hears why, with what it gave
 // until then. It does not run again.
 func TestTaskThatIsCutOff(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	for name, tt := range map[string]struct {
 		end             func(f *inside, w *worker.Worker, key string)
 		status, message string
@@ -221,6 +224,7 @@ workspace "scratch" {
 // The background tasks of a shell, after a move in which they ended, and one in which they
 // were ended.
 func TestBackgroundTasksAtAMove(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	for name, tt := range map[string]struct {
 		drain  time.Duration
 		end    func(f *inside, w *worker.Worker, key string)

@@ -209,6 +209,7 @@ func (f *inside) release(name string) {
 // A workspace of a git repository is a checkout of that commit, by the operator or,
 // where its tenant may, by the session.
 func TestGitWorkspace(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	testneed.Program(t, "git")
 	f := withTenants(t)
 	repository := filepath.Join(f.home, "allowed")

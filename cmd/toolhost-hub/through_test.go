@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/fleet"
 	"github.com/toolhost/toolhost/internal/fleet/worker"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // get reads a page of the gateway.
@@ -31,6 +32,7 @@ func (f *inside) get(path string) (int, string) {
 
 // What probes and Prometheus ask a gateway.
 func TestOperations(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	f := newInside(t, notes, "")
 	status, text := f.get("/healthz")
 	assert.Equal(t, http.StatusOK, status, text)

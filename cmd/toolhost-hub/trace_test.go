@@ -29,6 +29,7 @@ import (
 	"github.com/toolhost/toolhost/internal/mcpserve"
 	"github.com/toolhost/toolhost/internal/telemetry"
 	"github.com/toolhost/toolhost/internal/telemetry/otlp"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // sendsSpans has the test binary be toolhost-otel.
@@ -79,6 +80,7 @@ func (c *collector) span(name string) *trace.Span {
 // What a gateway does for a call and what the worker does is one trace: the client's
 // where it names one.
 func TestOneTrace(t *testing.T) {
+	testneed.NotShort(t, "takes long, and others show that a fleet works")
 	const theirs, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for _, tt := range []struct {
 		name, trace, parent string

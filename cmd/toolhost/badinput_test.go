@@ -79,6 +79,7 @@ func TestWithoutToolhostTaskTheReasonIsTold(t *testing.T) {
 }
 
 func TestPluginsThatDoNotStartTakeNothingElseWithThem(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	plant(t, dir, texts{"a.txt": "x\n", "agent.hcl": `plugin "ends" {
   source = "` + mustLook(t, "false") + `"

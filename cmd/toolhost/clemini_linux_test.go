@@ -14,6 +14,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // clemini calls a tool over MCP and gives its object. The text is the same
@@ -34,6 +36,7 @@ const stubbornTask = `{"command":"trap '' TERM; echo started; setsid sh -c 'trap
 // MCP: the end of the session ends them, whether it ends by itself or by the
 // death of the server, and what they printed can be read in the next session.
 func TestCleminiTasksEndWithTheSession(t *testing.T) {
+	testneed.NotShort(t, "waits for the end of tasks")
 	for name, end := range map[string]func(*rpcServer){
 		"end of input": func(s *rpcServer) { s.end() },
 		"SIGKILL":      func(s *rpcServer) { require.NoError(t, s.cmd.Process.Kill()); s.exit() },
@@ -67,6 +70,7 @@ func TestCleminiTasksEndWithTheSession(t *testing.T) {
 // TestCleminiTasksOfTheCommandLineGoOn has a server read and end what a call on
 // the command line has started.
 func TestCleminiTasksOfTheCommandLineGoOn(t *testing.T) {
+	testneed.NotShort(t, "waits for the end of tasks")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	out, err := program(t, dir, "call", "--toolset", "clemini", "--json", "bash", "--params", stubbornTask).Output()

@@ -131,6 +131,7 @@ func mustJSON(t *testing.T, v any) []byte {
 // TestEveryChildIsConfinedByDefault has each kind of child process do what a
 // confined one cannot, and then the same with the sandbox off, where it can.
 func TestEveryChildIsConfinedByDefault(t *testing.T) {
+	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	strongest := sandbox.Detect(t.Context()).Strongest
 	if strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
@@ -166,6 +167,7 @@ func TestEveryChildIsConfinedByDefault(t *testing.T) {
 // TestGrants gives tools, plugins and the Taskfile in their own blocks what
 // the sandbox block refuses.
 func TestGrants(t *testing.T) {
+	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
@@ -187,6 +189,7 @@ func TestGrants(t *testing.T) {
 // TestAnUnapprovedFileGrantsNothing has an agent.hcl that nobody approved turn
 // the sandbox off.
 func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	if sandbox.Detect(t.Context()).Strongest == "" {
 		testneed.Missing(t, "no sandbox works on this machine")
 	}
@@ -209,6 +212,7 @@ func TestAnUnapprovedFileGrantsNothing(t *testing.T) {
 // TestWhatACommandMayNotChangeInTheWorkspace has a command write where git
 // would run it later, unconfined, and where toolhost keeps its own account.
 func TestWhatACommandMayNotChangeInTheWorkspace(t *testing.T) {
+	testneed.NotShort(t, "starts every kind of process at each level of the sandbox")
 	testneed.Program(t, "git")
 	if sandbox.Detect(t.Context()).Strongest != sandbox.Full {
 		testneed.Missing(t, "sandbox level full does not work here: "+sandbox.Detect(t.Context()).Full.Reason)

@@ -59,6 +59,7 @@ func TestCookbookNetwork(t *testing.T) {
 }
 
 func TestCookbookNodeModules(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	t.Run("npm ci", func(t *testing.T) {
 		const recipe = `tool "install_dependencies" {`
 		installed(t, "npm", "node")
@@ -101,6 +102,7 @@ func TestCookbookNodeModules(t *testing.T) {
 }
 
 func TestCookbookVenv(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	p := kitchen(t, `tool "pytest" {`, texts{"tests/": "", ".venv/bin/python": "#!/bin/sh\necho \"$0 $*\"\n"})
 	require.NoError(t, os.Chmod(filepath.Join(p.dir, ".venv/bin/python"), 0o755))
 	p.calls([]projectCall{
@@ -110,6 +112,7 @@ func TestCookbookVenv(t *testing.T) {
 }
 
 func TestCookbookDatabases(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	t.Run("file", func(t *testing.T) {
 		const recipe = `tool "query_db" {`
 		installed(t, "sqlite3")
@@ -162,6 +165,7 @@ func TestCookbookDatabases(t *testing.T) {
 }
 
 func TestCookbookMonorepo(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	p := kitchen(t, "# agent.hcl", texts{"libs/note.txt": "shared\n", "other.txt": "not shared\n"})
 	page, err := os.ReadFile("../../docs/COOKBOOK.md")
 	require.NoError(t, err)

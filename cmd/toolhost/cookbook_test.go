@@ -82,6 +82,7 @@ func TestEveryRecipeIsCalled(t *testing.T) {
 
 // TestCookbookRuns calls the recipes with the programs that they wrap.
 func TestCookbookRuns(t *testing.T) {
+	testneed.NotShort(t, "runs each recipe of the cookbook")
 	tests := map[string]struct {
 		files texts
 		calls [][2]string       // args and what is printed

@@ -16,6 +16,7 @@ import (
 // TestDenialsAreNamed has confined commands fail because a grant is missing, and reads
 // in the error which one. Granted, the same failure has another reason.
 func TestDenialsAreNamed(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "bash")
 	const network = `bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'`
 	report := sandbox.Detect(t.Context())
@@ -87,6 +88,7 @@ func TestDenialsAreNamed(t *testing.T) {
 // TestDenialsAtStartsAreNamed has a plugin and an MCP server fail at their start
 // for lack of network, and reads what to do in the list of tools.
 func TestDenialsAtStartsAreNamed(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	const complaint = "echo 'fetch failed: getaddrinfo EAI_AGAIN api.example' >&2; exit 1"
 	report := sandbox.Detect(t.Context())
 	if !report.Full.Works && !report.Landlock.Works {

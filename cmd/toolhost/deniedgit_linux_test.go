@@ -17,6 +17,7 @@ import (
 // At level landlock a command makes no repository in another one. The error says
 // so, and what to do; what it says works.
 func TestARefusedRepositoryIsNamed(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "git")
 	if verdict := sandbox.Detect(t.Context()).Landlock; !verdict.Works {
 		testneed.Missing(t, "sandbox level landlock does not work here: "+verdict.Reason)

@@ -17,6 +17,7 @@ import (
 // TestHiddenSocketsAreNamed has a command fail at the unix socket of a program
 // outside. What helps is a grant for its directory, not one for the network.
 func TestHiddenSocketsAreNamed(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	report := sandbox.Detect(t.Context())
 	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full,
 		sandbox.Landlock: report.Landlock} {

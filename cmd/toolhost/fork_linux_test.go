@@ -60,6 +60,7 @@ const forkTools = `tool "replace" {
 // Three clients work in three forks at once and see nothing of each other. Merged
 // one after the other, the workspace holds what git merge-file makes of them.
 func TestThreeForks(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	git := testneed.Program(t, "git")
 	var base strings.Builder
 	for i := range 40 {
@@ -159,6 +160,7 @@ func mergedByGit(t *testing.T, git, ours, base, theirs, name string) (text strin
 // A session in a fork ends with the program that started it, also when that is
 // killed: the fork is free then.
 func TestAForkEndsWithItsParent(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools})
 	said(t, toolhost("fork", "one"))
 	cmd := toolhost("serve", "--fork", "one")
@@ -183,6 +185,7 @@ func TestAForkEndsWithItsParent(t *testing.T) {
 
 // What a fork has changed it keeps as it is; of the rest it shows the workspace.
 func TestAForkShowsTheWorkspace(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n", "b.txt": "b\n"})
 	said(t, toolhost("fork", "one"))
 	said(t, toolhost("call", "--fork", "one", "replace", "line=a", "with=fork"))
@@ -201,6 +204,7 @@ func TestAForkShowsTheWorkspace(t *testing.T) {
 // That the sandbox works is known from the workspace: no call in a fork tries it, or
 // has the next call in the workspace do so.
 func TestAForkTriesNoSandbox(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	_, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
 	said(t, toolhost("fork", "one"))
 	said(t, toolhost("call", "head", "args=-n 1 a.txt"))
@@ -237,6 +241,7 @@ func placeOf(t *testing.T, dir, name string) string {
 // A background task holds the fork after the call that has started it: ps and kill
 // reach it there, and nobody else works in the fork or merges it meanwhile.
 func TestATaskHoldsItsFork(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir, toolhost := forkable(t, texts{"agent.hcl": "policy {\n  dangerous = \"allow\"\n}\n", "a.txt": "a\n"})
 	said(t, toolhost("fork", "one"))
 	said(t, toolhost("call", "--fork", "one", "--toolset", "clemini", "bash", "command=echo fork >a.txt; sleep 1000",
@@ -272,6 +277,7 @@ func TestATaskHoldsItsFork(t *testing.T) {
 // Whoever says by the environment that this is the fork is not believed: the
 // workspace is no overlay.
 func TestAForkIsNoMatterOfTheEnvironment(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
 	said(t, toolhost("fork", "one"))
 	place := placeOf(t, dir, "one")
@@ -292,6 +298,7 @@ func TestAForkIsNoMatterOfTheEnvironment(t *testing.T) {
 // Where programs could get behind the fork there is none, also when it was made
 // before.
 func TestAForkNeedsTheSandbox(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir, toolhost := forkable(t, texts{"agent.hcl": forkTools, "a.txt": "a\n"})
 	said(t, toolhost("fork", "one"))
 	for _, level := range []string{"off", "landlock"} {
@@ -307,6 +314,7 @@ func TestAForkNeedsTheSandbox(t *testing.T) {
 
 // The program in a fork has no capability that outlives the mount.
 func TestAForkGivesNoCapabilities(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	_, toolhost := forkable(t, texts{"agent.hcl": forkTools})
 	said(t, toolhost("fork", "one"))
 	cmd := toolhost("serve", "--fork", "one")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestAFullDiskLosesNothing(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
 		testneed.Missing(t, fmt.Sprintf("a small file system cannot be mounted here: %v", err))
@@ -51,6 +52,7 @@ func TestAFullDiskLosesNothing(t *testing.T) {
 
 // What cannot be written is said with a next step, and not said to be written.
 func TestFormatOnAFullDisk(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
 		testneed.Missing(t, fmt.Sprintf("a small file system cannot be mounted here: %v", err))

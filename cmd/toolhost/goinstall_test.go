@@ -41,6 +41,7 @@ func moduleZip(t *testing.T, version string) []byte {
 // Go installs no program of a module whose go.mod replaces others, or that holds
 // files which another system could not have.
 func TestGoCanInstallThisModule(t *testing.T) {
+	testneed.NotShort(t, "builds and tests a project")
 	assert.NotEmpty(t, moduleZip(t, "v0.1.0"))
 	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	require.NoError(t, err)
@@ -52,6 +53,7 @@ func TestGoCanInstallThisModule(t *testing.T) {
 // toolhost alone, by go install from a version: it knows that, works without
 // helpers, and says the line that adds one.
 func TestGoInstallAlone(t *testing.T) {
+	testneed.NotShort(t, "builds and tests a project")
 	testneed.LongOnly(t, "it compiles all of toolhost")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // told are the instructions that a client gets which begins now, whichever way
@@ -102,6 +104,7 @@ func manyTools(n int) string {
 
 // A client that begins after a change learns of it.
 func TestInstructionsFollowTheFile(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": extra("one")})
 	server := serveHTTP(t, dir, nil, "--http", "0", "--no-token")

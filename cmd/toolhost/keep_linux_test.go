@@ -82,6 +82,7 @@ func (n *neighbours) pids() map[string]int {
 const waits = `{"command":"echo > %s; while [ ! -e %s/go ]; do sleep 0.05; done; echo went on"}`
 
 func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	n := newNeighbours(t)
 	plant(t, n.dir, texts{"agent.hcl": n.hcl("a", "")})
 	s := serve(t, n.dir, "--log-level", "info")
@@ -142,6 +143,7 @@ func TestAReloadLeavesAloneWhatDidNotChange(t *testing.T) {
 
 // TestReloadsLeaveNothingBehind reloads 50 times, 100 times with make long.
 func TestReloadsLeaveNothingBehind(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	reloads := 50
 	if testneed.Long() {
 		reloads = 100
@@ -179,6 +181,7 @@ func TestReloadsLeaveNothingBehind(t *testing.T) {
 // What cannot be used leaves everything as it was, with the reason in the log
 // and in doctor.
 func TestAChangeThatDoesNotWorkIsNotMade(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	n := newNeighbours(t)
 	good := n.hcl("a", "")
 	plant(t, n.dir, texts{"agent.hcl": good})

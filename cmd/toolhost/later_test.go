@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/project"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const laterOffers = `prompt "greet" {
@@ -30,6 +31,7 @@ resource "note" {
 // A client that connected before there was a prompt or a resource can use the
 // first that comes: MCP tells capabilities once, when a session begins.
 func TestThePromptThatComesLaterIsOffered(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": extra("one"), "note.txt": "1"})
 	s := serveCommand(t, program(t, dir, "serve"))

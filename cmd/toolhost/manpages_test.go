@@ -49,6 +49,7 @@ func TestEveryCommandHasAManualPage(t *testing.T) {
 }
 
 func TestManualPagesHaveNoMistakes(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	groff := testneed.Program(t, "groff")
 	pages, err := filepath.Glob(filepath.Join(writeManPages(t), "*.1"))
 	require.NoError(t, err)

@@ -89,6 +89,7 @@ func TestOcodeOverMCP(t *testing.T) {
 // TestOcodeMemoryLosesNothing has 8 hosts write 100 times each, at once, and
 // 1,000 times with make long: to keys of their own, and all to one.
 func TestOcodeMemoryLosesNothing(t *testing.T) {
+	testneed.NotShort(t, "repeats and kills sessions for seconds")
 	const hosts, shared = 8, 50
 	writes := 100
 	if testneed.Long() {
@@ -128,6 +129,7 @@ func TestOcodeMemoryLosesNothing(t *testing.T) {
 // TestOcodeMemorySurvivesKills kills hosts with SIGKILL while they write.
 // What they have confirmed has to be there, whole.
 func TestOcodeMemorySurvivesKills(t *testing.T) {
+	testneed.NotShort(t, "repeats and kills sessions for seconds")
 	dir := t.TempDir()
 	value := strings.Repeat("0123456789abcdef", 512)
 	var confirmed []string

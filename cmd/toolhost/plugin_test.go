@@ -98,6 +98,7 @@ func (u *pluginUser) write(name, text string) {
 // A new author: from an empty folder to a plugin that is tested, installed and
 // called, by three commands and less than forty lines of Go.
 func TestNewAuthor(t *testing.T) {
+	testneed.NotShort(t, "builds and tests a project")
 	u := newPluginUser(t)
 	checkout, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -189,6 +190,7 @@ func (p *publisher) publish(version string, archive []byte) {
 // A user installs a signed plugin from the web, shares it between projects,
 // updates and removes it, and nothing that was changed is run.
 func TestPluginLife(t *testing.T) {
+	testneed.NotShort(t, "builds a plugin")
 	testneed.OnlyOn(t, "linux", "it has the test's certificate trusted through SSL_CERT_FILE")
 	u := newPluginUser(t)
 	site := newPublisher(t, u)

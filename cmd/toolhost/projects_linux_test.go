@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // exampleProject is a copy of a project in examples/, as a user with a home of
@@ -148,6 +150,7 @@ func (p *exampleProject) shell(script string) (stdout string) {
 }
 
 func TestNodeProject(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	installed(t, "node", "sqlite3")
 	p := copyExample(t, "node-web")
 	p.approve("query_db", "db_schema", "run_tests", "lint")
@@ -180,6 +183,7 @@ func TestNodeProject(t *testing.T) {
 }
 
 func TestPythonProject(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	installed(t, "python3")
 	p := copyExample(t, "python-data")
 	p.approve("summarize", "check_csv", "run_tests")
@@ -213,6 +217,7 @@ func TestPythonProject(t *testing.T) {
 // TestGoProject builds the project's programs as its README says. In the
 // repository they belong to toolhost's module; a copy elsewhere gets one.
 func TestGoProject(t *testing.T) {
+	testneed.NotShort(t, "builds and tests a project")
 	installed(t, "go")
 	var own struct{ GOCACHE, GOMODCACHE, GOPROXY, GOSUMDB, GOFLAGS, CGO_ENABLED string }
 	out, err := exec.CommandContext(t.Context(), "go", "env", "-json").Output()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // buildRelease builds programs as releases of a version, into a directory.
@@ -39,6 +41,7 @@ func versionOf(t *testing.T, toolhost string) (report versionReport) {
 }
 
 func TestAHelperOfAnotherVersionIsRefused(t *testing.T) {
+	testneed.NotShort(t, "starts other versions of the programs")
 	dir := buildRelease(t, "v0.1.0", "toolhost", "toolhost-architect")
 	toolhost, helper := filepath.Join(dir, "toolhost"), filepath.Join(dir, "toolhost-architect")
 	report := versionOf(t, toolhost)

@@ -38,6 +38,7 @@ func doctor(t *testing.T, dir string) string {
 }
 
 func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	served := func(name, rename string) string {
 		return extra(name) + "toolset \"served\" {\n  tools  = [\"" + name + "\", \"head\", \"tail\"]\n  rename = {" +
@@ -83,6 +84,7 @@ func TestAllSessionsOverHTTPFollowChanges(t *testing.T) {
 }
 
 func TestACallThatRunsSurvivesAChange(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	testneed.NotOn(t, "windows", "the command is one of a unix shell")
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "limits {\n  output = \"64KiB\"\n}\n"})
@@ -100,6 +102,7 @@ func TestACallThatRunsSurvivesAChange(t *testing.T) {
 }
 
 func TestAReplacedPluginIsNoticed(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	testneed.NotOn(t, "windows", "the plugin is a shell script")
 	dir := t.TempDir()
 	become := func(name string) {
@@ -121,6 +124,7 @@ func TestAReplacedPluginIsNoticed(t *testing.T) {
 }
 
 func TestAnIncludedTaskfileIsWatched(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir := t.TempDir()
 	plant(t, dir, texts{
 		".agent/Taskfile.yml": "version: '3'\nincludes:\n  more: ./more.yml\n",
@@ -149,6 +153,7 @@ func TestAnIncludedTaskfileIsWatched(t *testing.T) {
 // What a changed agent.hcl allows and protects holds for the tools of toolhost
 // itself from then on, too.
 func TestAChangeOfTheTreesReachesTheFileTools(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	dir, outside := t.TempDir(), t.TempDir()
 	plant(t, dir, texts{"agent.hcl": "workspace {}\n", "kept.txt": "old"})
 	plant(t, outside, texts{"beside.txt": "there"})

@@ -19,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // invented is a call that a generated session makes.
@@ -240,6 +242,7 @@ func (s *stranger) toolhost(t *testing.T, dir string, stdin []byte, args ...stri
 // results and the trees are equal. With TOOLHOST_TEST_LONG there are 200 for the
 // five toolsets.
 func TestReplayOfSessions(t *testing.T) {
+	testneed.NotShort(t, "repeats and kills sessions for seconds")
 	rounds, calls := 1, 8
 	if os.Getenv("TOOLHOST_TEST_LONG") != "" {
 		rounds, calls = 40, 12

@@ -18,6 +18,7 @@ import (
 // than full, or where the state directory's file system has none.
 func needsViews(t *testing.T) {
 	t.Helper()
+	testneed.NotShort(t, "needs user namespaces")
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
 		testneed.Missing(t, report.Full.Reason)
 	}
@@ -38,6 +39,7 @@ func needsViews(t *testing.T) {
 // TestReviewScripts runs the whole program where calls are looked at before they
 // happen.
 func TestReviewScripts(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/review",

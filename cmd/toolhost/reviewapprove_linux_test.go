@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // approveID finds the ID under which a call waits.
@@ -27,6 +29,7 @@ tool "stamp" {
 // another process, and what was shown is what comes, though the command would do
 // something else each time.
 func TestReviewInATerminal(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": reviewFirst, "a.txt": "old\n"})
@@ -57,6 +60,7 @@ func TestReviewInATerminal(t *testing.T) {
 
 // An approval is for the changes that were shown, and none others.
 func TestReviewOfWhatHasChangedSince(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": reviewFirst, "a.txt": "old\n"})

@@ -12,11 +12,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // An MCP client that can ask its user shows what the call has changed in its view,
 // and gets what was shown, or nothing.
 func TestReviewThroughMCP(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": reviewFirst, "a.txt": "old\n"})
@@ -60,6 +63,7 @@ func TestReviewThroughMCP(t *testing.T) {
 
 // The person at the terminal of a call sees its changes before they happen.
 func TestReviewOnTheTerminalOfACall(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	for answer, want := range map[string]struct {
 		code    int
@@ -88,6 +92,7 @@ func TestReviewOnTheTerminalOfACall(t *testing.T) {
 
 // All that a call changes is shown to programs too, be it long.
 func TestApproveShowsAllOfAReview(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	needsViews(t)
 	dir := t.TempDir()
 	plant(t, dir, texts{"agent.hcl": strings.Replace(reviewFirst, "date +%N >stamp.txt", "seq 30000 >stamp.txt", 1),

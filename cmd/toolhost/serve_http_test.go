@@ -332,6 +332,7 @@ func TestServingOverTLS(t *testing.T) {
 
 // TestCurlOfTheDocs runs the request that docs/MCP.md shows, as it stands.
 func TestCurlOfTheDocs(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	testneed.Program(t, "curl")
 	page, err := os.ReadFile("../../docs/MCP.md")
 	require.NoError(t, err)

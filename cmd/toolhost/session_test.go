@@ -146,6 +146,7 @@ func TestPluginsDoNotOutliveAKilledServer(t *testing.T) {
 // Without a sandbox the kernel ends the commands with the server, and their
 // children live on; at level full nothing does.
 func TestNothingOutlivesAKilledServerInTheSandbox(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	testneed.Program(t, "setsid")
 	dir := t.TempDir()
 	if full := sandbox.Detect(t.Context()).Full; !full.Works {
@@ -273,6 +274,7 @@ func TestListChangedOnAgentHCL(t *testing.T) {
 }
 
 func TestListChangedOnTheTaskfile(t *testing.T) {
+	testneed.NotShort(t, "waits for watchers of files")
 	const changed = "notifications/tools/list_changed"
 	dir := t.TempDir()
 	s := serve(t, dir)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const requiredTools = `
@@ -172,6 +174,7 @@ func TestTaskAfterAReconnect(t *testing.T) {
 // A server that is killed at any moment leaves a task that is lost or has its
 // result: never both, and what it has done it has done once.
 func TestKillsOfTasks(t *testing.T) {
+	testneed.NotShort(t, "waits for the end of tasks")
 	rounds := 3
 	if os.Getenv("TOOLHOST_TEST_LONG") != "" {
 		rounds = 500

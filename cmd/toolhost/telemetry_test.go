@@ -21,6 +21,8 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // collector is an OTLP receiver that keeps what it gets.
@@ -272,6 +274,7 @@ func TestTelemetryOfAServer(t *testing.T) {
 // A collector that is missing or never answers costs a bounded time at the
 // end, and no call its result.
 func TestTelemetryWithoutACollector(t *testing.T) {
+	testneed.NotShort(t, "waits for a collector that is not there")
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()

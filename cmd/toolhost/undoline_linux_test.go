@@ -15,6 +15,7 @@ import (
 // A dangerous call that changed something ends, on a terminal, with the line
 // that takes it back. The line works as it stands.
 func TestTheLineAfterADangerousCall(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	if found := sandbox.Detect(t.Context()); found.Strongest != sandbox.Full {
 		testneed.Missing(t, "sandbox level full does not work here: "+found.Full.Reason)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // userOf is a person who works in one project and has everything in one home.
@@ -107,6 +109,7 @@ func (u *userOf) everything() map[string][32]byte {
 }
 
 func TestAnUpgradeKeepsEverything(t *testing.T) {
+	testneed.NotShort(t, "starts other versions of the programs")
 	u := newUser(t)
 	u.has("v0.1.0")
 	u.works()
@@ -116,6 +119,7 @@ func TestAnUpgradeKeepsEverything(t *testing.T) {
 }
 
 func TestADowngradeSaysWhatItCannotRead(t *testing.T) {
+	testneed.NotShort(t, "starts other versions of the programs")
 	u := newUser(t)
 	u.has("v0.1.0")
 	u.works()

@@ -119,6 +119,7 @@ func toolNames(t *testing.T, session *mcp.ClientSession) string {
 // TestUpstreamReferenceServers has the reference servers offered through
 // toolhost, beside one that hangs.
 func TestUpstreamReferenceServers(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	dir, mark := upstreamProject(t)
 	changed, progress := make(chan struct{}, 16), make(chan string, 16)
 	began := time.Now()
@@ -193,6 +194,7 @@ func TestUpstreamReferenceServers(t *testing.T) {
 // TestUpstreamDiesWithAKilledHost has no MCP server outlive toolhost, even one
 // that is killed.
 func TestUpstreamDiesWithAKilledHost(t *testing.T) {
+	testneed.NotShort(t, "needs other programs and packages")
 	dir, mark := upstreamProject(t)
 	_, cmd := connectUpstream(t, dir, nil, nil)
 	require.Eventually(t, func() bool { return len(marked(mark)) >= 3 }, time.Minute, 20*time.Millisecond)

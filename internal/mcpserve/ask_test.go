@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const elicitation = `{"elicitation":{}}`
@@ -142,6 +143,7 @@ func flip(two string) string {
 // An answer that comes too late decides nothing: the call waits for approval
 // elsewhere. That to the question of a tool is refused.
 func TestAQuestionExpires(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	h, runs, d := withDesk(t)
 	w := serveServer(t, mcpserve.New(h, mcpserve.Options{Name: "t", Version: "1", AskTimeout: time.Second}))
 	q, key := w.ask("write", `{}`)

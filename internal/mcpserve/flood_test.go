@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // listening is a server that listens by itself, and raw sockets to it.
@@ -159,6 +160,7 @@ func TestRefusalsOnARawSocket(t *testing.T) {
 }
 
 func TestAHundredMegabytes(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	l := listen(t, mcpserve.HTTPOptions{}, echoTool())
 	before := heap()
 	conn := l.dial(posting + "Content-Length: 104857600\r\n\r\n")
@@ -181,6 +183,7 @@ func TestAHundredMegabytes(t *testing.T) {
 }
 
 func TestManyLargeMessagesAtOnceShareABudget(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	l := listen(t, mcpserve.HTTPOptions{}, echoTool())
 	before := heap()
 	body := strings.Repeat("x", 7<<20)
@@ -210,6 +213,7 @@ func TestManyLargeMessagesAtOnceShareABudget(t *testing.T) {
 }
 
 func TestHalfAMessage(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	l := listen(t, mcpserve.HTTPOptions{Patience: time.Second}, echoTool())
 	started := time.Now()
 	body := l.dial(posting + "Content-Length: 1000\r\n\r\n{\"jsonrpc\":")
@@ -227,6 +231,7 @@ func TestHalfAMessage(t *testing.T) {
 }
 
 func TestFiveHundredConnections(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	l := listen(t, mcpserve.HTTPOptions{}, echoTool())
 	l.serves("before")
 	before, threads := heap(), goroutines()
@@ -251,6 +256,7 @@ func TestFiveHundredConnections(t *testing.T) {
 }
 
 func TestASlowReader(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	flood := newTool("flood", tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
 		return tool.Text(strings.Repeat("0123456789abcdef", 1<<18)), nil // 4 MiB
 	})

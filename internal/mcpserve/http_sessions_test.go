@@ -17,9 +17,11 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestSessionsEnd(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	entered := make(chan struct{}, 10)
 	wait := newTool("wait", tool.ReadOnly, func(ctx context.Context, _ *tool.Call) (*tool.Result, error) {
 		entered <- struct{}{}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // web serves a host over HTTP for a test.
@@ -262,6 +263,7 @@ func (w *web) statusOf(body func() io.Reader, headers ...string) int {
 }
 
 func TestMessagesOverHTTPAreBounded(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	w := serveWeb(t, newHost(t, host.Options{}, echoTool()), mcpserve.HTTPOptions{})
 	headers := w.initialize("2025-11-25", "{}")
 	huge := callMessage(1, "echo", `{"text":"`+strings.Repeat("x", mcpserve.MaxMessage)+`"}`)

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // longLines serves one client of that name and notes how long the longest line is.
@@ -53,6 +54,7 @@ func (m *lineMeter) Write(p []byte) (int, error) {
 // none: a text is cut with a note at its end, and what cannot be cut is an error.
 // All others get the whole.
 func TestClientsThatEndAtALongMessage(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	plain := func(name string, content tool.Content) *fake {
 		return newTool(name, tool.ReadOnly, func(context.Context, *tool.Call) (*tool.Result, error) {
 			return &tool.Result{Contents: []tool.Content{content}}, nil

@@ -18,6 +18,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 type fake struct {
@@ -356,6 +357,7 @@ func TestRefreshTellsTheClient(t *testing.T) {
 // A client that is notified of a change while more of it comes lists all of it, or what
 // was there before.
 func TestListsShowAllOfAChange(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	named := func(prefix string) (tools source) {
 		for i := range 50 {
 			tools = append(tools, newTool(fmt.Sprint(prefix, i), tool.ReadOnly, nil))

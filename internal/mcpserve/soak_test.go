@@ -13,11 +13,13 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 )
 
 // `make soak` does more of this with the whole program.
 func TestNothingGrowsOverStdio(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	w := dial(t, newHost(t, host.Options{}, echoTool()))
 	w.initialize("2025-11-25")
 	call := func(n int) {
@@ -37,6 +39,7 @@ func TestNothingGrowsOverStdio(t *testing.T) {
 }
 
 func TestNothingGrowsInAHundredSessions(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	l := listen(t, mcpserve.HTTPOptions{}, echoTool())
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	send := func(session, method, body string) (string, string) {

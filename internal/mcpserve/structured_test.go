@@ -16,6 +16,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/mcpserve"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // everyRevision are those that the server speaks.
@@ -134,6 +135,7 @@ func assertFits(t *testing.T, outputSchema, value any, revision string) {
 
 // Every text arrives, whatever its bytes.
 func TestTextsOfAllKinds(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	tests := map[string]struct{ text, want string }{
 		"empty":     {"", ""},
 		"nul":       {"a\x00b", "a\x00b"},

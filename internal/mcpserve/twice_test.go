@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A text and a structured part that are too long together for clients are sent
 // once: the part that a schema promises, and else the text.
 func TestLongResultsAreSentOnce(t *testing.T) {
+	testneed.NotShort(t, "sends long messages and keeps many connections")
 	short, long := `["`+strings.Repeat("x", 5_000_000)+`"]`, `["`+strings.Repeat("x", 6_000_000)+`"]`
 	h := newHost(t, host.Options{}, gives("short", short, ``), gives("free", long, ``),
 		gives("promised", long, `{"type":"array"}`))

@@ -64,6 +64,7 @@ func fromEnvironment(name string, standard int) int {
 // The reader against real shells: where a line is readable, nothing runs in it
 // that the reader did not list, with the arguments that it listed.
 func TestReaderAgainstShells(t *testing.T) {
+	testneed.NotShort(t, "compares with shells")
 	count := fromEnvironment("TOOLHOST_READER_LINES", 2000)
 	seed := uint64(fromEnvironment("TOOLHOST_READER_SEED", 1))
 	for _, shell := range []string{"bash", "dash"} {

@@ -30,6 +30,7 @@ const (
 // approved to runs without it: what is in force differs in nothing, or is
 // stricter.
 func TestTrustDecision(t *testing.T) {
+	testneed.NotShort(t, "wants the whole grammar seen")
 	files, seed := setting(t, fuzzFiles, 400), setting(t, fuzzSeed, 1)
 	f := &trustFuzz{
 		T: t, place: newPlace(t), seen: make(map[string]bool), counted: make(map[string]int),

@@ -13,6 +13,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/toolhost/toolhost/internal/show"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // ignorable are the characters that Unicode 15 has fonts draw as nothing (the
@@ -82,6 +83,7 @@ func check(t *testing.T, from, shown string, line bool) {
 }
 
 func TestEveryCharacter(t *testing.T) {
+	testneed.NotShort(t, "tries every character")
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		places := []string{"X", "aXb", "aXXXXXb", "хXж", "אX", "1X 2"}
 		switch {

@@ -134,6 +134,16 @@ func VisibleDir(t testing.TB) string {
 	return ""
 }
 
+// NotShort ends a test that go test -short leaves out, as make test runs it: one
+// that takes long, or needs what not every machine has. The reason says which.
+// make verify runs it.
+func NotShort(t testing.TB, reason string) {
+	t.Helper()
+	if testing.Short() {
+		Skip(t, "not under -short: "+reason)
+	}
+}
+
 // Long reports whether tests run with their large numbers of repetitions, as
 // make long has them.
 func Long() bool { return os.Getenv("TOOLHOST_TEST_LONG") == "1" }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func newBench(t testing.TB, opts editfile.Options) *edittest.Bench {
@@ -253,6 +254,7 @@ func TestModeAndSymlinkStay(t *testing.T) {
 }
 
 func TestLargeFile(t *testing.T) {
+	testneed.NotShort(t, "replays generated histories for seconds")
 	b := newBench(t, editfile.Options{})
 	half := strings.Repeat("a line of text that repeats\n", 5<<20/28)
 	b.Write("big", half+"the one\n"+half)

@@ -7,11 +7,13 @@ import (
 
 	"github.com/toolhost/toolhost/builtin/internal/editfile"
 	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestHistory replays more than 300 random edits of a git history, hunk by
 // hunk, and compares with what git has.
 func TestHistory(t *testing.T) {
+	testneed.NotShort(t, "replays generated histories for seconds")
 	edits := 0
 	b := newBench(t, editfile.Options{})
 	for _, c := range edithistory.Generate(t, edithistory.Options{Seed: 1, Commits: 160}) {

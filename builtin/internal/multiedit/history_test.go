@@ -7,11 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestHistory replays more than 300 random edits of a git history, all of a
 // file in one call, and compares with what git has.
 func TestHistory(t *testing.T) {
+	testneed.NotShort(t, "replays generated histories for seconds")
 	count := 0
 	b := newBench(t)
 	for _, c := range edithistory.Generate(t, edithistory.Options{Seed: 2, Commits: 160}) {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/builtin/internal/multiedit"
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/textedit/fileedit/edittest"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func newBench(t testing.TB) *edittest.Bench { return edittest.New(t, multiedit.New) }
@@ -181,6 +182,7 @@ func TestAbsolutePathModeAndSymlink(t *testing.T) {
 }
 
 func TestLargeFileAndManyEdits(t *testing.T) {
+	testneed.NotShort(t, "replays generated histories for seconds")
 	b := newBench(t)
 	half := strings.Repeat("a line of text that repeats\n", 5<<20/28)
 	b.Write("big", half+"old\n"+half)

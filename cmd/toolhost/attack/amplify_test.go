@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What makes much of little: a log, a pattern, a link.
@@ -36,6 +38,7 @@ func loudUpstream(lines int) string {
 
 // A server's words fill nobody's log.
 func TestAServerFillsTheLog(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const lines = 8000
 	a := newArena(t, map[string]string{"agent.hcl": loudUpstream(lines), "tools.json": offering(innocent, "greet")})
@@ -65,6 +68,7 @@ const slowPattern = `([a-z]{0,100}[0-9]?){0,9}([a-z]{0,100}){0,5}[x-z]{3}$`
 
 // A search ends in its time, whatever it looks for, and so does the work for it.
 func TestASearchOfALongLine(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	quoted, err := json.Marshal(slowPattern)
 	require.NoError(t, err)
@@ -116,6 +120,7 @@ func (h *host) idles(t *testing.T) bool {
 
 // A call ends in its time, whatever its parameters are compared with.
 func TestAPatternOfALongParameter(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const declared = "tool \"say\" {\n  description = \"Say. Returns: it.\"\n  param \"x\" {\n    type = string\n" +
 		"    PATTERN\n  }\n  command {\n    argv  = [\"cat\"]\n    stdin = param.x\n  }\n}\n"
@@ -145,6 +150,7 @@ func TestAPatternOfALongParameter(t *testing.T) {
 
 // A project's agent.hcl that is a link shows nothing of the file it leads to.
 func TestALinkedFileIsQuoted(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, target := range map[string]string{"outside": "../outside/secret.txt", "a key": "../home/.ssh/id_ed25519",
 		"a credential": "../home/.aws/credentials"} {

@@ -316,6 +316,7 @@ const runsScripts = askAll + `tool "run" {
 `
 
 func TestATerminalShowsWhatRuns(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": runsScripts,
 		".agent/Taskfile.yml": "version: '3'\ntasks:\n  lint:\n    desc: Lints\n    cmds: ['touch behind-the-name']\n"})
@@ -377,6 +378,7 @@ func TestOutputMovesNoCursor(t *testing.T) {
 
 // A client that is started anew for each prompt has another session each time.
 func TestAnApprovalReachesTheNextSession(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": askAll})
 	a.arm()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // mostAnswer is what no answer may exceed that nobody asked to be long.
@@ -17,6 +19,7 @@ const mostAnswer = 1 << 20
 
 // An answer is not larger for what it is about: an error repeats its input.
 func TestAnswersAreBounded(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	unknown := make(map[string]int)
 	for i := range 100_000 {

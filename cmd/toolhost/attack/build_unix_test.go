@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostileBuild is a module's test that looks around in the user's build cache,
@@ -26,6 +28,7 @@ import (
 )
 
 func TestX(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Error("the module's test runs")
 	found, _ := filepath.Glob(%[1]q + "/*")
 	for _, name := range found {
@@ -46,6 +49,7 @@ func TestX(t *testing.T) {
 // The build of a module takes from the user's build cache what it can name, sees
 // nothing else of it, and changes nothing in it.
 func TestBuildsDoNotReachTheBuildCache(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	users := buildCache(t)
 

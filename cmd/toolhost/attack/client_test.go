@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What a client's user does not see: what was approved does not arrive, or what
@@ -129,6 +131,7 @@ func (h *host) said(id string) string { return string(h.wait(id, patience)) }
 
 // A file with mistakes ends no server: a client shows nothing of why.
 func TestABrokenFileIsSaid(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": strings.Replace(greeting, "description", "descripton", 1)})
 	a.arm()
@@ -152,6 +155,7 @@ func TestABrokenFileIsSaid(t *testing.T) {
 
 // A rule that can never match, and what cannot run, are mistakes and no silence.
 func TestSilentMistakes(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const rule = "policy {\n  rule \"r\" {\n    tool = \"TOOL\"\n    action = \"ACTION\"\n  }\n}\n"
 	for name, c := range map[string]struct {

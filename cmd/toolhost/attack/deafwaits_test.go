@@ -11,11 +11,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // SIGTERM also ends waits that nothing can break off: for a pipe that nobody
 // writes to.
 func TestDeafWaitsEndAtSIGTERM(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"a certificate": {"serve", "--http", "127.0.0.1:0", "--tls-cert", "pipe", "--tls-key", "pipe"},

@@ -13,10 +13,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // Whatever was planted where toolhost keeps its own, nothing goes outside.
 func TestFaultsOfPlantedLinks(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, at := range []struct{ name, target string }{
 		{".agent", "../outside"},
@@ -67,6 +70,7 @@ func TestFaultsOfPlantedLinks(t *testing.T) {
 
 // Many writers at once, in one host and in two, lose nothing.
 func TestFaultsOfConcurrentWriters(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, hosts := range []int{1, 2} {
 		for _, how := range []string{"append_file", "edit_file", "multi_edit"} {

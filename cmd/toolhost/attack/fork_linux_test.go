@@ -19,6 +19,7 @@ import (
 const forkedLines = "policy {\n  dangerous = \"allow\"\n}\n" + reviewedLine
 
 func TestForksAreApart(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, forkedLines, map[string]string{"kept.txt": "kept\n", ".git/config": "[core]\n",
 		".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/kept": "", ".git/objects/kept": ""})

@@ -29,6 +29,7 @@ func (a *arena) onFullDisk(unshare string, env []string, args ...string) *exec.C
 // A disk that is full keeps a call whose effect could not be taken back from
 // having one.
 func TestFaultsOfAFullDisk(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	unshare := testneed.Program(t, "unshare")
 	if out, err := exec.Command(unshare, "-Urm", "sh", "-c",

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestGrantedFileIsMade has a command make or change a file that a block with a
 // grant runs, in every stance. The block runs no content that was not approved.
 func TestGrantedFileIsMade(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const file = `tool "script" {
   description = "Run."
@@ -72,6 +74,7 @@ tool "line" {
 // TestGrantedFileOfAnotherWorkspace names another directory as the workspace: what
 // lies there under the name of an approved file does not have its grant.
 func TestGrantedFileOfAnotherWorkspace(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	tally.note(tally.cases, "protect", "a granted file of another workspace")
 	a := newArena(t, map[string]string{"tools/build.sh": "echo as approved\n",

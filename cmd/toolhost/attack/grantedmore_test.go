@@ -8,12 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestGrantedFileIsAnotherOne changes what an agent, a Taskfile and a server of
 // toolset ocode run with a grant, as git pull does. None runs what was not
 // approved.
 func TestGrantedFileIsAnotherOne(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const tasks = "version: '3'\nincludes:\n  more: {taskfile: ../more.yml, flatten: true, optional: true}\n" +
 		"tasks:\n  go:\n    cmds: [echo as approved]\n"

@@ -16,6 +16,7 @@ import (
 // call's block is granted, and takes it away, as fast as it can. Nothing is
 // written where the link leads.
 func TestAGrantIsRacedForItsPath(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const block = `tool "build" {
   description = "Run."

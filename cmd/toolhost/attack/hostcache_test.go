@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostCache is toolhost's cache below the arena's home: what servers and plugins
@@ -31,6 +32,7 @@ func (a *arena) ownedCache(said string) (found []violation) {
 // Nothing that runs in a tree which holds the home directory reads or writes the
 // host's cache, whether it exists yet or not.
 func TestHostCacheFromCommands(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	scripts := append([]string{"cat %[1]s/mcp/kept; ls -R %[1]s"}, plantInHost...)
 	play := func(t *testing.T, a *arena, there bool, script string) *result {

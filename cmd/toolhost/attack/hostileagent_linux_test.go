@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostileRecord is a record as somebody would write it who wants to be believed, or at
@@ -47,6 +49,7 @@ var brought = map[string]func(path string) error{
 // Whatever a clone brings in its .agent, each command of toolhost ends soon, shows
 // nothing of it raw on a terminal, and believes nothing of it.
 func TestRepositoryWithAHostileAgentDirectory(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	names := []string{"state.db", "undo/journal/s-cli.jsonl", "undo/lock", "runs/cli/events.jsonl", "runs/cli/steps",
 		"tasks/abc/task.json", "cache/webfetch/x", "Taskfile.yml", ".gitignore", "record/log/1.jsonl"}

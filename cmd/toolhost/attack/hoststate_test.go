@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // hostPlaces are the directories of what the host believes, below the arena's
@@ -64,6 +65,7 @@ func homeArena(t *testing.T, s stance, level string, there bool) *arena {
 // Nothing that runs in a tree which holds the home directory writes what the
 // host believes there, whether that exists yet or not.
 func TestHostStateFromCommands(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		for _, there := range []bool{true, false} {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // webHost is a running toolhost serve --http.
@@ -120,6 +122,7 @@ func TestSessionsOverHTTPAreApart(t *testing.T) {
 
 // The end of a session ends the background tasks of that session alone.
 func TestTasksEndWithTheirSessionOverHTTP(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, nil)
 	a.arm()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // keys are where programs of the user's keep what lets others in.
@@ -20,6 +22,7 @@ var keys = []string{
 
 // No command reads what other programs have for keys.
 func TestKeysOfOtherPrograms(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {

@@ -55,6 +55,7 @@ func object(pairs ...string) string {
 // TestKills ends the host by SIGKILL in the middle of editing, again and
 // again: 300 times with make long.
 func TestKills(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	kills := 12
 	if testneed.Long() {

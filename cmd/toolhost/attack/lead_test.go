@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // leadPlace is where a file leads the user's browser to a console, below the
@@ -35,6 +36,7 @@ var readingLeads = []string{
 // file tools, also where they may use the whole home directory, and whether it was
 // there when their session began or not.
 func TestAFileThatLeadsToTheConsole(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	fill := func(a *arena, script string) string {
 		return strings.ReplaceAll(a.fill(script), "{LEAD}", filepath.Join(a.home, leadPlace))

@@ -55,6 +55,7 @@ var forgeries = map[string]string{
 }
 
 func TestATextForgesNoLine(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	require.Len(t, forged("a\nZ\n"+strings.Repeat("x", columns)+"Z\n"), 2, "control")
 	tally.note(tally.controls, "approval", "a forged row is found")
@@ -127,6 +128,7 @@ func TestARecordForgesNoLine(t *testing.T) {
 }
 
 func TestNothingLongScrollsAway(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": runsScripts})
 	a.arm()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // protectedLinks are names that commands may not change. Being protected must
@@ -34,6 +35,7 @@ tool "script" {
 // TestProtectedLinksShowNothing has links of protected names lead to secrets: as
 // they come with a clone, and as a command leaves them for the next one.
 func TestProtectedLinksShowNothing(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		t.Run(s.String(), func(t *testing.T) {

@@ -14,11 +14,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // Of two tokens of one login, where one begins like the other, nothing is left
 // in what the server says, in whichever order they came.
 func TestOverlappingTokens(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const access, rest = "token-0123456789abcdef", "-and-the-rest-of-the-one-that-renews-it"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/peer/mcpclient/oauth/oauthtest"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // The tokens of a login that is there.
@@ -99,6 +100,7 @@ func serverBlock(url string) string {
 // Wherever a server leads, and whatever agent.hcl comes to say, the tokens of a
 // login go to the server that they were asked for, and are shown nowhere.
 func TestALoginStaysWithItsServer(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	type leads struct {
 		answer  func(thief string) http.HandlerFunc // of the server
@@ -189,6 +191,7 @@ const toTheBrowser = "#!/bin/sh\necho \"$@\" >> \"$(dirname \"$0\")/opened\"\n"
 // What a server says of logging in leads to no address of the network around, and
 // opens nothing that is no page.
 func TestWhereALoginLeads(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	inside := "public address"
 	for name, c := range map[string]struct {

@@ -11,11 +11,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What is masked in the workspace is not moved to where the next command would
 // see it.
 func TestMaskedFilesAreNotMoved(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	moves := []string{"mv a b", "mv a/c a/d", "mv a/c/notes a/n", "mv keys/token shown", "mv keys k",
 		"ln keys/token shown", "mkdir k; mv keys/* k", "rm -r a keys"}
@@ -51,6 +54,7 @@ func TestMaskedFilesAreNotMoved(t *testing.T) {
 
 // What is granted in a masked directory of the workspace shows nothing else of it.
 func TestAGrantInAMaskedDirectory(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // rawLines are what a client must not send. After each the host answers still.
@@ -105,6 +107,7 @@ func dropNull(found []violation) []violation {
 }
 
 func TestMCPFloods(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, flood := range map[string]func(h *host){
 		"pings": func(h *host) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // slow is longer than reading anything may take, however hostile, also on a
@@ -56,6 +58,7 @@ func doubling() string {
 }
 
 func TestParsersOfConfiguration(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, text := range configBombs {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +126,7 @@ func laughter() string {
 }
 
 func TestParsersOfTaskfiles(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, text := range taskBombs {
 		t.Run(name, func(t *testing.T) {

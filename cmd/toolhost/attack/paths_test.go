@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // victim is a tool that takes a path, {P}. Where the path stands in an args
@@ -202,6 +204,7 @@ func TestPathsLeadNowhereOutside(t *testing.T) {
 
 // The same over the command line, one way out for each tool in turn.
 func TestPathsOnTheCommandLine(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for toolset, list := range victims {
 		t.Run(toolset, func(t *testing.T) {

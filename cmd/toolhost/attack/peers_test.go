@@ -126,6 +126,7 @@ func takesNoName(t *testing.T, a *arena, name, group, peer string) {
 
 // A server that takes the names of other tools stops none of them.
 func TestPeersThatTakeNames(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, name := range []string{"read_file", "head", "todoread", "run_command", "web_fetch"} {
 		a := newArena(t, map[string]string{"agent.hcl": upstream(""), "tools.json": offering("Mine.", name, "own")})
@@ -143,6 +144,7 @@ func TestPeersThatTakeNames(t *testing.T) {
 // A tool that says something else than when it was first used waits for the
 // user.
 func TestPeersThatChangeTheirTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": upstream(""), "tools.json": offering("Greet.", "greet", "other")})
 	a.arm()
@@ -204,6 +206,7 @@ func (a *arena) pipeAt(name string) {
 
 // A pipe in place of a directory of toolhost's own makes nobody wait.
 func TestRepositoryOfPipesForDirectories(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, name := range []string{".agent", ".agent/runs", ".agent/runs/cli", ".agent/undo", ".agent/undo/journal",
 		".agent/tasks", ".agent/cache"} {
@@ -236,6 +239,7 @@ func TestRepositoryOfPipesForDirectories(t *testing.T) {
 
 // The state file of a repository runs nothing in the host.
 func TestRepositoryWithAProgramInItsState(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT count(*) FROM c"
 	const columns = "source TEXT NOT NULL, scope TEXT NOT NULL, session TEXT NOT NULL, key TEXT NOT NULL, value " +
@@ -284,6 +288,7 @@ func TestRepositoryWithAProgramInItsState(t *testing.T) {
 // What a repository that nobody approved names as a plugin is not run, and what
 // the user installs is tested in the sandbox.
 func TestRepositoryNamesAPluginToInstall(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	goCommand, compiled := testneed.Program(t, "go"), withBuildCache(buildCache(t))
 	files := func(a *arena) map[string]string {
@@ -333,6 +338,7 @@ func TestRepositoryNamesAPluginToInstall(t *testing.T) {
 // An archive of directories fills no disk, and none is unpacked before its
 // checksum has been seen to be right.
 func TestPluginArchiveOfDirectories(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	archive := func(count, depth int) string {
 		var b bytes.Buffer
@@ -414,6 +420,7 @@ func TestFaultsOfWhatCannotBeKept(t *testing.T) {
 // A plugin of several files sees its neighbours, also where it lies below a
 // directory that commands have as their own.
 func TestPluginOfSeveralFiles(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{
 		"two/toolhost-plugin.json": `{"name":"two","version":"1.0.0","program":"run.sh"}`,

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // writingServer is an MCP server whose one tool writes files of the workspace.
@@ -39,6 +40,7 @@ func peersThatWrite(a *arena) map[string]string {
 // What a plugin and an MCP server write themselves, past every tool of toolhost, is
 // an effect of the call: it is listed, undone and redone.
 func TestWhatPeersWriteComesBack(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range []stance{usual(), weakest()} {
 		for _, peer := range []string{"plugin", "mcp"} {
@@ -62,6 +64,7 @@ func TestWhatPeersWriteComesBack(t *testing.T) {
 
 // The control: nobody watches.
 func TestWhatUnwatchedPeersWriteStays(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, peer := range []string{"plugin", "mcp"} {
 		t.Run(peer, func(t *testing.T) {

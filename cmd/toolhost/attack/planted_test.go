@@ -52,6 +52,7 @@ func (a *arena) status() (found []violation) {
 // where it could not be refused, and what else it leaves for others to heed is
 // told.
 func TestWhatIsPlantedForOthers(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	testneed.Program(t, "git")
 	names := map[string]string{

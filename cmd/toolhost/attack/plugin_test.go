@@ -65,6 +65,7 @@ var deeds = []struct {
 }
 
 func TestPlugins(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range []stance{usual(), weakest()} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -116,6 +117,7 @@ func (h *host) works() bool {
 // A call that hangs ends at its limit, which is shorter than a start may take: the
 // plugin runs before.
 func TestPluginHangs(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range []stance{usual(), weakest()} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -133,6 +135,7 @@ func TestPluginHangs(t *testing.T) {
 
 // What a plugin started ends with it.
 func TestPluginsLeaveNoProcess(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for how, end := range map[string]func(h *host){
 		"host ends":      func(h *host) { _ = h.in.Close() },
@@ -162,6 +165,7 @@ func TestPluginsLeaveNoProcess(t *testing.T) {
 
 // One that does not start takes nothing else with it.
 func TestPluginsThatDoNotStart(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, role := range []string{"exits", "silent", "wrong version", "garbage", "elsewhere", "panics"} {
 		t.Run(role, func(t *testing.T) {

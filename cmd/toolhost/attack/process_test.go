@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // sleeper is a process that would stay, found by its mark.
@@ -94,6 +96,7 @@ func TestProcesses(t *testing.T) {
 		for part := range slices.Chunk(stubborn, 5) {
 			for _, s := range []stance{usual(), weakest()} {
 				t.Run(face+" "+s.String()+" "+part[0].name, func(t *testing.T) {
+					only(t, face, s)
 					t.Parallel()
 					outlive(t, s, face, part)
 				})
@@ -134,6 +137,7 @@ const inTheBackground = `setsid ` + sleeper + ` & trap '' TERM HUP; sleep 300 # 
 
 // The host's own end, however it comes, is that of all it started.
 func TestProcessesEndWithTheHost(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for face := range faces {
 		for how, end := range map[string]func(h *host){
@@ -179,6 +183,7 @@ func endHost(t *testing.T, s stance, face, script string, processes int, end fun
 
 // A call that is cancelled takes its processes along and leaves the host.
 func TestProcessesOfACancelledCall(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for face, f := range faces {
 		for _, s := range []stance{usual(), weakest()} {

@@ -153,6 +153,7 @@ func TestPluginsThatTakeNames(t *testing.T) {
 // A locked plugin that says something else of a tool than at its first use, or
 // offers another one, waits for the user.
 func TestLockedPluginsThatChangeTheirTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	program, err := os.ReadFile(player())
 	require.NoError(t, err)
@@ -186,6 +187,7 @@ func TestLockedPluginsThatChangeTheirTools(t *testing.T) {
 // In all of a day, and in many processes, a server spends as much of the
 // operator's model as one may, and no more.
 func TestPeersThatAskTheModelAllDay(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a, asked := samplingServer(t)
 	tally.note(tally.cases, "mcp", "a server asks the model all day")
@@ -288,6 +290,7 @@ func servePrompts() {
 // What a server says of its prompts and resources, and in a prompt, is seen for
 // what it is, and no longer than anybody reads.
 func TestLiarsWithPrompts(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": strings.Replace(upstream(""), `ATTACK_ROLE = "mcp"`,
 		`ATTACK_ROLE = "prompts"`, 1)})

@@ -97,6 +97,7 @@ func protectedArena(t *testing.T, s stance) *arena {
 // TestProtectDecidingFiles has confined commands try to change what decides
 // what may be done, in every way.
 func TestProtectDecidingFiles(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range append(stances(), stance{sandbox.Off, os.Geteuid()}) {
 		t.Run(s.String(), func(t *testing.T) {
@@ -141,6 +142,7 @@ var missingNames = []string{
 
 // TestProtectMissing has confined commands make what decides and is not there.
 func TestProtectMissing(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	detours := append([]string{
 		`mkdir -p $(dirname F) && echo owned > F`,
@@ -199,6 +201,7 @@ const racing = `ATTACK_ROLE=race ./player F; rm -f g*g`
 // TestProtectSupervisedFiles has programs make files in the ways that there are,
 // which at level landlock toolhost does for them.
 func TestProtectSupervisedFiles(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const works = `set -e
 echo out > /dev/stdout; echo err > /dev/stderr; echo null > /dev/null; echo fd > /dev/fd/1; echo self > /proc/self/fd/1
@@ -263,6 +266,7 @@ func TestProtectFromFileTools(t *testing.T) {
 // Taskfile includes where no block grants anything, so that nothing else keeps
 // those files.
 func TestProtectIncludedTaskfiles(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
@@ -292,6 +296,7 @@ func TestProtectIncludedTaskfiles(t *testing.T) {
 
 // TestProtectLeavesGitWorking has confined commands do what git is for.
 func TestProtectLeavesGitWorking(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	testneed.Program(t, "git")
 	const work = `set -e
@@ -315,6 +320,7 @@ git log --oneline | wc -l; git status --porcelain; git fsck --strict 2>&1; echo 
 
 // TestProtectFromReadOnlyTools has a tool that calls itself read_only write.
 func TestProtectFromReadOnlyTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	scripts := []string{
 		`echo owned > ok.txt`, `rm ok.txt`, `mv ok.txt moved`, `: > new.txt`, `chmod 777 ok.txt; echo owned >> ok.txt`,

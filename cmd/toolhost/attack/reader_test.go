@@ -80,6 +80,7 @@ func (a *arena) ran() (found []violation) {
 // What a line evaluates is no way around a rule that allows, a rule that
 // denies, or a confirmation.
 func TestEvaluatedCommands(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	env := needBash(t)
 	for name, c := range map[string]struct{ rules, toolset, tool, want string }{
@@ -115,6 +116,7 @@ func codes(code string) []string {
 }
 
 func TestEvaluatedCommandControls(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	env := needBash(t)
 	for _, line := range evaluated {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // wipe is what a command does that wants no trace of itself, wherever the
@@ -23,6 +24,7 @@ find {HOME}/.local/state/toolhost {WS}/.agent/runs -name '*.jsonl' -exec sh -c '
 // Nothing that runs takes its traces out of the record, or reads those of
 // others, though it may use the whole home directory.
 func TestNobodyChangesTheRecord(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	wiped := func(t *testing.T, a *arena) (found []violation) {
 		out, err := a.run(nil, "call", "--request-id", "the-call-before", "todoread")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // A replay runs what is in a record, or in a file of somebody else, on a copy of
@@ -68,6 +69,7 @@ func (a *arena) clean() {
 }
 
 func TestReplayRunsNothingUnapproved(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {
@@ -210,6 +212,7 @@ func forgedSessions() []forgery {
 }
 
 func TestReplayOfAHostileFile(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, s := range stances() {
 		t.Run(s.String(), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What comes with a clone of a repository, or was left by a command that ran in
@@ -93,6 +94,7 @@ func TestRepositoryNamesASuperJournal(t *testing.T) {
 // Whoever replaces the .git file of a linked worktree chooses what git runs for
 // the user there.
 func TestRepositoryOfALinkedWorktree(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const evil = `rm -f .git; mkdir .git && printf '[core]\n\tfsmonitor = touch owned\n' > .git/config; mv .git away; true`
 	x := attack{group: "repository", name: "replace the .git of a linked worktree", tool: "run_in_terminal",
@@ -114,6 +116,7 @@ func TestRepositoryOfALinkedWorktree(t *testing.T) {
 // clients and models would learn it from a tool's name, or by trying out which
 // file is protected.
 func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	const piece = `"r_${lower(substr(%s, 8, 20))}"`
 	named := func(value string) string {
@@ -152,6 +155,7 @@ func TestRepositoryTellsOfTheEnvironment(t *testing.T) {
 // A pipe where toolhost keeps its own makes nobody wait: neither a call nor
 // the signal that would end it.
 func TestRepositoryOfPipes(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, name := range []string{
 		"runs/cli/events.jsonl", "runs/cli/events.1.jsonl", "runs/cli/steps", "runs/cli/lock",

@@ -79,6 +79,7 @@ func (a *arena) shown(c *asking) string {
 }
 
 func TestReviewedCommandsBreakOut(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, reviewAll, map[string]string{".git/config": "[core]\n"})
 	a.whole[".git/config"] = []string{"[core]\n"}
@@ -121,6 +122,7 @@ func TestReviewedCommandsBreakOut(t *testing.T) {
 }
 
 func TestForgedLayers(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, yes := range map[string]bool{"forged and approved": true, "forged and not approved": false} {
 		a := reviewArena(t, reviewAll, map[string]string{"kept/a": "a\n", "kept/c": "c\n"})
@@ -148,6 +150,7 @@ func TestForgedLayers(t *testing.T) {
 }
 
 func TestReviewedCommandTalks(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, reviewAll, nil)
 	require.NoError(t, copyFile(player(), filepath.Join(a.ws, "forger")))
@@ -187,6 +190,7 @@ func TestReviewedCommandTalks(t *testing.T) {
 
 // What is approved is what was shown.
 func TestApprovedEffectsChange(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, change := range map[string]func(a *arena){
 		"nothing":  func(*arena) {},
@@ -240,6 +244,7 @@ func TestApprovedEffectsChange(t *testing.T) {
 
 // A person sees all of what comes, and nothing else than that.
 func TestShownChangesHideNothing(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, reviewAll, nil)
 	a.arm()
@@ -279,6 +284,7 @@ func TestShownChangesHideNothing(t *testing.T) {
 
 // Limits hold at their bounds, and there is no way around them.
 func TestLimitsOfReview(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, reviewWithin, map[string]string{"gen/old": "old\n", "src/main.txt": "main\n"})
 	a.link("../src", "gen/way")
@@ -334,6 +340,7 @@ func TestLimitsOfReview(t *testing.T) {
 
 // A file that nobody has approved reviews nothing in place of what was asked about.
 func TestUnapprovedReview(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := reviewArena(t, "policy {\n  dangerous = \"ask\"\n}\n"+reviewedLine, map[string]string{"gen/old": "old\n"})
 	a.arm()

@@ -111,6 +111,7 @@ func TestSandbox(t *testing.T) {
 	for _, s := range stances() {
 		for face, f := range faces {
 			t.Run(face+" "+s.String(), func(t *testing.T) {
+				only(t, face, s)
 				t.Parallel()
 				a := sandboxArena(t, s)
 				a.arm()

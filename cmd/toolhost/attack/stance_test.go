@@ -50,6 +50,9 @@ func stances() []stance {
 	if level() == sandbox.Auto {
 		levels = append(levels, sandbox.Landlock)
 	}
+	if testing.Short() {
+		levels = levels[:1]
+	}
 	var list []stance
 	for _, level := range levels {
 		list = append(list, stance{level, os.Geteuid()})
@@ -66,6 +69,14 @@ func (s stance) String() string {
 		name += " as nobody"
 	}
 	return name
+}
+
+// only leaves one way to run a command, in one stance, under -short.
+func only(t testing.TB, face string, s stance) {
+	t.Helper()
+	if face != "command" || s != usual() {
+		testneed.NotShort(t, "one way to run a command stays, in one stance")
+	}
 }
 
 // block is the stance's part of agent.hcl.

@@ -32,6 +32,7 @@ func (a *arena) approve(dir string) {
 }
 
 func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, root := range map[string]string{"link": "here", "below a link": "here/dir", "chain of links": "chain",
 		"link to the root": "all", "by name": "../outside"} {
@@ -59,6 +60,7 @@ func TestUnapprovedFileMovesTheWorkspace(t *testing.T) {
 // A link that leads elsewhere than when the file was approved needs another
 // approval.
 func TestApprovedPathIsMoved(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t,
 		map[string]string{"vendor/a.txt": "fine\n", "agent.hcl": "workspace {\n  allow = [\"vendor\"]\n}\n"})
@@ -144,6 +146,7 @@ func (a *arena) policyHolds(call func(tool, params string) *result, file, when s
 // Whatever becomes of an approved file, its restrictions hold: in the servers
 // that run and in those that start.
 func TestPolicyIsDropped(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	harmless := "toolset \"x\" {\n  tools = [\"rg\"]\n}\n"
 	for name, change := range map[string]func(a *arena){
@@ -213,6 +216,7 @@ func (h *host) awaitChange() {
 
 // The workspace is opened once, when the server starts.
 func TestWorkspaceIsReplaced(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, toolset := range []string{"", "cliagent", "clemini", "ocode", "agentbench"} {
 		t.Run("toolset "+toolset, func(t *testing.T) {
@@ -259,6 +263,7 @@ func TestWorkspaceIsReplaced(t *testing.T) {
 // What is no project is no workspace unless the user names it, and secrets are
 // for no tool even then.
 func TestHomeAsWorkspace(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, nil)
 	a.write(a.home, "notes.txt", "mine\n", 0o644)
@@ -301,6 +306,7 @@ func TestHomeAsWorkspace(t *testing.T) {
 // A file above that nobody has approved gives tools no more than there would be
 // without it, and one of another user counts for nothing.
 func TestPlantedFileAbove(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	a := newArena(t, map[string]string{"agent.hcl": "limits {\n  timeout = \"1m\"\n}\n", "sub/deep/x.txt": "x\n"})
 	a.arm()

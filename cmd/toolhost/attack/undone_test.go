@@ -33,6 +33,7 @@ var undone = map[string]struct{ plant, user string }{
 // An undo brings back no hook and no configuration of git, beside which the user
 // has made a repository since, unless the user names it.
 func TestUndoBringsNothingThatGitHeeds(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	testneed.Program(t, "git")
 	for name, c := range undone {

@@ -11,10 +11,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // What the user has decided does not count where tools could have written it.
 func TestDecisionsInATreeOfTools(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for name, allow := range map[string]string{"the directory itself": "config", "a directory above": ".",
 		"by a link": "link", "another one": "elsewhere"} {

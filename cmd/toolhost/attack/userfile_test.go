@@ -9,11 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // Links that a repository brings lead nothing out of it that the user has
 // toolhost write, and nothing to what git runs. A pipe there is no trap.
 func TestLinksOfWhatTheUserHasWritten(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	type planted struct {
 		name, target string // no target is a pipe

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // dies bounds how long the program may go on after SIGTERM. Every wait below is
@@ -125,6 +127,7 @@ func waits(t *testing.T) []wait {
 
 // SIGTERM ends the program, whatever it waits for, with all that it started.
 func TestWaitsEndAtSIGTERM(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for _, w := range waits(t) {
 		t.Run(w.name, func(t *testing.T) {

@@ -163,6 +163,7 @@ var hostilePages = map[string]bool{
 }
 
 func TestWebOfHostileServers(t *testing.T) {
+	testneed.NotShort(t, "one attack of each class stays")
 	t.Parallel()
 	for page, fails := range hostilePages {
 		t.Run(page, func(t *testing.T) {

@@ -94,19 +94,29 @@ func (u *user) consoleIn(args ...string) (lines <-chan string, stop func()) {
 	return shown, stop
 }
 
-// next is the next line that begins so.
-func next(t *testing.T, lines <-chan string, begin string) string {
+// next are the next lines that begin so, whichever is shown first.
+func next(t *testing.T, lines <-chan string, begins ...string) []string {
 	t.Helper()
-	for late := time.After(time.Minute); ; {
+	found := make([]string, len(begins))
+	var seen []string
+	for late, left := time.After(time.Minute), len(begins); left > 0; {
 		select {
-		case line := <-lines:
-			if strings.HasPrefix(line, begin) {
-				return line
+		case line, open := <-lines:
+			if !open {
+				t.Fatalf("it ended and has shown %q, nothing that begins with each of %q", seen, begins)
+			}
+			seen = append(seen, line)
+			for i, begin := range begins {
+				if found[i] == "" && strings.HasPrefix(line, begin) {
+					found[i] = line
+					left--
+				}
 			}
 		case <-late:
-			t.Fatalf("nothing is shown that begins with %q", begin)
+			t.Fatalf("it has shown %q, nothing that begins with each of %q", seen, begins)
 		}
 	}
+	return found
 }
 
 // eventually waits for a condition.
@@ -160,7 +170,7 @@ func TestConsoleOpensABrowser(t *testing.T) {
 	notes := u.asOpener("")
 	u.env = append(u.env, "DISPLAY=:99")
 	lines, stop := u.consoleIn()
-	address := next(t, lines, "http://")
+	address := next(t, lines, "http://")[0]
 	base, code, ok := strings.Cut(address, "/#code=")
 	if !ok {
 		t.Fatal(address)
@@ -241,9 +251,14 @@ func TestConsoleOpensNoBrowser(t *testing.T) {
 			var address string
 			if c.terminal {
 				lines, _ := u.consoleIn(c.args...)
-				address = next(t, lines, "http://")
-				if c.told != "" && next(t, lines, "No browser") != c.told {
-					t.Error("it does not say why")
+				begins := []string{"http://"}
+				if c.told != "" {
+					begins = append(begins, "No browser")
+				}
+				said := next(t, lines, begins...)
+				address = said[0]
+				if c.told != "" && said[1] != c.told {
+					t.Errorf("it does not say why: %q", said[1])
 				}
 			} else {
 				address = u.console()

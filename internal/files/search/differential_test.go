@@ -19,6 +19,7 @@ import (
 
 // TestEnginesAgree searches generated trees with both engines.
 func TestEnginesAgree(t *testing.T) {
+	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "rg")
 	trees, queries := 4, 120
 	if os.Getenv("TOOLHOST_TEST_LONG") != "" {

@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestDiffIsGits(t *testing.T) {
+	testneed.NotShort(t, "compares with git for seconds")
 	for i, c := range []struct{ n, size, fresh, context int }{
 		{400, 8, 0, 3}, {400, 30, 20, 3}, {300, 30, 0, 3}, {200, 200, 30, 3}, {200, 200, 90, 3},
 		{20, 3000, 50, 3}, {10, 3000, 95, 3}, {10, 6000, 0, 3}, {3, 30000, 0, 3}, {3, 30000, 10, 3}, {200, 40, 30, 0},

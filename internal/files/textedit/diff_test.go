@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestDiff(t *testing.T) {
@@ -66,6 +68,7 @@ func TestDiffNamesAreGits(t *testing.T) {
 
 // TestDiffApplies has git and patch make the new files of our diffs.
 func TestDiffApplies(t *testing.T) {
+	testneed.NotShort(t, "edits large texts")
 	pairs := append(randomPairs(7, 150, 40, 40), randomPairs(8, 20, 500, 10)...)
 	for _, special := range []string{"", "\n", "a", "a\n", "a\r\n", "\r", "a\nb", "a\r\nb\nc\rd", "caf\xe9\n",
 		utf8BOM + "a\n", "--- a\n+++ b\n", "@@ -1 +1 @@\n", "\\ No newline\n"} {
@@ -109,6 +112,7 @@ func TestDiffApplies(t *testing.T) {
 }
 
 func TestDiffIsFastOnLargeFiles(t *testing.T) {
+	testneed.NotShort(t, "edits large texts")
 	line := "\tline %d of (x, y) { return }\n"
 	var a, b strings.Builder
 	for i := range 300_000 {

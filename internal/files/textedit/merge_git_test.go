@@ -68,6 +68,7 @@ func gitMerges(t *testing.T, triples []triple) (texts []string, conflicts []int)
 }
 
 func TestMergeIsGits(t *testing.T) {
+	testneed.NotShort(t, "compares with git for seconds")
 	for i, c := range []struct{ n, size, edits, fresh int }{
 		{400, 8, 2, 0}, {400, 12, 4, 30}, {400, 30, 4, 0}, {400, 30, 6, 60}, {300, 80, 8, 90}, {200, 300, 20, 50},
 		{100, 1500, 60, 80}, {10, 6000, 900, 40}, {10, 6000, 900, 0},
@@ -97,6 +98,7 @@ func TestMergeIsGits(t *testing.T) {
 }
 
 func TestMergeEnds(t *testing.T) {
+	testneed.NotShort(t, "compares with git for seconds")
 	versions := []string{"", "a", "a\n", "a\r\n", "b\n", "a\nb", "a\nb\n", "b\na\n", "\n", "\r\n", "a\r\nb\r\n", "a\r\nc"}
 	var triples []triple
 	for _, base := range versions {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func TestVisible(t *testing.T) {
@@ -104,6 +106,7 @@ func TestNearestCutsVeryLongLines(t *testing.T) {
 }
 
 func TestNearestIsBoundedOnLargeFiles(t *testing.T) {
+	testneed.NotShort(t, "edits large texts")
 	for name, c := range map[string][2]string{
 		"ordinary": {strings.Repeat("\tline of (x, y) { return }\n", 10<<20/27),
 			"\tlines off (x,y) { retur }\nsecond\n"},

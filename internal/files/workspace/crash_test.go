@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // number reads a positive number from the environment.
@@ -53,6 +54,7 @@ func killLater(t *testing.T, cmd *exec.Cmd) {
 }
 
 func TestKilledWritersLeaveWholeFiles(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	dir := realTemp(t)
 	files := []string{"replace", "update", "batch1", "batch2"}
 	for _, name := range files {
@@ -83,6 +85,7 @@ func TestKilledWritersLeaveWholeFiles(t *testing.T) {
 
 // Writing in place is torn by the same kills.
 func TestKilledWritersInPlaceTear(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	dir := realTemp(t)
 	for range 100 {
 		killLater(t, child("inplace", dir))
@@ -142,6 +145,7 @@ func TestProcessesLoseNoUpdate(t *testing.T) {
 }
 
 func TestProcessesWithoutLockLoseUpdates(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	for range 10 {
 		dir := realTemp(t)
 		plant(t, dir, "count", "0")

@@ -158,6 +158,7 @@ func (r words) grow(t *testing.T, dir string, depth int) {
 }
 
 func TestGitignoreOfGeneratedTrees(t *testing.T) {
+	testneed.NotShort(t, "compares with git")
 	git := testneed.Program(t, "git")
 	ignored := 0
 	for seed := range uint64(60) {

@@ -188,6 +188,7 @@ func race(limit time.Duration, swapper func(stop <-chan struct{}), do func() (go
 }
 
 func TestRacesLeadNowhereOutside(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	limit := raceTime(t)
 	for name, op := range raced() {
 		t.Run(name, func(t *testing.T) {
@@ -222,6 +223,7 @@ func TestRacesLeadNowhereOutside(t *testing.T) {
 
 // The same swapper gets at what is protected through no operation.
 func TestRacesLeadToNothingProtected(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	limit := raceTime(t)
 	for name, op := range raced() {
 		if name == "read" || name == "list" {
@@ -259,6 +261,7 @@ func awaitLink(name string) {
 // The same races against a check by name do leak, so they prove something. The
 // swapper gets its turn between the check and the use: luck is not asked for.
 func TestRacesLeakPastNaiveChecks(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	a := newArena(t)
 	dir := filepath.Join(a.ws, "d")
 	n := naive{root: a.ws, between: func() { awaitLink(dir) }}
@@ -280,6 +283,7 @@ func TestRacesLeakPastNaiveChecks(t *testing.T) {
 // os.Root alone keeps inside, but follows the swapped link to what is
 // protected.
 func TestRacesReachProtectedThroughRootAlone(t *testing.T) {
+	testneed.NotShort(t, "races for seconds")
 	a := newArena(t)
 	plant(t, a.ws, ".git/f.txt", "protected")
 	root, err := os.OpenRoot(a.ws)

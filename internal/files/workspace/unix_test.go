@@ -171,6 +171,7 @@ func TestHardLinksAreNotWrittenThrough(t *testing.T) {
 }
 
 func TestLargeFilesAreAppendedTo(t *testing.T) {
+	testneed.NotShort(t, "writes large files")
 	a := newArena(t)
 	w := a.open(t, workspace.Options{})
 	for _, dir := range []string{a.ws, a.outside} {

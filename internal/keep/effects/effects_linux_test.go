@@ -46,6 +46,7 @@ type arena struct {
 
 func newArena(t *testing.T, level sandbox.Level) *arena {
 	t.Helper()
+	testneed.NotShort(t, "needs a level of the sandbox")
 	report := sandbox.Detect(t.Context())
 	if level == sandbox.Full && !report.Full.Works {
 		testneed.Missing(t, report.Full.Reason)

@@ -567,6 +567,7 @@ func (b *bench) tidy() {
 // TestKilledMerges kills the program in the middle of a merge. Merged again, the
 // workspace holds what it would have held at once.
 func TestKilledMerges(t *testing.T) {
+	testneed.NotShort(t, "kills programs for seconds")
 	kills := 8
 	if testneed.Long() {
 		kills = 300

@@ -11,11 +11,13 @@ import (
 	_ "modernc.org/sqlite" // the driver of the index
 
 	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // Who reads waits for others who update the index, and for longer than SQLite
 // waits for a lock.
 func TestReadersWaitForTheIndex(t *testing.T) {
+	testneed.NotShort(t, "starts writers that are killed")
 	root := t.TempDir()
 	r := recorder(t, func(o *record.Options) { o.Root = root })
 	callOf(t, r, "s", "first", "")

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/keep/record"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // recordUntilKilled is the process that [TestKilledWriters] kills: it records
@@ -39,6 +40,7 @@ func recordUntilKilled(root string) int {
 // every call that it had recorded, while others go on writing; the call that it
 // was in is lost.
 func TestKilledWriters(t *testing.T) {
+	testneed.NotShort(t, "starts writers that are killed")
 	rounds := 25
 	if os.Getenv("TOOLHOST_TEST_LONG") != "" {
 		rounds = 500

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // The last ones of a session or a time are read from the index in order, in
@@ -75,6 +77,7 @@ func TestFiltersAreReadFromTheIndex(t *testing.T) {
 
 // A process that writes much brings the index up to date by itself.
 func TestWritersIndex(t *testing.T) {
+	testneed.NotShort(t, "starts writers that are killed")
 	r, err := New(Options{Root: t.TempDir(), State: t.TempDir()})
 	require.NoError(t, err)
 	defer r.Close()

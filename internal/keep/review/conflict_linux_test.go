@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/tool"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 const some = "printf 'one\n' >a.txt; mkdir -p d/e; printf x >d/e/x; printf y >d/y; ln -s a.txt l"
@@ -20,6 +21,7 @@ const some = "printf 'one\n' >a.txt; mkdir -p d/e; printf x >d/e/x; printf y >d/
 // Whatever somebody has changed since the view was made stays as they have it, and
 // so does all else.
 func TestConflicts(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	for name, c := range map[string]struct{ script, meanwhile string }{
 		"written":                {"echo two >a.txt; echo n >n", "echo mine >a.txt"},
 		"removed where changed":  {"rm a.txt; echo n >n", "echo mine >a.txt"},
@@ -69,6 +71,7 @@ func TestAFileInWhatGoes(t *testing.T) {
 // last is there in the end, or it was there before the commit and the undo store
 // has it.
 func TestRaces(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	count, limit := 200, 3*time.Second
 	if text := os.Getenv("TOOLHOST_TEST_RACES"); text != "" {
 		count, _ = strconv.Atoi(text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/keep/review"
 	"github.com/toolhost/toolhost/internal/run/view"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestOpaqueDirectories has what lay below a directory go with it, also where
@@ -57,6 +58,7 @@ func TestCopiedConflicts(t *testing.T) {
 // TestCopyIsBounded has no view where a tree is too large to be copied, or cannot be
 // read, and says why.
 func TestCopyIsBounded(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	a := newArena(t)
 	a.outside("truncate -s 2G big")
 	v, err := view.New(filepath.Join(a.t.TempDir(), "view"))

@@ -74,6 +74,7 @@ rm -r gone kind thing; echo z >kind; mkdir thing; echo t >thing/t`
 // TestKilledCommits kills the program in the middle of a commit. Every path is as
 // it was or as it is to be then, and undo takes back what had been done.
 func TestKilledCommits(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	kills := 6
 	if testneed.Long() {
 		kills = 500

@@ -47,6 +47,7 @@ type arena struct {
 
 func newArena(t *testing.T) *arena {
 	t.Helper()
+	testneed.NotShort(t, "needs user namespaces")
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
 		testneed.Missing(t, report.Full.Reason)
 	}
@@ -163,6 +164,7 @@ func tree(t *testing.T, root string) map[string]string {
 // put into it from a view is what the commands do without one, and undo takes it
 // back.
 func TestSequences(t *testing.T) {
+	testneed.NotShort(t, "needs user namespaces")
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) { sequences(t, kind == "copy") })
 	}

@@ -14,11 +14,13 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
 	"github.com/toolhost/toolhost/internal/keep/undo"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestUndoOfManyChangesAtOnce changes more in one batch than goes into the journal in
 // one write, with contents for it and contents beside it.
 func TestUndoOfManyChangesAtOnce(t *testing.T) {
+	testneed.NotShort(t, "undoes thousands of changes")
 	for name, o := range map[string]undo.Options{
 		"kept":           {},
 		"as it can be":   {BestEffort: true},

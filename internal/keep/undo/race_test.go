@@ -107,6 +107,7 @@ func killOnce(t *testing.T, cmd *exec.Cmd, path, text string) {
 // TestUndoIsKilled kills undo at some point: every file is as it was before or
 // after, and the next undo does the rest.
 func TestUndoIsKilled(t *testing.T) {
+	testneed.NotShort(t, "undoes thousands of changes")
 	kills := 6
 	if testneed.Long() {
 		kills = 300

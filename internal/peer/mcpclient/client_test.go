@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // upstream declares a server of that kind, which is this test binary.
@@ -119,6 +120,7 @@ func TestResultsPassUnchanged(t *testing.T) {
 }
 
 func TestAServerThatFailsTheNewestProtocolIsRemembered(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	for _, kind := range []string{"exit-on-discover", "ignore-discover"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
@@ -247,6 +249,7 @@ func TestABrokenServerIsLeftAlone(t *testing.T) {
 }
 
 func TestADeafServerIsEnded(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	client := open(t, mcpclient.Options{}, upstream("deaf"))
 	toolsOf(t, client.Sources()[0])
 	pid := client.Status()[0].PID

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // caller is the host's side of a call, as a test wants it.
@@ -113,6 +114,7 @@ func TestWithoutAUserTheCallFails(t *testing.T) {
 }
 
 func TestProgressPasses(t *testing.T) {
+	testneed.NotShort(t, "passes thousands of messages in each version of the protocol")
 	eachWay(t, mcpclient.Options{}, func(t *testing.T, client *mcpclient.Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

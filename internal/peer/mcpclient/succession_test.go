@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/mcpclient"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // lives reports whether there is a process, zombies aside that nobody waits for.
@@ -64,6 +65,7 @@ func TestASuccessorKeepsTheServersThatAreTheSame(t *testing.T) {
 // A call goes on in the server that it began with, whether that is kept or
 // not; a change that does not work is not made.
 func TestACallOutlivesTheClientItCameFrom(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	for _, kept := range []bool{true, false} {
 		spec := upstream("sdk")
 		client := open(t, mcpclient.Options{}, spec)

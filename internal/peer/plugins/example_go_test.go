@@ -14,11 +14,13 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // TestGoExample builds examples/plugin-go as an author would, in a module of
 // its own somewhere else, and calls its tool.
 func TestGoExample(t *testing.T) {
+	testneed.NotShort(t, "builds a plugin")
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	dir := t.TempDir()

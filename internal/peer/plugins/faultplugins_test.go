@@ -102,6 +102,7 @@ func quick(o *plugins.Options) {
 // Each fault gives its error, which names the plugin and the cause, and harms
 // no other plugin.
 func TestEveryFaultHasItsAnswer(t *testing.T) {
+	testneed.NotShort(t, "makes random faults for seconds")
 	program := buildProgram(t, "faults")
 	f := newFixture(t, quick)
 	healthy := faults()[0]
@@ -145,6 +146,7 @@ func ofPlugin(t *testing.T, program string) []testproc.Process {
 // After faults in any order the host still answers, and nothing is left: no
 // process, no goroutine, no file.
 func TestRandomFaults(t *testing.T) {
+	testneed.NotShort(t, "makes random faults for seconds")
 	linuxOnly(t)
 	rounds := 60
 	if testneed.Long() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 )
 
@@ -109,6 +110,7 @@ func TestWhatAPluginPrintsIsLogged(t *testing.T) {
 }
 
 func TestFloodOfOutputIsBounded(t *testing.T) {
+	testneed.NotShort(t, "sends messages of many megabytes")
 	f := newFixture(t)
 	tools := f.add(t, testPlugin(t, "faulty"))
 	began := time.Now()
@@ -258,6 +260,7 @@ func TestCallThatIgnoresItsEndTakesThePluginDown(t *testing.T) {
 }
 
 func TestMessagesUpTo64MiB(t *testing.T) {
+	testneed.NotShort(t, "sends messages of many megabytes")
 	f := newFixture(t)
 	tools := f.add(t, testPlugin(t, "faulty"))
 	const large = 20 << 20 // gRPC by itself refuses more than 4 MiB

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 )
 
@@ -23,6 +24,7 @@ func withHistory(dir string) func(*plugins.Options) {
 }
 
 func TestHistoryIsSeenByTheNextHost(t *testing.T) {
+	testneed.NotShort(t, "builds a plugin")
 	dir, workspace := t.TempDir(), t.TempDir()
 	same := func(o *plugins.Options) { o.HistoryDir, o.Workspace.Root = dir, workspace }
 	first := newFixture(t, same)
@@ -128,6 +130,7 @@ func TestIdlePluginIsEndedAndStartsAgain(t *testing.T) {
 
 // Calls come just when the process is being ended.
 func TestIdleEndRacesWithCalls(t *testing.T) {
+	testneed.NotShort(t, "starts many plugins")
 	f := newFixture(t)
 	spec := testPlugin(t, "faulty")
 	spec.IdleTimeout = time.Millisecond
@@ -176,6 +179,7 @@ func TestWhatAPluginSays(t *testing.T) {
 
 // A plugin that hangs at its start must not make every command wait for it.
 func TestFailedStartsOfEarlierHostsCount(t *testing.T) {
+	testneed.NotShort(t, "starts many plugins")
 	dir, workspace := t.TempDir(), t.TempDir()
 	same := func(o *plugins.Options) { o.HistoryDir, o.Workspace.Root = dir, workspace }
 	program, starts := filepath.Join(t.TempDir(), "plugin"), filepath.Join(t.TempDir(), "starts")

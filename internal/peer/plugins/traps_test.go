@@ -301,6 +301,7 @@ func TestPrepareMayRefuse(t *testing.T) {
 }
 
 func TestNoGoroutineAndNoFileIsLeft(t *testing.T) {
+	testneed.NotShort(t, "starts many plugins")
 	linuxOnly(t)
 	count := func() (int, int) {
 		files, err := os.ReadDir("/proc/self/fd")

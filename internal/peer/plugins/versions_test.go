@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins"
 	"github.com/toolhost/toolhost/internal/peer/plugins/toolpb"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/plugins/sdk/plugintest"
 )
@@ -36,6 +37,7 @@ func buildProgram(t *testing.T, name string) string {
 // A plugin made for version 1 and one for version 2 work in the same host, each
 // in its own version.
 func TestTwoVersionsOfTheProtocol(t *testing.T) {
+	testneed.NotShort(t, "builds a plugin")
 	f := newFixture(t)
 	old := f.add(t, plugins.Spec{Name: "old", Path: buildProgram(t, "oldplugin")})
 	current := f.add(t, testPlugin(t, "services"))

@@ -31,6 +31,7 @@ var stubborn = map[string]string{
 // TestKillLeavesNothing kills tasks at every level of confinement, by order
 // and by the death of their supervisor.
 func TestKillLeavesNothing(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	testneed.Program(t, "setsid")
 	for _, level := range []sandbox.Level{sandbox.Off, sandbox.Landlock, sandbox.Full} {
 		for name, line := range stubborn {
@@ -58,6 +59,9 @@ func TestKillLeavesNothing(t *testing.T) {
 
 func needLevel(t *testing.T, level sandbox.Level) {
 	t.Helper()
+	if level != sandbox.Off {
+		testneed.NotShort(t, "needs a level of the sandbox")
+	}
 	report := sandbox.Detect(context.Background())
 	verdict := sandbox.Verdict{Works: true}
 	switch level {
@@ -114,6 +118,7 @@ func supervisorsOf(t *testing.T, s *Store, id string) (pids []int) {
 // TestFlood has a task print a gigabyte: what is kept on disk and given out
 // stays within bounds, and says how much there was.
 func TestFlood(t *testing.T) {
+	testneed.NotShort(t, "writes much output")
 	const limit = 4 << 20
 	s := open(t, Options{DiskLimit: limit})
 	needLevel(t, sandbox.Full)

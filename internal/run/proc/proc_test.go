@@ -196,6 +196,7 @@ func TestSpillThatFailsIsTold(t *testing.T) {
 }
 
 func TestFloodTakesBoundedMemory(t *testing.T) {
+	testneed.NotShort(t, "writes much output")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	o := run(t, sh(`yes | head -c 1000000000`)).Stdout

@@ -20,6 +20,7 @@ import (
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/run/proc"
 	"github.com/toolhost/toolhost/internal/run/sandbox"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func openFiles(t *testing.T) int {
@@ -31,6 +32,7 @@ func openFiles(t *testing.T) int {
 
 // What a command needs of the host ends with it, however it ends.
 func TestHostKeepsNothingOfACommand(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}.Prepared()
 		scripts := []string{"true", "touch a && chmod 600 a", "kill -9 $$", "sleep 4729 &"}
@@ -62,6 +64,7 @@ func TestHostKeepsNothingOfACommand(t *testing.T) {
 // The rulesets that are kept for the next command are closed in time, though
 // no further command comes and nothing collects garbage.
 func TestKeptRulesetsAreClosed(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Landlock)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	rulesets := func() (n int) {
@@ -104,6 +107,7 @@ func TestSupervisedAtOnce(t *testing.T) {
 // Go's runtime sends signals to threads. One that reaches a supervisor while it
 // opens a file for a program must not make the program take another for it.
 func TestSupervisedAmongSignals(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Landlock)
 	ws := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
@@ -143,6 +147,7 @@ func TestKilledLauncher(t *testing.T) {
 // Processes that outlive the program by a moment end by themselves; others are
 // ended.
 func TestWhatIsLeftBehind(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		policy := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 		eventuallyGives(t, "done\ndone\ndone\n", func() string {

@@ -18,6 +18,7 @@ import (
 // TestViewWithoutOverlayfs has a command change a copy where overlayfs does not
 // work, and the next command of the same view go on with it.
 func TestViewWithoutOverlayfs(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	need(t, sandbox.Full)
 	dir, err := filepath.EvalSymlinks(testneed.VisibleDir(t))
 	require.NoError(t, err)

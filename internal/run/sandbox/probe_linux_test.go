@@ -30,6 +30,7 @@ type matrix map[sandbox.Level]map[string]string
 // TestProbe runs the probe at every level, as the user of the test and, where
 // that is root, as an ordinary user too, and compares with the promise.
 func TestProbe(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	report := sandbox.Detect(t.Context())
 	for level, verdict := range map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full,
 		sandbox.Landlock: report.Landlock} {

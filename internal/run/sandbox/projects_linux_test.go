@@ -70,6 +70,7 @@ func project(t *testing.T) string {
 // TestProjects builds and tests projects at level full, and what the level
 // landlock can of it.
 func TestProjects(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	tests := []struct {
 		name, program, script, want string
 		loopback                    bool // which level landlock does not have

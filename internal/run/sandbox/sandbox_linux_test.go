@@ -28,6 +28,7 @@ var confined = []sandbox.Level{sandbox.Landlock, sandbox.Full}
 // need skips a test where the level does not work.
 func need(t testing.TB, level sandbox.Level) {
 	t.Helper()
+	testneed.NotShort(t, "needs a level of the sandbox")
 	report := sandbox.Detect(t.Context())
 	verdict := map[sandbox.Level]sandbox.Verdict{sandbox.Full: report.Full, sandbox.Landlock: report.Landlock}[level]
 	if !verdict.Works {
@@ -85,6 +86,7 @@ func TestTheProgramSeesItselfUnchanged(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		p := sandbox.Policy{Level: level, Workspace: t.TempDir()}
 		r := sh(t, p, `kill -9 $$`)
@@ -128,6 +130,7 @@ func gone(t *testing.T, text string) {
 }
 
 func TestOutputOfAProcessLeftBehind(t *testing.T) {
+	testneed.NotShort(t, "needs levels of the sandbox")
 	eachLevel(t, func(t *testing.T, level sandbox.Level) {
 		eventuallyGives(t, "first\nlate\n", func() string { // it may come to an end by itself
 			p := sandbox.Policy{Level: level, Workspace: t.TempDir()}

@@ -89,6 +89,7 @@ func TestPluginSearchEngine(t *testing.T) {
 }
 
 func TestPluginUnconfinedByTheOperator(t *testing.T) {
+	testneed.NotShort(t, "starts many plugins")
 	p := plugintest.Start(t, agentbench.Plugin(),
 		plugintest.Options{Config: map[string]any{"timeout_sec": 1, "confine": unconfined()}})
 	r, err := p.Call(t.Context(), "run", map[string]any{"command": "exit 0"})

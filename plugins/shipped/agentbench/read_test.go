@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
 )
 
@@ -189,6 +190,7 @@ func TestReadFileLongLinesAreTruncated(t *testing.T) {
 
 // TestReadFileOfAnySize reads a file that is larger than what is read at once.
 func TestReadFileOfAnySize(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	const lines, length = 1_000_000, 80
 	f := newFixture(t)
 	var b strings.Builder
@@ -214,6 +216,7 @@ func TestReadFileOfAnySize(t *testing.T) {
 // TestReadFileRangesOfAnyText holds ranges of random texts against the lines
 // as they were written.
 func TestReadFileRangesOfAnyText(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	f := newFixture(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for round := range 20 {

@@ -30,6 +30,7 @@ func unprotected(t testing.TB) *fixture {
 // workspace and compares with git's tree every time: random edits, renames,
 // copies, deletions, modes, missing newlines, CRLF, unusual names.
 func TestReplayGeneratedHistories(t *testing.T) {
+	testneed.NotShort(t, "replays generated histories for seconds")
 	for seed := range uint64(3) {
 		f := unprotected(t)
 		for i, c := range edithistory.Generate(t, edithistory.Options{Seed: 100 + seed, Commits: 60, Tree: true}) {
@@ -53,6 +54,7 @@ func TestReplayGeneratedHistories(t *testing.T) {
 // TestReplayThisRepository applies the newest commits of the history that this
 // file is part of; every one with make long.
 func TestReplayThisRepository(t *testing.T) {
+	testneed.NotShort(t, "needs the history of this repository")
 	git, dir := testneed.Program(t, "git"), "."
 	try := func(args ...string) (string, error) {
 		cmd := exec.Command(git, args...)
@@ -153,6 +155,7 @@ func program(t testing.TB, dir, diff string) (string, bool) {
 // several files in one diff. What the program can apply, the tool applies with
 // the same outcome; what the tool refuses, it leaves untouched.
 func TestAtLeastAsTolerantAsPatch(t *testing.T) {
+	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "patch")
 	r := rand.New(rand.NewPCG(9, 9))
 	theirs, more := 0, 0

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/internal/testproc"
 	"github.com/toolhost/toolhost/plugins/shipped/agentbench"
 )
@@ -136,6 +137,7 @@ func TestRunTimeout(t *testing.T) {
 }
 
 func TestRunDefaultTimeout(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	assert.Equal(t, 60*time.Second, agentbench.DefaultRunTimeout)
 	f := newFixtureOf(t, workspace.Options{}, agentbench.Deps{Unconfined: true, RunTimeout: 300 * time.Millisecond})
 	f.fails(t, "timeout", "did not end within 300ms", "run", `{"command":"sleep 60"}`)
@@ -146,6 +148,7 @@ func TestRunDefaultTimeout(t *testing.T) {
 // TestRunTimeoutLeavesNobody starts processes that ignore signals or leave the
 // group, each of which would write a file if it lived on.
 func TestRunTimeoutLeavesNobody(t *testing.T) {
+	testneed.NotShort(t, "waits for time limits")
 	for name, command := range map[string]string{
 		"grandchild":      `sh -c 'sh -c "echo $$ >> pids; sleep 300"' & wait`,
 		"ignores TERM":    `trap '' TERM; echo $$ >> pids; while :; do sleep 1; done`,

@@ -219,6 +219,7 @@ func TestSearchLongLine(t *testing.T) {
 // TestSearchAnswerIsBounded asks for more than an answer can hold: "large
 // outputs are truncated", and truncated and total_matches say so.
 func TestSearchAnswerIsBounded(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	const lines = 60_000
 	f := newFixture(t)
 	f.write(t, "a", strings.Repeat("needle\n", lines))

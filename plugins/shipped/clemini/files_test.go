@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/host/schema"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func compile(t testing.TB, raw json.RawMessage) *schema.Schema {
@@ -235,6 +236,7 @@ func TestEditOfATextThatIsThereVeryOften(t *testing.T) {
 
 // TestReadFileOfAnySize reads a file that is larger than what is read at once.
 func TestReadFileOfAnySize(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	const lines, length = 1_000_000, 80
 	var text strings.Builder
 	for i := 1; i <= lines; i++ {

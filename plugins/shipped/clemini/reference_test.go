@@ -129,6 +129,7 @@ func rgLines(t testing.TB, dir string, q args) (matching, around []string) {
 
 // TestGrepAgainstRipgrep compares 60 searches, by each engine, with ripgrep.
 func TestGrepAgainstRipgrep(t *testing.T) {
+	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "rg")
 	for _, engine := range []search.Engine{search.Builtin, search.Ripgrep} {
 		b := source(t, engine)
@@ -261,6 +262,7 @@ func bashGlob(t testing.TB, root string, q args) []string {
 
 // TestGlobAgainstBash compares 40 patterns with what bash makes of them.
 func TestGlobAgainstBash(t *testing.T) {
+	testneed.NotShort(t, "compares with another program")
 	testneed.Program(t, "bash")
 	b := source(t, search.Builtin)
 	queries := globQueries()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/files/search"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/clemini"
 )
 
@@ -175,6 +176,7 @@ func TestLongMatchesAreCut(t *testing.T) {
 // TestGrepAnswerIsBounded pages through more than an answer can hold, without
 // head_limit: truncated and the hint say how to go on, and nothing is lost.
 func TestGrepAnswerIsBounded(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	const lines = 130_000
 	b := newBench(t, "a.txt", strings.Repeat("needle\n", lines), "b.txt", "needle\n")
 	for offset, pages := 0, 1; ; pages++ {
@@ -208,6 +210,7 @@ func TestGrepContextIsBounded(t *testing.T) {
 }
 
 func TestGlobAnswerIsBounded(t *testing.T) {
+	testneed.NotShort(t, "reads and searches large files")
 	b := newBench(t)
 	const count = 3000
 	long := strings.Repeat("d", 200)

@@ -112,6 +112,7 @@ func (b *bench) standIns(t *testing.T) {
 // table: none runs unasked, those that are blocked never run, and the others,
 // forced through with a confirmation, change nothing outside of the workspace.
 func TestDestructiveCommands(t *testing.T) {
+	testneed.NotShort(t, "starts hundreds of commands")
 	if report := sandbox.Detect(t.Context()); !report.Full.Works {
 		testneed.Missing(t,
 			"the table is run at sandbox level full alone, which does not work here: "+report.Full.Reason)
@@ -167,6 +168,7 @@ func TestDestructiveCommandsWithoutSandbox(t *testing.T) {
 // TestHarmlessCommands calls bash with every harmless command of the table:
 // none is questioned, whether its program is there or not.
 func TestHarmlessCommands(t *testing.T) {
+	testneed.NotShort(t, "starts hundreds of commands")
 	b := newBench(t, workFiles()...)
 	b.standIns(t)
 	for _, command := range tableOf(t, "fine", "/nowhere") {

@@ -30,6 +30,7 @@ func builder(t *testing.T) *bench {
 }
 
 func TestArchitect(t *testing.T) {
+	testneed.NotShort(t, "starts other programs")
 	b := builder(t)
 	for _, kind := range []string{"overview", "dependencies", "structure", "metrics"} {
 		t.Run("analysis_type "+kind, func(t *testing.T) {
@@ -96,6 +97,7 @@ func goProject(t *testing.T) *bench {
 }
 
 func TestTestRunner(t *testing.T) {
+	testneed.NotShort(t, "starts other programs")
 	t.Run("framework left out", func(t *testing.T) {
 		b := goProject(t)
 		g := b.failsWith("Tests failed: 1 of 3", "test_runner", nil)

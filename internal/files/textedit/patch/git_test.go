@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolhost/toolhost/internal/files/textedit/edithistory"
 	"github.com/toolhost/toolhost/internal/files/textedit/patch"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 // reader reads from a tree.
@@ -75,6 +76,7 @@ func requireTree(t testing.TB, want, got map[string]edithistory.File, note strin
 // and compares with git's tree after: renames, copies, modes, new and deleted
 // and empty files, unusual names, endings, and bytes that are not UTF-8.
 func TestGitHistories(t *testing.T) {
+	testneed.NotShort(t, "compares with another program for seconds")
 	kinds := map[patch.Kind]int{}
 	for seed := range uint64(4) {
 		for i, c := range edithistory.Generate(t,

@@ -149,6 +149,7 @@ func spoil(r *rand.Rand, diff string) string {
 // TestAtLeastAsTolerantAsTheProgram applies diffs to files that have changed
 // since: whatever the program patch can apply, we apply with the same outcome.
 func TestAtLeastAsTolerantAsTheProgram(t *testing.T) {
+	testneed.NotShort(t, "compares with another program for seconds")
 	testneed.Program(t, "patch")
 	r := rand.New(rand.NewPCG(5, 6))
 	const cases = 600

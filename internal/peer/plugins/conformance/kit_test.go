@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolhost/toolhost/internal/peer/plugins/conformance"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/sdk"
 )
 
@@ -223,6 +224,7 @@ func TestWrongPlugins(t *testing.T) {
 			t.Parallel()
 			limit := time.Minute
 			if slices.Contains([]string{"elsewhere", "no cookie", "stubborn", "deaf to cancel"}, kind) {
+				testneed.NotShort(t, "waits for a time limit")
 				limit = 3 * time.Second // which is waited for
 			}
 			r := run(t, kind, limit)

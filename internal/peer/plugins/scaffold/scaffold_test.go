@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/peer/plugins/scaffold"
+	"github.com/toolhost/toolhost/internal/testneed"
 )
 
 func checkout(t *testing.T) string {
@@ -24,6 +25,7 @@ func checkout(t *testing.T) string {
 // What is written builds, passes its own test and is in Go's layout, with
 // nothing but the checkout at hand.
 func TestModuleBuildsAndPassesItsTest(t *testing.T) {
+	testneed.NotShort(t, "builds a plugin")
 	dir := filepath.Join(t.TempDir(), "my-plugin")
 	written, err := scaffold.Write(t.Context(), scaffold.Options{Name: "my-plugin", Dir: dir, SDK: checkout(t)})
 	require.NoError(t, err)

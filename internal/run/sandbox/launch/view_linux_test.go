@@ -31,6 +31,7 @@ func enter(t *testing.T, script string, view ...Change) (output string, err erro
 
 func needViews(t *testing.T) {
 	t.Helper()
+	testneed.NotShort(t, "needs user namespaces")
 	if os.Getenv(emulator) != "" {
 		testneed.Missing(t, "an emulator makes no namespaces")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolhost/toolhost/host/tool"
 	"github.com/toolhost/toolhost/internal/files/workspace"
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/architect"
 )
 
@@ -27,6 +28,7 @@ func analyzer(t *testing.T, options architect.Options) *architect.Analyzer {
 }
 
 func TestAnalyze(t *testing.T) {
+	testneed.NotShort(t, "waits for a program")
 	binary := filepath.Join(t.TempDir(), architect.BinaryName)
 	out, err := exec.Command("go", "build", "-o", binary,
 		"github.com/toolhost/toolhost/cmd/toolhost-architect").CombinedOutput()

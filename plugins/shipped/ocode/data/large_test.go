@@ -9,11 +9,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolhost/toolhost/internal/testneed"
 	"github.com/toolhost/toolhost/plugins/shipped/ocode/data"
 )
 
 // TestLargeData takes a time that grows with the size alone.
 func TestLargeData(t *testing.T) {
+	testneed.NotShort(t, "reads large data")
 	var b strings.Builder
 	b.WriteString("{")
 	for i := range 100_000 {

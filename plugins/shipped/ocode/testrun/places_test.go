@@ -26,6 +26,7 @@ func tree(t *testing.T, files map[string]string) (*testrun.Runner, string) {
 // A failure's place is in the workspace, wherever the project lies in it, and
 // not in the library that noticed the failure.
 func TestPlaceOfAFailure(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	t.Setenv("GOFLAGS", "") // with -trimpath a panic names no directories
 	const module = "// the module\nmodule example.org/m // here\n\ngo 1.21\n"
 	for name, c := range map[string]struct {
@@ -59,6 +60,7 @@ func TestPlaceOfAFailure(t *testing.T) {
 const twoTests = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): pass\n"
 
 func TestUnittestRequests(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	testneed.Program(t, "python3")
 	for name, c := range map[string]struct {
 		request testrun.Request
@@ -86,6 +88,7 @@ func TestUnittestRequests(t *testing.T) {
 }
 
 func TestGoPackagesOfADirectory(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	testneed.Program(t, "go")
 	r, dir := tree(t, map[string]string{
 		"lib/go.mod":        "module m\n\ngo 1.21\n",

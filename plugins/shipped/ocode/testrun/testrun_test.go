@@ -85,6 +85,7 @@ func TestGo(t *testing.T) {
 }
 
 func TestGoPatternAndCoverage(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	r, dir := project(t, "go")
 	var mu sync.Mutex
 	var lines []string
@@ -192,6 +193,7 @@ func nodePackages(t *testing.T, dir string) {
 }
 
 func TestJest(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	testneed.Program(t, "node")
 	r, dir := project(t, "jest")
 	nodePackages(t, dir)
@@ -215,6 +217,7 @@ func TestJest(t *testing.T) {
 }
 
 func TestMocha(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	testneed.Program(t, "node")
 	r, dir := project(t, "mocha")
 	nodePackages(t, dir)
@@ -232,6 +235,7 @@ func TestMocha(t *testing.T) {
 }
 
 func TestCargo(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	if _, err := exec.LookPath("cargo"); err != nil {
 		testneed.Skip(t, "cargo is not installed; TestRecordedCargo reads what it printed elsewhere")
 	}
@@ -267,6 +271,7 @@ func TestNearestProjectOfAPath(t *testing.T) {
 }
 
 func TestTimeoutKeepsWhatWasPrinted(t *testing.T) {
+	testneed.NotShort(t, "starts test programs of other languages")
 	testneed.Program(t, "python3")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "test_slow.py"),
